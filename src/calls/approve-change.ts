@@ -4,8 +4,8 @@ import type { Plans } from '../consent/plans.js';
 import { Refusal, refusalFailure, tooLargeToShow } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
 import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
-import { next } from '../tools/next.js';
-import { before, type SafeText, say, words } from '../util/safe-text.js';
+import { callAgain, next } from '../tools/next.js';
+import { before, forReader, type SafeText, say, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies, CallOutcome, Click, Question } from './context.js';
 import { type Consent, intentOf, type PlannedChange } from './stages.js';
 
@@ -105,7 +105,7 @@ function decisionOn(
 const reconnect = next(
   'user',
   'configure',
-  say`This server does not know what the client can do: its session is missing, or was not made by this server. Have the user reconnect the client to this server, then call again.`,
+  say`This server does not know what the client can do: its session is missing, or was not made by this server. ${forReader({ agent: 'Have the user reconnect', person: 'Reconnect' })} the client to this server, then ${callAgain}.`,
 );
 
 /** A planId counts once, unless the change was refused recently. */

@@ -3,7 +3,7 @@ import type { Budget, BudgetState } from '../journal/budget.js';
 import type { Journal } from '../journal/journal.js';
 import { next } from '../tools/next.js';
 import { digestOf } from '../util/digest.js';
-import { counted, join, own, type SafeText, say } from '../util/safe-text.js';
+import { counted, forReader, join, own, type SafeText, say } from '../util/safe-text.js';
 import type { Cloud } from './endpoint.js';
 
 /** The budget of an account and a caller. */
@@ -55,7 +55,12 @@ export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt
       next: next(
         'operator',
         'configure',
-        'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
+        forReader({
+          agent:
+            'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
+          person: 'Only the person who runs this server can change the setting.',
+          operator: 'Call with --plan to see the plan.',
+        }),
       ),
     });
   const possibleAt = new Date(nextAt).toISOString();

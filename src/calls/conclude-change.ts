@@ -1,11 +1,11 @@
 import { type ConsentWay, consentWays, type EndedOutcome, type Failure, type Success } from '../consent/outcome.js';
 import type { Ending } from '../journal/entry.js';
-import { type Next, next } from '../tools/next.js';
+import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
 import { place } from '../tools/schema/zones.js';
 import type { Attempt, FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
-import { join, own, type SafeText, say, words } from '../util/safe-text.js';
+import { forReader, join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { serverFault, unreadableAnswer } from './failure.js';
 import { missingWarning, truncateRecord } from './read-record.js';
 import { type Answer, type AnsweredCall, readAnswer } from './read-reply.js';
@@ -154,19 +154,23 @@ function nextOf(
     return next(
       'user',
       'check',
-      'Do not call again. Tell the user what was asked for and what the answer says, and have them look in the console which of the two is there: it may cost money, wanted or not.',
+      say`${forReader({ agent: 'Do not call again. Tell the user what was asked for and what the answer says, and have them look', person: 'Look' })} in the console which of the two is there: it may cost money, wanted or not.`,
     );
   // With `true`, a repetition is the same change, and creates nothing twice.
   if (typeof repeats === 'string' && repeats !== '')
     return next(
       'user',
       'check',
-      say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
+      say`${forAgent('Tell the user the request IDs. ')}The same change was sent before, so ${forAgent('have them ')}check in the console that there is only one${forAgent(', unless they asked for more')}: ${verificationHint}.`,
     );
-  const report = words('Tell the user the outcome, where it went, the warnings and the request IDs.');
+  const report = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
   if (own !== undefined) return next(own.who, own.action, join([report, own.text], ' '));
   if (!change.continues) return next('nobody', 'none', report);
-  return next('user', 'check', say`${report} Only the console shows when it is finished: do not call again to check.`);
+  return next(
+    'user',
+    'check',
+    say`${report} Only the console shows when it is finished${forAgent(': do not call again to check')}.`,
+  );
 }
 
 /** The advice for an unknown outcome. */
@@ -176,12 +180,12 @@ export function adviceIfUnknown({ call, verificationHint }: ApprovedChange, sent
     return next(
       'agent',
       'call',
-      say`${sent} Sending it again does no harm: call again with the same arguments, without planId. The aim is ${verificationHint}.`,
+      say`${sent} Sending it again does no harm: ${callAgain} with the same arguments, without planId. The aim is ${verificationHint}.`,
     );
   return next(
     'user',
     'check',
-    say`Do not repeat it. ${sent} Wait ten minutes, then have the user look in the console for ${verificationHint}. Only if it is not there and they still want it, call again with the same arguments, without planId, and with allowRepeat: true.`,
+    say`Do not repeat it. ${sent} Wait ten minutes, then ${forAgent('have the user ')}look in the console for ${verificationHint}. Only if it is not there and ${theyWant} it, ${callAgain} with the same arguments, without planId, and with allowRepeat: true.`,
   );
 }
 

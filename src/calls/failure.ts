@@ -1,10 +1,10 @@
 import type { Failure, RequestIds } from '../consent/outcome.js';
 import type { Operation } from '../tools/define-operation.js';
-import { type Next, next, operatorMust, reportMistake } from '../tools/next.js';
+import { callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import { readServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
-import { defined, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
 
 /** The parts of a call that its failure names. */
@@ -101,7 +101,7 @@ export const inconsistentPages = (call: FailedCall, problem: SafeText, exchange:
     next: next(
       'agent',
       'call',
-      'Call again once. If it happens again, tell the user: the support of the cloud needs the request IDs.',
+      say`${callAgainFirst} once. If it happens again, ${forAgent('tell the user: ')}the support of the cloud needs the request IDs.`,
     ),
   });
 
@@ -110,11 +110,17 @@ export const tooManyReads = (call: FailedCall): Failure =>
   failureOf(call, false, {
     problem: say`this server is reading as much as it can hold for other calls`,
     code: 'TooManyReads',
-    next: next('agent', 'wait', 'Call again in about 10 s.'),
+    next: next('agent', 'wait', say`${callAgainFirst} in about 10 s.`),
   });
 
 /** The cause as the end of a sentence, with further facts. */
 type Cause = { readonly problem: SafeText } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
+
+/** People in a view know the change, and not the name of a tool. */
+function failedBecause({ name }: Operation, problem: SafeText): SafeText {
+  const full = say`${own(name)} failed: ${problem}.`;
+  return forReader({ agent: full, person: sentence(say`${problem}.`), operator: full });
+}
 
 /** @param mayHaveArrived whether the service may have acted on the request. Irrelevant for a read */
 function failureOf(
@@ -125,7 +131,9 @@ function failureOf(
   const changes = operation.effect !== 'read';
   const isUnknown = changes && mayHaveArrived;
   return {
-    summary: say`${own(operation.name)} ${words(isUnknown ? 'has an unknown outcome' : 'failed')}: ${problem}.`,
+    summary: isUnknown
+      ? say`${own(operation.name)} has an unknown outcome: ${problem}.`
+      : failedBecause(operation, problem),
     code,
     problems: [],
     requestIds: {},

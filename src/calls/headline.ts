@@ -1,11 +1,20 @@
-import { before, cut, type SafeText, say, shortNames, withoutDetails } from '../util/safe-text.js';
+import {
+  before,
+  cut,
+  type Reader,
+  type SafeText,
+  say,
+  shortNames,
+  textFor,
+  withoutDetails,
+} from '../util/safe-text.js';
 
 /** Every client shows a line of this length (characters). */
 const longestHeadline = 100;
 
 /** Shortens a summary to one line: its first sentence with short names, then without details, then the words before a colon. */
-export function headlineOf(summary: SafeText): SafeText {
-  const short = shortNames(summary);
+export function headlineOf(summary: SafeText, reader: Reader = 'agent'): SafeText {
+  const short = shortNames(textFor(reader, summary));
   const first = before(short, '. ');
   const sentence = first === undefined ? short : say`${first}.`;
   if (sentence.text.length <= longestHeadline) return sentence;

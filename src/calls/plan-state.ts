@@ -5,7 +5,7 @@ import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from '../consent/tokens.js';
 import type { Ending, RecordedChange } from '../journal/entry.js';
 import { shownTime } from '../journal/journal.js';
-import { next } from '../tools/next.js';
+import { forAgent, next } from '../tools/next.js';
 import { quoted, say } from '../util/safe-text.js';
 import type { CallDependencies } from './context.js';
 import type { IntentDraft } from './stages.js';
@@ -126,7 +126,7 @@ function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutc
           next: next(
             'user',
             'check',
-            'Tell the user the outcome and the request IDs. Only the console shows its progress: do not call again to check.',
+            say`${forAgent('Tell the user the outcome and the request IDs. ')}Only the console shows its progress${forAgent(': do not call again to check')}.`,
           ),
           warnings: [say`The answer of the cloud was not kept.`],
           requestIds,
@@ -148,7 +148,7 @@ function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutc
         summary: say`The cloud refused this: ${deed}.`,
         code: `Http${status ?? ''}`,
         mayHaveHappened: false,
-        next: next('nobody', 'none', 'Tell the user the code and the request IDs.'),
+        next: next('nobody', 'none', forAgent('Tell the user the code and the request IDs.')),
       });
     default:
       return failed({
@@ -158,7 +158,7 @@ function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutc
         next: next(
           'user',
           'check',
-          say`Do not repeat it. It was sent at ${shownTime(time)}. Wait ten minutes, then have the user look in the console.`,
+          say`Do not repeat it. It was sent at ${shownTime(time)}. Wait ten minutes, then ${forAgent('have the user ')}look in the console.`,
         ),
       });
   }

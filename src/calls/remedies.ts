@@ -1,7 +1,8 @@
-import { type Next, next, operatorMust } from '../tools/next.js';
+import type { ErrorAdvice, Operation } from '../tools/define-operation.js';
+import { callAgain, callAgainFirst, forAgent, type Next, next, operatorMust } from '../tools/next.js';
 import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import type { ServiceError } from '../transport/service-error.js';
-import { defined, detail, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
+import { defined, detail, forReader, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /** The facts that advice depends on. */
 interface RemedyFacts {
@@ -15,11 +16,14 @@ interface RemedyFacts {
 
 type Advice = Next | ((facts: RemedyFacts) => Next);
 
+const checkWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
+const itsMachine = forReader({ agent: 'its machine', person: 'its machine', operator: 'this machine' });
+
 const noPermission = ({ api, account }: RemedyFacts) =>
   next(
     'user',
     'ask',
-    say`Tell the user that account ${own(account)} may not do ${own(api)} here. Whoever administers the account can grant it; calling again before that will not help.`,
+    say`${forReader({ agent: 'Tell the user that account', person: 'Account' })} ${own(account)} may not do ${own(api)} here. Whoever administers the account can grant it${forAgent('; calling again before that will not help')}.`,
   );
 
 const operatorChecks = <const What extends string>(what: Wording<What>) => operatorMust(say`check ${words(what)}`);
@@ -28,18 +32,22 @@ const keys = operatorChecks('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY,
 const sessionToken = operatorChecks('CLOUDOPS_SESSION_TOKEN, which is wrong or expired');
 
 const callLater = ({ retryAfterSeconds = 60 }: RemedyFacts) =>
-  next('agent', 'wait', say`Call again in about ${Math.min(Math.max(Math.ceil(retryAfterSeconds), 1), 3600)} s.`);
+  next(
+    'agent',
+    'wait',
+    say`${callAgainFirst} in about ${Math.min(Math.max(Math.ceil(retryAfterSeconds), 1), 3600)} s.`,
+  );
 
 const otherArguments = next(
   'agent',
   'call',
-  'If what the cloud says names an argument, correct it and call again; ask the user for values that are theirs to choose. Otherwise tell the user.',
+  say`If what the cloud says names an argument, correct it and ${callAgain}${forReader({ agent: '; ask the user for values that are theirs to choose. Otherwise tell the user.', person: '.' })}`,
 );
 
 const inTheWay = next(
   'user',
   'check',
-  'Something stands in the way, such as a name in use or a change that is not finished. Have the user look in the console, and call again only when they say that it is out of the way.',
+  say`Something stands in the way, such as a name in use or a change that is not finished. ${forReader({ agent: 'Have the user look in the console, and call again only when they say that it is out of the way.', person: 'Look in the console, and try again when it is out of the way.' })}`,
 );
 
 /** No redirect is followed, because the signature is not valid for another address. Only storage takes the region as an argument. */
@@ -48,7 +56,10 @@ const redirected = ({ isStorage }: RemedyFacts) =>
     ? next(
         'user',
         'ask',
-        "Ask the user for the bucket's region, which the cloud may have named, and call again with `region`.",
+        forReader({
+          agent: "Ask the user for the bucket's region, which the cloud may have named, and call again with `region`.",
+          person: "Find out the bucket's region, which the cloud may have named, and try again with it.",
+        }),
       )
     : operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects');
 
@@ -60,9 +71,13 @@ const byCode: Readonly<Record<string, Advice>> = {
   NoSuchBucket: next(
     'user',
     'ask',
-    'Ask the user whether the bucket name is right, and which region the bucket is in; then call again with them.',
+    say`${checkWhether} the bucket name is right, and which region the bucket is in; then ${callAgain} with them.`,
   ),
-  InvalidBucketName: next('user', 'ask', 'Ask the user for the right name of the bucket, and call again with it.'),
+  InvalidBucketName: next(
+    'user',
+    'ask',
+    say`${forReader({ agent: 'Ask the user for', person: 'Find out' })} the right name of the bucket, and ${callAgain} with it.`,
+  ),
   SignatureDoesNotMatch: next(
     'operator',
     'configure',
@@ -72,7 +87,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   InvalidToken: sessionToken,
   ExpiredToken: sessionToken,
   RequestTimeTooSkewed: operatorChecks(
-    'the clock of its machine: it and the clock of the cloud differ by more than 15 minutes',
+    say`the clock of ${itsMachine}: it and the clock of the cloud differ by more than 15 minutes`,
   ),
   AccessDenied: noPermission,
   AuthorizationHeaderMalformed: operatorChecks('the region (CLOUDOPS_REGION) and CLOUDOPS_…_SERVICE'),
@@ -88,7 +103,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   'Client.URLNotFound': next(
     'user',
     'ask',
-    'Ask the user whether the names in the arguments are right. If they are, the person who runs this server has to check the endpoint (CLOUDOPS_…_URL).',
+    say`${checkWhether} the names in the arguments are right. If they are, ${forReader({ agent: 'the person who runs this server has to check', person: 'the person who runs this server has to check', operator: 'check' })} the endpoint (CLOUDOPS_…_URL).`,
   ),
 };
 
@@ -99,7 +114,7 @@ const byStatus: Readonly<Record<number, Advice>> = {
   400: otherArguments,
   401: keys,
   403: noPermission,
-  404: next('user', 'ask', 'Ask the user whether the names in the arguments and the region are right.'),
+  404: next('user', 'ask', say`${checkWhether} the names in the arguments and the region are right.`),
   409: inTheWay,
   429: callLater,
 };
@@ -116,13 +131,13 @@ export interface Remedy {
  * @param own the operation's own errors, which are tried first
  */
 export function remedyFor(
-  own: Readonly<Record<string, string>> | undefined,
+  own: Operation['errors'],
   code: ServiceError['code'],
   status: number,
   facts: RemedyFacts,
 ): Remedy {
   const table: readonly (readonly [string, Advice])[] = [
-    ...Object.entries(own ?? {}).map(([start, text]) => [start, next('user', 'ask', say`${defined(text)}`)] as const),
+    ...Object.entries(own ?? {}).map(([start, text]) => [start, next('user', 'ask', ownAdvice(text))] as const),
     ...Object.entries(byCode),
   ];
   const found = table.find(([start]) => code?.startsWith(start));
@@ -130,12 +145,18 @@ export function remedyFor(
   return { code: known, next: typeof advice === 'function' ? advice(facts) : advice };
 }
 
+/** The advice of an operation on an error of its own. */
+const ownAdvice = (advice: ErrorAdvice): SafeText =>
+  typeof advice === 'string'
+    ? defined(advice)
+    : forReader({ agent: defined(advice.agent), person: defined(advice.person) });
+
 function ofClass(status: number): Advice {
   if (status >= 300 && status < 400) return redirected;
   return status >= 500 ? callLater : otherArguments;
 }
 
-/** The reason for a missing answer, as the end of a sentence. */
+/** The cause of a missing answer, as the end of a sentence. */
 export function httpFailureText({ code, detail: cause }: HttpFailure, origin: string): SafeText {
   const problem = {
     NameNotResolved: 'the host name cannot be resolved',
@@ -160,11 +181,11 @@ export function httpFailureText({ code, detail: cause }: HttpFailure, origin: st
 const tryAgain = next(
   'agent',
   'wait',
-  'Call again in about 60 s. If it fails again, tell the user that the network or the cloud may be down.',
+  say`${callAgainFirst} in about 60 s. If it fails again, ${forAgent('tell the user that ')}the network or the cloud may be down.`,
 );
 
 export const httpFailureRemedies: Readonly<Record<FailureCode, Next>> = {
-  NameNotResolved: operatorChecks('the endpoint (CLOUDOPS_…_URL) and the name resolution of its machine'),
+  NameNotResolved: operatorChecks(say`the endpoint (CLOUDOPS_…_URL) and the name resolution of ${itsMachine}`),
   ConnectionRefused: operatorChecks('the endpoint and its port (CLOUDOPS_…_URL), and whether the cloud is up'),
   ConnectTimeout: operatorChecks('the endpoint (CLOUDOPS_…_URL), the network and HTTPS_PROXY'),
   TlsFailed: operatorChecks(
@@ -177,10 +198,14 @@ export const httpFailureRemedies: Readonly<Record<FailureCode, Next>> = {
   CallTimeout: next(
     'agent',
     'call',
-    'Call again once. If it fails again, tell the user: the person who runs this server can raise CLOUDOPS_TIMEOUT_MS.',
+    say`${callAgainFirst} once. If it fails again, ${forReader({ agent: 'tell the user: the person who runs this server can raise', person: 'the person who runs this server can raise', operator: 'raise' })} CLOUDOPS_TIMEOUT_MS.`,
   ),
   Cancelled: next('nobody', 'none', 'Nothing needs to be done.'),
   MalformedResponse: operatorChecks('that the endpoint (CLOUDOPS_…_URL) is the right one'),
-  ResponseTooLarge: next('agent', 'call', 'Call again and ask for less at once, for example with a smaller maxParts.'),
+  ResponseTooLarge: next(
+    'agent',
+    'call',
+    say`${callAgainFirst} and ask for less at once, for example with a smaller maxParts.`,
+  ),
   BodyIncomplete: tryAgain,
 };

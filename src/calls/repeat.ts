@@ -3,8 +3,8 @@ import { Refusal } from '../consent/refusal.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { isOfAnother, shownTime } from '../journal/journal.js';
 import type { Effect } from '../tools/define-operation.js';
-import { type Next, next } from '../tools/next.js';
-import { type SafeText, say, words } from '../util/safe-text.js';
+import { callAgain, callAgainFirst, forAgent, type Next, next, theyWant } from '../tools/next.js';
+import { forReader, type SafeText, say, words } from '../util/safe-text.js';
 
 /** An earlier change. A caller learns the facts of its own changes, and of another caller's change only that it exists. */
 export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
@@ -62,11 +62,11 @@ function afterEarlier(earlier: Earlier, effect: Effect, verificationHint: SafeTe
     return next(
       'user',
       'decide',
-      say`Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for ${words(again[effect])}.`,
+      say`${forAgent('Tell the user when it was accepted, and the request IDs. ')}${callAgainFirst} with allowRepeat: true only ${forReader({ agent: 'if, having heard that, they ask for', person: 'for' })} ${words(again[effect])}.`,
     );
   return next(
     'user',
     'check',
-    say`It may have happened. When ten minutes have passed since then, have the user look in the console for ${verificationHint}. Only if it is not there and they still want it, call again with allowRepeat: true.`,
+    say`It may have happened. When ten minutes have passed since then, ${forAgent('have the user ')}look in the console for ${verificationHint}. Only if it is not there and ${theyWant} it, ${callAgain} with allowRepeat: true.`,
   );
 }

@@ -4,8 +4,18 @@ import type { Failure } from '../consent/outcome.js';
 import { consentWays, type Success } from '../consent/outcome.js';
 import { planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
-import { textForOperator } from '../tools/next.js';
-import { exact, join, linesOf, own, type SafeText, say, type Wording, withTimes, words } from '../util/safe-text.js';
+import {
+  exact,
+  join,
+  linesOf,
+  own,
+  type SafeText,
+  say,
+  textFor,
+  type Wording,
+  withTimes,
+  words,
+} from '../util/safe-text.js';
 import { type HelpPage, labelled, localTime, wrapped } from './layout.js';
 
 /** The facts of a success as a person at a terminal reads them: in words and in local time, without what is meant for models. */
@@ -22,7 +32,7 @@ export function successText(success: Success, page: HelpPage): string {
     row('Valid until', maybe(copied(planExpires))),
     row('Warnings', warnings),
     row('Earlier', notes),
-    row('Next', maybe(plan === undefined ? textForOperator(next?.text ?? words('')) : undefined)),
+    row('Next', maybe(plan === undefined ? textFor('operator', next?.text ?? words('')) : undefined)),
     row('Attempts', maybe(attemptsText(attempts))),
     row('Request IDs', maybe(idList(requestIds))),
   ];
@@ -34,7 +44,7 @@ export function successText(success: Success, page: HelpPage): string {
     facts(rows, page),
     answer === undefined ? [] : render({ answer }),
     // The summary may have left the screen by now.
-    answer === undefined ? [] : paragraph(headlineOf(summary), page),
+    answer === undefined ? [] : paragraph(headlineOf(summary, 'operator'), page),
   ]);
 }
 
@@ -46,7 +56,7 @@ export function failureText(failure: Failure, page: HelpPage): string {
   const { summary, problems, status, serviceSays, code, account, next, requestIds, attempts = [] } = failure;
   const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
   const rows = [
-    row('Next', maybe(textForOperator(next.text))),
+    row('Next', maybe(textFor('operator', next.text))),
     row('Cloud says', maybe(saidBy(serviceSays))),
     row('Account', maybe(account === undefined ? undefined : say`${own(account)}`)),
     row('Earlier call', maybe(earlierText(earlier))),

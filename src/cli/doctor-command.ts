@@ -14,11 +14,22 @@ import { documentBytes, findKeys } from '../http/issuer-keys.js';
 import { openStore, type Store } from '../journal/open-store.js';
 import { planKeyPath, type Runtime, startRuntime } from '../runtime.js';
 import type { Operation, Probe, Service } from '../tools/define-operation.js';
-import { textForOperator } from '../tools/next.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { counted, defined, exact, join, namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import {
+  counted,
+  defined,
+  exact,
+  join,
+  namesOf,
+  own,
+  quoted,
+  type SafeText,
+  say,
+  textFor,
+  words,
+} from '../util/safe-text.js';
 import { type Command, pageOf, type Terminal } from './command.js';
 import { remedyOfKeys, remedyOfSetting } from './doctor-remedies.js';
 import { type HelpPage, padded, widthOf, wrapped } from './layout.js';
@@ -205,13 +216,13 @@ async function probeFinding(
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
   const { code, summary, problems, next } = outcome.failure;
   if (code === 'NoSuchBucket' && bucketToRead !== undefined)
-    return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textForOperator(next.text));
+    return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textFor('operator', next.text));
   if (accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
   const remedy =
     code === 'AccessDenied'
-      ? say`${textForOperator(next.text)} Or name a bucket that you can read with --bucket.`
-      : textForOperator(next.text);
+      ? say`${textFor('operator', next.text)} Or name a bucket that you can read with --bucket.`
+      : textFor('operator', next.text);
   return problem(check, join([summary, ...problems], ' '), remedy);
 }
 

@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { httpFailureRemedies, httpFailureText } from '../calls/remedies.js';
-import { textForOperator } from '../tools/next.js';
 import type { HttpClient, Proxies } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
-import { exact, namesOf, type SafeText, say, type Wording, words } from '../util/safe-text.js';
+import { exact, namesOf, type SafeText, say, textFor, type Wording, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 
 /** The result of a check of `doctor`. It has a remedy unless its status is `ok`. */
@@ -56,7 +55,7 @@ export async function probe(
   const halfway = (sentAt + now().getTime()) / 2;
   if (response.kind === 'failure') {
     const detail = say`A request${through} failed: ${httpFailureText(response, origin)}.`;
-    return [problem(check, detail, textForOperator(httpFailureRemedies[response.code].text))];
+    return [problem(check, detail, textFor('operator', httpFailureRemedies[response.code].text))];
   }
   const clock = clockFinding(`${check} clock`, Date.parse(response.headers.date ?? ''), halfway);
   // A proxy looks up the name and checks the certificate itself.

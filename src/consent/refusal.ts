@@ -1,6 +1,6 @@
 import type { Change } from '../tools/define-operation.js';
-import { type Next, next, operatorMust, reportMistake } from '../tools/next.js';
-import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
+import { callAgain, callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
+import { defined, forReader, own, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { Failure } from './outcome.js';
 
 /** Stops a call before anything is sent. `callTool` catches it and returns it as a failure. */
@@ -25,7 +25,7 @@ export function refusalFailure(tool: string | SafeText, { code, problems, more }
   const { reason, next: step } = refusals[code];
   const { reason: known = words(reason), ...fields } = more;
   return {
-    summary: say`${typeof tool === 'string' ? own(tool) : tool} was not sent: ${known}.`,
+    summary: typeof tool === 'string' ? notSent(tool, known) : say`${tool} was not sent: ${known}.`,
     code,
     problems,
     ...(changes && { mayHaveHappened: false }),
@@ -33,6 +33,12 @@ export function refusalFailure(tool: string | SafeText, { code, problems, more }
     requestIds: {},
     ...fields,
   };
+}
+
+/** People in a view know the change, and not the name of a tool. */
+function notSent(tool: string, reason: SafeText): SafeText {
+  const full = say`${own(tool)} was not sent: ${reason}.`;
+  return forReader({ agent: full, person: sentence(say`${reason}.`), operator: full });
 }
 
 /**
@@ -43,7 +49,7 @@ const splitUp = (split: SafeText): Next =>
   next(
     'agent',
     'call',
-    say`${split} The person who runs this server can set CLOUDOPS_CONFIRM=plan to review plans of any size.`,
+    say`${split} ${forReader({ agent: 'The person who runs this server can set', person: 'The person who runs this server can set', operator: 'Set' })} CLOUDOPS_CONFIRM=plan to review plans of any size.`,
   );
 
 /** The refusal of a change that is too large to be reviewed, with the operation's advice. */
@@ -56,7 +62,7 @@ const refusals = {
     next: next(
       'agent',
       'call',
-      'Correct all that is listed and call again. Ask the user for values that are theirs to choose; do not make them up.',
+      say`Correct all that is listed and ${callAgain}.${forAgent(' Ask the user for values that are theirs to choose; do not make them up.')}`,
     ),
   },
   Usage: {
@@ -68,7 +74,11 @@ const refusals = {
     next: next(
       'operator',
       'configure',
-      'Tell the user, and do not look for another way: only the person who runs this server can allow it.',
+      forReader({
+        agent: 'Tell the user, and do not look for another way: only the person who runs this server can allow it.',
+        person: 'Only the person who runs this server can allow it.',
+        operator: '',
+      }),
     ),
   },
   NotConfigured: {
@@ -81,14 +91,14 @@ const refusals = {
   },
   Declined: {
     reason: 'the user has not agreed to it',
-    next: next('nobody', 'none', 'Leave it at that: call again only if the user asks for it.'),
+    next: next('nobody', 'none', forAgent('Leave it at that: call again only if the user asks for it.')),
   },
   NobodyAsked: {
     reason: "the answer came too soon to be a person's",
     next: next(
       'operator',
       'configure',
-      'Tell the user. For unattended use, the person who runs this server can set CLOUDOPS_CONFIRM=plan or CLOUDOPS_CONFIRM=off.',
+      say`${forAgent('Tell the user. ')}For unattended use, ${forReader({ agent: 'the person who runs this server can set', person: 'the person who runs this server can set', operator: 'set' })} CLOUDOPS_CONFIRM=plan or CLOUDOPS_CONFIRM=off.`,
     ),
   },
   TooManyRefusals: {
@@ -96,7 +106,7 @@ const refusals = {
     next: next(
       'user',
       'ask',
-      'Ask the user in the conversation what they want. Questions are possible again in ten minutes at the latest.',
+      say`${forAgent('Ask the user in the conversation what they want. ')}Questions are possible again in ten minutes at the latest.`,
     ),
   },
   TooLargeToShow: {
@@ -105,23 +115,27 @@ const refusals = {
   },
   TooManyQuestions: {
     reason: 'too many questions wait for an answer already',
-    next: next('agent', 'wait', 'Wait until the user has answered those, then call again.'),
+    next: next(
+      'agent',
+      'wait',
+      say`${forReader({ agent: 'Wait until the user has answered those', person: 'Answer those first' })}, then ${callAgain}.`,
+    ),
   },
   Stopping: {
     reason: 'this server is about to end, and nobody has answered yet',
-    next: next('agent', 'call', 'Call again: nothing was decided, and the next server asks again.'),
+    next: next('agent', 'call', say`${callAgainFirst}: nothing was decided, and the next server asks again.`),
   },
   NeedsHuman: {
     reason: 'only a person can agree to it',
     next: next(
       'user',
       'decide',
-      'Tell the user that it needs a client that asks its user (elicitation) or shows views (MCP Apps), or a terminal (cloudops-mcp call). Here, planOnly: true shows the plan and does no more.',
+      say`${forReader({ agent: 'Tell the user that it', person: 'It' })} needs a client that asks its user (elicitation) or shows views (MCP Apps), or a terminal (cloudops-mcp call). Here, ${forReader({ agent: 'planOnly: true', person: 'planOnly: true', operator: '--plan' })} shows the plan and does no more.`,
     ),
   },
   Repeated: {
     reason: 'the same call was sent before',
-    next: next('user', 'decide', 'Tell the user that the same change was sent before.'),
+    next: next('user', 'decide', forAgent('Tell the user that the same change was sent before.')),
   },
   InternalError: {
     reason: 'this server made a mistake',
@@ -129,14 +143,18 @@ const refusals = {
   },
   SenderUnavailable: {
     reason: 'a part of this server cannot be loaded',
-    next: operatorMust('start it again, or install it again if its files are gone'),
+    next: operatorMust(
+      say`start ${forReader({ agent: 'it', person: 'it', operator: 'this server' })} again, or install it again if its files are gone`,
+    ),
   },
   BudgetSpent: {
     reason: 'the changes that may be made for now are used up',
     next: next(
       'user',
       'wait',
-      'Tell the user when the next change is possible. Do not look for another way, and do not split or merge changes because of it.',
+      forAgent(
+        'Tell the user when the next change is possible. Do not look for another way, and do not split or merge changes because of it.',
+      ),
     ),
   },
   JournalUnavailable: {
@@ -148,19 +166,23 @@ const refusals = {
     next: next(
       'agent',
       'check',
-      'Read the outcome in the journal (cloudops://journal), and tell the user. A new plan needs a new call.',
+      say`Read the outcome in the journal (cloudops://journal)${forAgent(', and tell the user')}. A new plan needs a new call.`,
     ),
   },
   TicketExpired: {
     reason: 'its plan has expired',
-    next: next('agent', 'call', 'If the user still wants it, call the tool of the change again for a new plan.'),
+    next: next(
+      'agent',
+      'call',
+      say`If ${forReader({ agent: 'the user still wants', person: 'you still want' })} it, call the tool of the change again for a new plan.`,
+    ),
   },
   TicketRefused: {
     reason: 'only a click on a plan of this server carries it out, and this was not one',
     next: next(
       'agent',
       'call',
-      'Do not call this tool: it belongs to the buttons that the user sees. Call the tool of the change itself.',
+      say`Do not call this tool: it belongs to the buttons that ${forReader({ agent: 'the user sees', person: 'you see' })}. Call the tool of the change itself.`,
     ),
   },
   TooManyWaiting: {
@@ -168,7 +190,7 @@ const refusals = {
     next: next(
       'user',
       'decide',
-      'Ask the user to have them decided, or withdraw those that are no longer wanted (withdraw: true with their planId).',
+      say`${forReader({ agent: 'Ask the user to have', person: 'Have' })} them decided, or withdraw those that are no longer wanted (withdraw: true with their planId).`,
     ),
   },
   SecretByValue: {
@@ -188,7 +210,7 @@ const refusals = {
     next: next(
       'agent',
       'call',
-      'Call without planId to get a new plan, show it to the user, and after a yes call with exactly its arguments.',
+      say`Call without planId to get a new plan, ${forReader({ agent: 'show it to the user, and after a yes', person: 'then' })} call with exactly its arguments.`,
     ),
   },
 } as const satisfies Readonly<Record<string, { readonly reason: string; readonly next: Next }>>;

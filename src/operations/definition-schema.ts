@@ -189,7 +189,7 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     regions: z.array(text(32)).exactOptional(),
     undocumented: notes,
     limitations: notes,
-    errors: textByName.exactOptional(),
+    errors: z.record(z.string(), z.union([text(500), object({ agent: text(500), person: text(500) })])).exactOptional(),
     exact: paths.exactOptional(),
     tellIfMissing: textByName.exactOptional(),
     instructions: z

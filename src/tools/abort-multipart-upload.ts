@@ -7,9 +7,14 @@ import { next } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, planArguments, region, text } from './schema/fields.js';
 
-const gone =
-  'The upload is gone: it was aborted or completed, or bucket, object or uploadId is mistyped. ' +
-  'Call list_multipart_uploads to see what is open; if the upload was completed, the object exists.';
+const gone = {
+  agent:
+    'The upload is gone: it was aborted or completed, or bucket, object or uploadId is mistyped. ' +
+    'Call list_multipart_uploads to see what is open; if the upload was completed, the object exists.',
+  person:
+    'The upload is gone: it was aborted or completed, or bucket, object or uploadId is mistyped. ' +
+    'If the upload was completed, the object exists.',
+};
 
 /** AbortMultipartUpload of S3. The API reference mentions the operation but does not describe it. */
 export const abortMultipartUpload = defineOperation({

@@ -108,7 +108,7 @@ export interface Operation<
   /** Object schema of the answer. A missing required field is logged and is not an error. */
   output(): Output;
   /** Advice for the agent by error code of the service, or by the beginning of the code: what to ask or tell the user. */
-  readonly errors?: Readonly<Record<string, string>>;
+  readonly errors?: Readonly<Record<string, ErrorAdvice>>;
   /** Gaps in the API reference, one sentence each. */
   readonly undocumented: readonly string[];
   /** Tasks that users may expect but the operation cannot do, each with an alternative. */
@@ -198,6 +198,9 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   /** Returns differences between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
   contradictions?(record: Output, input: Input, region: string): readonly SafeText[];
 }
+
+/** Advice on an error. If a model and people read it differently, both readings. */
+export type ErrorAdvice = string | { readonly agent: string; readonly person: string };
 
 /** A default of the cloud for an argument. */
 export interface Default {

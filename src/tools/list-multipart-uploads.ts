@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { isObject, withoutUndefined } from '../util/objects.js';
-import { join, quoted, say, words } from '../util/safe-text.js';
+import { forReader, join, quoted, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type PageStart } from './define-operation.js';
-import { next } from './next.js';
+import { callAgain, next } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { decodedKey, longestKey } from './upload/object-keys.js';
@@ -151,11 +151,15 @@ export const listMultipartUploads = defineOperation({
       return next(
         'agent',
         'call',
-        'To read on, call again with keyMarker and uploadIdMarker as nextKeyMarker and nextUploadIdMarker in the answer. With a prefix, there is less to read.',
+        say`To read on, ${callAgain} with keyMarker and uploadIdMarker as nextKeyMarker and nextUploadIdMarker in the answer. With a prefix, there is less to read.`,
       );
     if (uploadCount === 0 && countOfAnyAge > 0) return undefined;
     if (uploadCount === 0)
-      return next('user', 'ask', 'If one was expected, ask the user whether bucket, prefix and region are right.');
+      return next(
+        'user',
+        'ask',
+        say`If one was expected, ${forReader({ agent: 'ask the user', person: 'check' })} whether bucket, prefix and region are right.`,
+      );
     const one = words(
       'To see the size of one and how far it is, call list_parts with its object and uploadId. Where one object has several, look at the newest first.',
     );

@@ -83,8 +83,12 @@ const input = () =>
     },
   );
 
-const uploadGone =
-  'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists: ask the user which it is.';
+const uploadGone = {
+  agent:
+    'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists: ask the user which it is.',
+  person:
+    'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists.',
+};
 
 const viewOf = ({ view, maxParts, partNumberMarker }: Input) =>
   view ?? (maxParts === undefined && partNumberMarker === undefined ? 'summary' : 'parts');

@@ -168,12 +168,18 @@ export const provisionKubeResourceGroup = defineOperation({
     'Listing versions, locations, networks and SSH keys: use the console.',
   ],
   errors: {
-    'Client.InvalidParameterDuplicate.ResourceGroupName':
-      'Tell the user that the group is set up already, and ask whether another one was meant.',
-    'Client.InvalidParameterDuplicate':
-      'Tell the user which name is in use, as the cloud says, and ask them for another one.',
-    'Client.InvalidParameterNotFound':
-      'Tell the user what does not exist, as the cloud says, and ask them for the right name.',
+    'Client.InvalidParameterDuplicate.ResourceGroupName': {
+      agent: 'Tell the user that the group is set up already, and ask whether another one was meant.',
+      person: 'The group is set up already.',
+    },
+    'Client.InvalidParameterDuplicate': {
+      agent: 'Tell the user which name is in use, as the cloud says, and ask them for another one.',
+      person: 'The cloud says which name is in use: give another one.',
+    },
+    'Client.InvalidParameterNotFound': {
+      agent: 'Tell the user what does not exist, as the cloud says, and ask them for the right name.',
+      person: 'The cloud says what does not exist: give the right name.',
+    },
   },
 
   input,

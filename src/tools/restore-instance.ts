@@ -61,10 +61,15 @@ export const restoreInstance = defineOperation({
     'Object storage in a region other than jp-east-1 and jp-west-2: the API takes no other.',
   ],
   errors: {
-    'Client.InvalidParameterDuplicate':
-      'Tell the user that something with this name exists already, and ask them for another name.',
-    'Client.InvalidParameterNotFound':
-      'Tell the user what does not exist in this region, as the cloud says, and ask them for the right name or region.',
+    'Client.InvalidParameterDuplicate': {
+      agent: 'Tell the user that something with this name exists already, and ask them for another name.',
+      person: 'Something with this name exists already: give another name.',
+    },
+    'Client.InvalidParameterNotFound': {
+      agent:
+        'Tell the user what does not exist in this region, as the cloud says, and ask them for the right name or region.',
+      person: 'The cloud says what does not exist in this region: give the right name or region.',
+    },
   },
 
   input: () =>

@@ -35,8 +35,11 @@ export const upgradeKubeVersion = defineOperation({
     'Going back to an earlier version: the API documents no operation for it.',
   ],
   errors: {
-    'Client.InvalidParameterNotFound':
-      'Tell the user that the resource group, the cluster or the version does not exist, and ask them for the right one.',
+    'Client.InvalidParameterNotFound': {
+      agent:
+        'Tell the user that the resource group, the cluster or the version does not exist, and ask them for the right one.',
+      person: 'The resource group, the cluster or the version does not exist: give the right one.',
+    },
   },
 
   input: () =>

@@ -50,7 +50,11 @@ type Part =
   /** Milliseconds since 1970. */
   | { readonly kind: 'time'; readonly time: number }
   /** Left out first if the text has to be short. */
-  | { readonly kind: 'detail'; readonly parts: readonly Part[] };
+  | { readonly kind: 'detail'; readonly parts: readonly Part[] }
+  | { readonly kind: 'readers'; readonly readers: Readonly<Record<Reader, readonly Part[]>> };
+
+/** A model, the person whom it works for, or the person who runs this server and reads at a terminal. */
+export type Reader = 'agent' | 'person' | 'operator';
 
 /** Words that follow each other become one part. */
 function joinWords(parts: readonly Part[]): readonly Part[] {
@@ -77,6 +81,8 @@ function renderPart(part: Part): string {
       return new Date(part.time).toISOString();
     case 'detail':
       return part.parts.map(renderPart).join('');
+    case 'readers':
+      return part.readers.agent.map(renderPart).join('');
   }
 }
 
@@ -175,6 +181,36 @@ export const time = (milliseconds: number): SafeText => textOfPart({ kind: 'time
 /** A part of a text that is left out first if the text has to be short, such as a remark in brackets. */
 export const detail = (text: SafeText): SafeText => textOfPart({ kind: 'detail', parts: text.parts });
 
+/** A text that reads differently for a model and for people. Without `operator`, both people read the same. */
+export function forReader<
+  const Agent extends string,
+  const Person extends string,
+  const Operator extends string,
+>(texts: {
+  readonly agent: Wording<Agent>;
+  readonly person: Wording<Person>;
+  readonly operator?: Wording<Operator>;
+}): SafeText {
+  const person = words(texts.person).parts;
+  const operator = texts.operator === undefined ? person : words(texts.operator).parts;
+  return textOfPart({ kind: 'readers', readers: { agent: words(texts.agent).parts, person, operator } });
+}
+
+/** The text as one reader reads it. It may be empty. */
+export function textFor(reader: Reader, text: SafeText): SafeText {
+  const chosen = (part: Part): readonly Part[] => {
+    if (part.kind === 'detail') return [{ ...part, parts: part.parts.flatMap(chosen) }];
+    return part.kind === 'readers' ? part.readers[reader].flatMap(chosen) : [part];
+  };
+  return trimmed(new SafeText(text.parts.flatMap(chosen)));
+}
+
+/** Without the spaces that a sentence for another reader left at the beginning or end. */
+function trimmed(text: SafeText): SafeText {
+  const [first, ...others] = trimmedAtEnd(text.parts).parts;
+  return first?.kind === 'words' ? new SafeText([wordsPart(first.text.trimStart()), ...others]) : text;
+}
+
 /** With a capital at its beginning, unless it begins with a value. */
 export function sentence(text: SafeText): SafeText {
   const [first, ...others] = text.parts;
@@ -189,9 +225,15 @@ export const shortNames = (text: SafeText, longest = longestName): SafeText =>
   mapParts(text, (part) => [part.kind === 'quoted' || part.kind === 'name' ? { ...part, longest } : part]);
 
 function mapParts(text: SafeText, change: (part: Part) => readonly Part[]): SafeText {
-  const changed = (part: Part): readonly Part[] =>
-    part.kind === 'detail' ? [{ ...part, parts: part.parts.flatMap(changed) }] : change(part);
-  return new SafeText(text.parts.flatMap(changed));
+  const changeAll = (parts: readonly Part[]): readonly Part[] => parts.flatMap(changeInside);
+  const changeInside = (part: Part): readonly Part[] => {
+    if (part.kind === 'detail') return [{ ...part, parts: changeAll(part.parts) }];
+    if (part.kind !== 'readers') return change(part);
+    const { agent, person, operator } = part.readers;
+    const readers = { agent: changeAll(agent), person: changeAll(person), operator: changeAll(operator) };
+    return [{ kind: 'readers', readers }];
+  };
+  return new SafeText(changeAll(text.parts));
 }
 
 export const withoutDetails = (text: SafeText): SafeText =>
@@ -244,29 +286,6 @@ export function before(text: SafeText, mark: '. ' | ': ' | '\n'): SafeText | und
 /** The text with its times as `write` writes them (milliseconds since 1970). */
 export const withTimes = (text: SafeText, write: (time: number) => SafeText): SafeText =>
   mapParts(text, (part) => (part.kind === 'time' ? write(part.time).parts : [part]));
-
-const quotedIn = /"((?:[^"\\]|\\.)*)"(?: \(cut, \d+ characters\))?/g;
-
-/**
- * Sentence by sentence in other words, without those of which no word is left. Each expression is tried in turn on a sentence. What is
- * quoted ends no sentence and stays as it is.
- */
-export function reworded(text: SafeText, rewrites: readonly (readonly [RegExp, string])[]): SafeText {
-  const names: string[] = [];
-  const unquoted = text.text.replace(quotedIn, (name) => `"${names.push(name) - 1}"`);
-  const made = (unquoted.match(sentenceIn) ?? [])
-    .map((one) => rewrites.reduce((before, [from, to]) => before.replace(from, to), one.trim()))
-    .filter((one) => /\w/.test(one))
-    .map(sentenceCase)
-    .join(' ');
-  return ownWords(made.replace(quotedIn, (_, index) => names[Number(index)] ?? ''));
-}
-
-/** Up to a full stop that ends it, which one within brackets does not. */
-const sentenceIn = /(?:[^.(]|\([^)]*\)|\.(?! |$))+(?:\.|$)(?: |$)/g;
-
-/** Without the words that an expression finds, none of which are in quotation marks. */
-export const without = (text: SafeText, found: RegExp): SafeText => ownWords(text.text.replace(found, ''));
 
 /** With other words for what an expression without groups finds; undefined leaves it as it is. */
 export const replaced = (

@@ -1,6 +1,5 @@
+import { adviceKey } from '../../src/mcp/views/contract/parts-data.js';
 import { type Fields, fieldsOf, readText, textsOf } from '../../src/mcp/views/contract/read-fields.js';
-import { textForUser } from '../../src/tools/next.js';
-import { fromServer } from '../../src/util/safe-text.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
 import { startView } from '../shared/start-view.js';
@@ -79,18 +78,10 @@ export async function startUploadView(): Promise<void> {
   async function take(result: ToolResult, again: boolean): Promise<void> {
     page.allowRefresh(host?.callsTools === true, refreshing);
     if (result.isError) {
-      const { summary, problems, status, next } = result.structured;
+      const { summary, problems } = result.structured;
       const sentence = readText(summary) ?? result.text.split('\n')[0] ?? 'The call failed.';
-      // Without a status it was not sent, and what comes next is for the agent.
-      fail(
-        [
-          sentence,
-          ...textsOf(problems),
-          ...(status === undefined ? [] : [textForUser(fromServer(readText(fieldsOf(next).text) ?? ''))]),
-        ]
-          .join(' ')
-          .trim(),
-      );
+      const advice = readText(result.meta[adviceKey]) ?? '';
+      fail([sentence, ...textsOf(problems), advice].join(' ').trim());
       return;
     }
     page.showProblem(undefined);

@@ -3,7 +3,6 @@ import type { EndedOutcome, Failure } from '../../consent/outcome.js';
 import { consentWays } from '../../consent/outcome.js';
 import { requestLines } from '../../consent/request-lines.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
-import { textForUser } from '../../tools/next.js';
 import { sentences } from '../../util/human.js';
 import {
   defined,
@@ -13,7 +12,7 @@ import {
   say,
   sentence,
   shortNames,
-  without,
+  textFor,
   words,
 } from '../../util/safe-text.js';
 import {
@@ -23,7 +22,7 @@ import {
   outcomeKey,
   type ProposedChange,
 } from './contract/change-data.js';
-import { partsKey } from './contract/parts-data.js';
+import { adviceKey, partsKey } from './contract/parts-data.js';
 import { packParts } from './pack-parts.js';
 
 /** How a view shows a result. */
@@ -47,12 +46,16 @@ export function viewMeta(
   }
   const proposed = proposedChange(outcome, call, tickets, onPage);
   if (proposed !== undefined) return { [changeKey]: proposed };
+  if (outcome.kind === 'failed' && isRefusedRead(outcome.failure))
+    return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
   const ended = outcomeOf(outcome);
   return ended === undefined ? {} : { [outcomeKey]: { ...ended, ...(isEarlier && { isEarlier }) } };
 }
 
 /** Converts safe texts to plain text for a view. */
 const textsOf = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
+
+const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
 /** Returns the data of a plan that a person can decide on; undefined for other results. */
 function proposedChange(
@@ -133,7 +136,7 @@ function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
     return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
   return {
     kind,
-    sentence: withoutTool(summary).text,
+    sentence: textFor('person', summary).text,
     details: textsOf(
       sentences(
         serviceSays?.message !== undefined && say`The cloud says: ${quoted(serviceSays.message, 500)}`,
@@ -144,13 +147,10 @@ function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
     requestIds,
     code: own(serviceSays?.code ?? code).text,
     // The other next steps are written for models.
-    ...(kind === 'rejected' && { next: textForUser(next.text).text }),
+    ...(kind === 'rejected' && { next: textFor('person', next.text).text }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
 }
-
-/** Removes the tool's name from a summary (`x_y failed: the service refused it.`), because people know the change by its headline. */
-const withoutTool = (summary: SafeText) => sentence(without(summary, /^[a-z][a-z0-9_]* (?:failed|was not sent): /));
 
 const afterUnknown =
   'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.';

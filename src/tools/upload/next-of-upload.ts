@@ -1,31 +1,37 @@
-import { say } from '../../util/safe-text.js';
-import { type Next, next } from '../next.js';
+import { forReader, say } from '../../util/safe-text.js';
+import { callAgain, type Next, next } from '../next.js';
 import type { Summary } from './sentences.js';
 
 /** The least and the most that anybody waits before they look again (seconds). */
 const shortestWait = 30;
 const longestWait = 600;
 
+const askWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
+
 /** The step after a summary of an upload. */
 export function nextOfUpload({ partCount = 0, percent, stopped, estimatedSecondsLeft }: Summary): Next {
   if (percent === 100)
-    return next('user', 'check', 'Tell the user that the client that uploads has to complete it: no tool here does.');
+    return next(
+      'user',
+      'check',
+      say`${forReader({ agent: 'Tell the user that the', person: 'The' })} client that uploads has to complete it: no tool here does.`,
+    );
   if (partCount === 0)
     return next(
       'user',
       'ask',
-      'Ask the user whether the client that uploads has begun to send parts, and what its log says.',
+      say`${askWhether} the client that uploads has begun to send parts, and what its log says.`,
     );
   if (stopped === true)
     return next(
       'user',
       'ask',
-      'Ask the user whether the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID, or the upload can be aborted with an S3 client.',
+      say`${askWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID, or the upload can be aborted with an S3 client.`,
     );
   const wait = Math.min(Math.max(Math.round((estimatedSecondsLeft ?? 0) / 10), shortestWait), longestWait);
   return next(
     'agent',
     'wait',
-    say`If the user wants to follow it, call again with the same arguments in about ${wait} s.`,
+    say`${forReader({ agent: 'If the user wants to', person: 'To' })} follow it, ${callAgain} with the same arguments in about ${wait} s.`,
   );
 }

@@ -14,6 +14,9 @@ import { type Fields, fieldsOf, numberOf, readText } from './read-fields.js';
  */
 export const partsKey = 'cloudops/parts';
 
+/** The advice after a read that the service refused, in words for people. Text, in `_meta` of the result. */
+export const adviceKey = 'cloudops/advice';
+
 /** Length limit of the packed text in characters. */
 export const maximumPacked = 64 * 1024;
 
