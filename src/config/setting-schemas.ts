@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Budget, longestWindowMs } from '../journal/budget.js';
-import { databaseUrlProblem, isDatabaseUrl } from '../journal/database-url.js';
+import { storePlace } from '../journal/store-place.js';
 import { namesOf, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /**
@@ -141,12 +141,4 @@ function endpointProblem(text: string): SafeText | undefined {
 }
 
 /** The path of a file, or the address of a PostgreSQL database. */
-export const journalPlace = () =>
-  usable((text) => (isDatabaseUrl(text) || looksLikeConnection(text) ? databaseUrlProblem(text) : undefined));
-
-/** True for `host=db password=…`, and for an address that is quoted, follows other text or has a scheme of one letter. */
-const looksLikeConnection = (text: string) =>
-  /[a-z][a-z0-9+.-]+:\/|^[a-z]:\/\//i.test(text) ||
-  /(^|[\s;'"])(host(addr|name)?|server|data source|port|db(name)?|database|user( ?id|name)?|uid|pwd|pass(word|file)?|service|sslmode)\s*=/i.test(
-    text,
-  );
+export const journalPlace = () => usable((text) => storePlace(text).problem);

@@ -1,4 +1,4 @@
-import { databaseName, holdsPassword, isDatabaseUrl } from '../journal/database-url.js';
+import { storePlace } from '../journal/store-place.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { shownReason } from '../util/log.js';
 import { own as ownName, say, type Wording } from '../util/safe-text.js';
@@ -70,7 +70,7 @@ export function gather({ env, commandLine, own = noOwnOperations, readFile }: Co
     return text === undefined ? [] : [{ ...input, text, isOption: option !== undefined }];
   });
   for (const input of all)
-    if (input.isOption && isDatabase(input) && holdsPassword(input.text)) report(secretOption(input.name));
+    if (input.isOption && isDatabase(input) && storePlace(input.text).holdsPassword) report(secretOption(input.name));
   const files = all.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
   const endpoints = all.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
   return {
@@ -104,14 +104,14 @@ function originOf(input: SettingInput): Origin {
   const value = isSecret ? 'set, not shown' : text;
   return {
     name: variableName(name),
-    value: inDatabase ? databaseName(text) : value,
+    value: inDatabase ? storePlace(text).name : value,
     secret: inDatabase || isSecret,
     isPath: isFile || (setting !== undefined && settings[setting].kind === 'path' && !inDatabase),
     from: isOption ? `option ${optionName(name)}` : 'environment',
   };
 }
 
-const isDatabase = ({ name, text }: SettingInput): boolean => name === 'JOURNAL' && isDatabaseUrl(text);
+const isDatabase = ({ name, text }: SettingInput): boolean => name === 'JOURNAL' && storePlace(text).path === undefined;
 
 /** Our variables by setting. An empty value counts as none, because clients send one for a field that is left empty. */
 function readVariables(env: Environment, known: readonly string[], report: Report): Readonly<Record<string, string>> {
@@ -145,7 +145,7 @@ export function readSettingFile(
   try {
     const text = readFile(path).trim();
     if (text === '') report(say`${file} is empty.`);
-    else if (setting === 'JOURNAL' && !isDatabaseUrl(text))
+    else if (setting === 'JOURNAL' && storePlace(text).path !== undefined)
       report(say`${file} must hold postgres://…; a journal in a file is ${saidVariable(setting)}.`);
     return text === '' ? undefined : text;
   } catch (error) {

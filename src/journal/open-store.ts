@@ -1,18 +1,14 @@
 import { uptime } from 'node:os';
 import type { Log } from '../util/log.js';
 import { lazy } from '../util/objects.js';
-import { databaseName, isDatabaseUrl } from './database-url.js';
 import { createFileJournal } from './file.js';
 import type { Journal } from './journal.js';
 import type { PlanStore } from './plan-store.js';
 import type { Database } from './postgres-database.js';
+import { type StorePlace, storePlace } from './store-place.js';
 
 /** A journal's place, which also holds the plans and messages of its servers. Files and connections are opened when they are first needed. */
-export interface Store {
-  /** A path, or the address of a database without user, password and options. */
-  readonly name: string;
-  /** The path of the journal. Undefined for a database. */
-  readonly path: string | undefined;
+export interface Store extends Pick<StorePlace, 'name' | 'path'> {
   openJournal(): Promise<Journal>;
   openPlans(): Promise<PlanStore>;
   /** The database, for messages between replicas. Undefined if the store has none. */
@@ -26,7 +22,7 @@ export interface Store {
  * @param journal the path of a file, or the address of a PostgreSQL database
  */
 export const openStore = (journal: string, now: () => Date, log: Log = () => undefined): Store =>
-  isDatabaseUrl(journal) ? databaseStore(journal, now, log) : fileStore(journal, now, log);
+  storePlace(journal).path === undefined ? databaseStore(journal, now, log) : fileStore(journal, now, log);
 
 const fileStore = (path: string, now: () => Date, log: Log): Store => ({
   name: path,
@@ -40,7 +36,7 @@ const fileStore = (path: string, now: () => Date, log: Log): Store => ({
 function databaseStore(url: string, now: () => Date, log: Log): Store {
   const openDatabase = lazy(async () => (await import('./postgres-database.js')).openDatabase(url, now, { log }));
   return {
-    name: databaseName(url),
+    name: storePlace(url).name,
     path: undefined,
     openJournal: async () => (await import('./postgres.js')).createPostgresJournal(await openDatabase(), now, log),
     openPlans: async () => (await import('./plan-table.js')).createPlanTable(await openDatabase()),

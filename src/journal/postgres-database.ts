@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../util/log.js';
-import { databaseName } from './database-url.js';
 import { createTables } from './postgres-tables.js';
 import { CommitPending } from './retry-writes.js';
+import { storePlace } from './store-place.js';
 
 /** Time limits in milliseconds. A database that does not answer in time counts as unreachable. */
 const connectMs = 3_000;
@@ -53,7 +53,7 @@ export function openDatabase(url: string, now: () => Date, options: DatabaseOpti
   const { log = () => undefined, databaseTime = (shown) => shown } = options;
   const tables = createTables(url, log);
   return {
-    name: databaseName(url),
+    name: storePlace(url).name,
     connect: (mostConnections) => createConnections({ url, now, mostConnections, tables, databaseTime }),
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { databaseName, databaseUrlProblem, holdsPassword, isDatabaseUrl } from '../../src/journal/database-url.js';
+import { storePlace } from '../../src/journal/store-place.js';
 
 /** The place of a journal, without what people may not read. */
 
@@ -21,11 +21,10 @@ test.each([
   ['postgres:///cloudops?host=/run/postgresql&password=MARKER%40', 'postgres:///run/postgresql/cloudops', true],
   ['mysql://u:MARKER@host/d', 'a database', true],
 ])('%s', (url, name, secret) => {
-  expect(databaseName(url)).toBe(name);
-  expect(holdsPassword(url)).toBe(secret);
-  expect(isDatabaseUrl(url)).toBe(true);
-  expect(databaseUrlProblem(url) === undefined).toBe(name !== 'a database');
-  expect(`${databaseName(url)} ${databaseUrlProblem(url)}`).not.toContain('MARKER');
+  const place = storePlace(url);
+  expect(place).toMatchObject({ name, path: undefined, holdsPassword: secret });
+  expect(place.problem === undefined).toBe(name !== 'a database');
+  expect(`${place.name} ${place.problem}`).not.toContain('MARKER');
 });
 
 test.each([
@@ -37,16 +36,16 @@ test.each([
   ['sslmode=', false],
 ])('with %s, which would be ignored if it were misspelt, an address is usable: %s', (parameters, usable) => {
   const url = `postgres://u@db.example.com/cloudops?${parameters}`;
-  expect(databaseUrlProblem(url) === undefined).toBe(usable);
+  expect(storePlace(url).problem === undefined).toBe(usable);
 });
 
 test('a problem says what an address may be', () => {
-  expect(databaseUrlProblem('postgres://u:p/w@db.example.com/d')?.text).toContain('%2F');
-  expect(databaseUrlProblem('postgres://db.example.com/d?tls=true')?.text).toContain('sslmode');
+  expect(storePlace('postgres://u:p/w@db.example.com/d').problem?.text).toContain('%2F');
+  expect(storePlace('postgres://db.example.com/d?tls=true').problem?.text).toContain('sslmode');
 });
 
 test.each(['/var/lib/journal', 'journal.jsonl', './a:b', '/at/postgres://db'])('%s is a file', (path) => {
-  expect(isDatabaseUrl(path)).toBe(false);
+  expect(storePlace(path)).toMatchObject({ name: path, path, holdsPassword: false });
 });
 
 test.each([
@@ -55,6 +54,6 @@ test.each([
   'postgres:///db?host=h1,h2',
   'postgres:///db?host=h1%2Ch2',
 ])('%s: several hosts are one problem of their own, and not quoted', (address) => {
-  expect(databaseUrlProblem(address)?.text).toMatch(/several hosts/);
-  expect(databaseUrlProblem('postgres://u,v@h/db?sslcert=a,b')).toBeUndefined();
+  expect(storePlace(address).problem?.text).toMatch(/several hosts/);
+  expect(storePlace('postgres://u,v@h/db?sslcert=a,b').problem).toBeUndefined();
 });

@@ -1,0 +1,72 @@
+import { namesOf, type SafeText, say } from '../util/safe-text.js';
+
+/** The place that CLOUDOPS_JOURNAL names. */
+export interface StorePlace {
+  /** For people to read: a path, or the host, port and name of a database without user, password and options. */
+  readonly name: string;
+  /** The path of a file. Undefined for a database, also if its address is not valid. */
+  readonly path: string | undefined;
+  readonly holdsPassword: boolean;
+  /** Why the place cannot be used. It does not quote an address, which may hold a password. */
+  readonly problem: SafeText | undefined;
+}
+
+/** @param journal the path of a file, or the address of a PostgreSQL database */
+export function storePlace(journal: string): StorePlace {
+  if (!/^[a-z][a-z0-9+.-]+:/i.test(journal))
+    return {
+      name: journal,
+      path: journal,
+      holdsPassword: false,
+      problem: looksLikeConnection(journal) ? databaseProblem(journal) : undefined,
+    };
+  return {
+    name: databaseName(journal),
+    path: undefined,
+    holdsPassword: holdsPassword(journal),
+    problem: databaseProblem(journal),
+  };
+}
+
+/** True for `host=db password=…`, and for an address that is quoted, follows other text or has a scheme of one letter. */
+const looksLikeConnection = (text: string) =>
+  /[a-z][a-z0-9+.-]+:\/|^[a-z]:\/\//i.test(text) ||
+  /(^|[\s;'"])(host(addr|name)?|server|data source|port|db(name)?|database|user( ?id|name)?|uid|pwd|pass(word|file)?|service|sslmode)\s*=/i.test(
+    text,
+  );
+
+/**
+ * True for an address without an @ after its host. Such an @ comes from a password in which /, ? or # was not encoded, and the rest of
+ * the password would be read as the name of the database.
+ */
+const isPostgres = (text: string) => /^postgres(ql)?:\/\/[^/?#]*([/?#][^@]*)?$/i.test(text) && URL.canParse(text);
+
+function databaseProblem(text: string): SafeText | undefined {
+  if (severalHosts.test(text))
+    return say`it names several hosts: give one address that leads to the primary, such as a virtual IP or a PgBouncer`;
+  if (isPostgres(text)) return tlsProblem(new URL(text).searchParams);
+  return say`it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40`;
+}
+
+/** Hosts separated by commas, as libpq allows them after the user and in a parameter. */
+const severalHosts = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@]*,[^/?#@]*([/?#]|$)|[?&]host=[^&]*(,|%2c)/i;
+
+/** The parameters for TLS that PostgreSQL's library knows. It ignores others, and then does not encrypt. */
+const tlsParameters = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation'];
+
+const tlsProblem = (parameters: URLSearchParams) =>
+  [...parameters].some(([name, value]) => /ssl|tls/i.test(name) && !(tlsParameters.includes(name) && value !== ''))
+    ? say`it has a parameter of TLS without a value, or one that is none of ${namesOf(tlsParameters)}`
+    : undefined;
+
+function holdsPassword(address: string): boolean {
+  if (!isPostgres(address)) return true;
+  const { password, searchParams } = new URL(address);
+  return password !== '' || searchParams.has('password');
+}
+
+function databaseName(address: string): string {
+  if (!isPostgres(address)) return 'a database';
+  const { host, pathname, searchParams } = new URL(address);
+  return `postgres://${host || (searchParams.get('host') ?? '')}${pathname}`;
+}
