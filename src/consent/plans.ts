@@ -8,34 +8,34 @@ import type { EndedOutcome } from './outcome.js';
 import type { Plan, PlannedCall } from './plan.js';
 import { storedSchemas } from './stored-plan.js';
 
-/** A plan as it waits for a person, or was decided. */
+/** A plan that waits for a person or was decided. */
 export interface WaitingPlan {
   readonly nonce: string;
-  /** Of the consent that it needs: see `consentDigest`. */
+  /** Digest of the consent that the plan needs: see `consentDigest`. */
   readonly digest: string;
-  /** The key of the request in the journal. */
+  /** The idempotency key of the request. */
   readonly requestKey: string;
-  /** The change that it repeats: see `PendingChange`. */
+  /** The change that the plan repeats: see `PendingChange`. */
   readonly repeats: string | boolean;
   /** Milliseconds since 1970. */
   readonly issuedAt: number;
   readonly tool: string;
-  /** As the client gave them, without those that steer the call otherwise. */
+  /** The client's arguments without control arguments. */
   readonly args: Readonly<Record<string, unknown>>;
   readonly caller?: string | undefined;
-  /** The scopes that the caller had. */
+  /** The caller's scopes when the plan was made. */
   readonly scopes?: readonly string[] | undefined;
   readonly client: string;
   readonly plan: Plan;
-  /** The words of the button that agrees. */
+  /** The label of the button that accepts. */
   readonly accept: SafeText;
-  /** The end of the change, once it is known. */
+  /** The outcome of the change, once it is known. */
   readonly outcome?: EndedOutcome | undefined;
-  /** The name of the person who decided on the page. */
+  /** Name of the person who decided on the page. */
   readonly approver?: string | undefined;
 }
 
-/** A plan as it was found. */
+/** A plan from the store. */
 export interface FoundPlan extends WaitingPlan {
   readonly state: StoredPlan['state'];
   readonly expiresAt: number;
@@ -43,32 +43,32 @@ export interface FoundPlan extends WaitingPlan {
 
 /** Plans that wait for a person, sealed in a store. */
 export interface Plans {
-  /** The time (milliseconds) until which a plan that is made now waits. */
+  /** When a plan that is made now expires (milliseconds). */
   expiry(): number;
-  /** False if its caller has too many that wait. */
+  /** Resolves with false if `mostWaiting` plans of the caller wait already, or the plan is too long. */
   add(plan: WaitingPlan): Promise<boolean>;
   find(nonce: string): Promise<FoundPlan | undefined>;
-  /** Takes a plan to decide on it: of all who try, one gets `claimed`. `unknown` is not, or no longer, in the store. */
+  /** Takes a plan to decide on it. If several try, only one gets `claimed`. `unknown` means that the plan does not exist or has expired. */
   claim(nonce: string): Promise<'claimed' | 'taken' | 'unknown'>;
-  /** Keeps what became of a plan that was claimed. */
+  /** Stores the outcome of a claimed plan. */
   settle(nonce: string, end: Pick<WaitingPlan, 'outcome' | 'approver'>): Promise<void>;
-  /** Those that have not expired and can be opened, oldest first. */
+  /** The plans that have not expired and can be unsealed, oldest first. */
   list(): Promise<readonly FoundPlan[]>;
-  /** The number of those that wait. */
+  /** The number of waiting plans. */
   countWaiting(): Promise<number>;
-  /** Erases those that have expired. */
+  /** Erases expired plans. */
   erase(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** True if a change has a secret that was given by value. Such a plan is kept nowhere. */
+/** True if an argument of a change is a secret by value. Such a plan is never stored. */
 export const holdsSecret = ({ operation, input, secretNames = {} }: PlannedCall): boolean =>
   (operation.secrets ?? []).some((path) => textAt(input, path) !== undefined && secretNames[path] === undefined);
 
-/** The most plans of a caller that wait at a time. */
+/** The most waiting plans per caller. */
 const mostWaiting = 20;
 
-/** No plan that can be shown is as large, with its answer. */
+/** More than any plan with its answer takes. */
 const longest = 1024 * 1024;
 
 export interface PlansOptions {
@@ -79,7 +79,7 @@ export interface PlansOptions {
 }
 
 export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Plans {
-  // A plan cannot pass for another one, nor wait for longer than it was made for.
+  // The seal covers nonce and expiry, so that the store can neither exchange plans nor prolong them.
   const sealOf = ({ nonce, expiresAt }: Pick<StoredPlan, 'nonce' | 'expiresAt'>) =>
     createSeal(keys, { purpose: 'cloudops waiting plan', associatedData: `${nonce} ${expiresAt}`, longest });
   const read = ({ nonce, sealed, state, expiresAt }: StoredPlan): FoundPlan | undefined => {
@@ -118,7 +118,7 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
       if (plan === undefined) return;
       const { state: _, expiresAt: __, ...kept } = plan;
       const sealed = sealOf(plan).seal(JSON.stringify({ ...kept, ...end }));
-      // An outcome that is too long to be kept is still in the journal, without its answer.
+      // An outcome that is too long is still in the journal, without its answer.
       if (sealed.length <= longest) await store.update(nonce, sealed);
     },
     async list() {
@@ -131,7 +131,7 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
   };
 }
 
-/** A sealed plan may come from another version of this server: the fields that are shown and acted on are checked, the rest is kept. */
+/** Checks only the fields that are shown or acted on, because a sealed plan may come from another version of this server. */
 const schema = lazy(() =>
   z.object({
     digest: z.string(),
