@@ -3,8 +3,8 @@ import type { Change, Default, Operation } from '../tools/define-operation.js';
 import type { RequestBody } from '../tools/request-body.js';
 import { fieldNames } from '../tools/schema/field-names.js';
 import { place, regionWarnings } from '../tools/schema/zones.js';
-import { contentOf } from '../transport/encode-content.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
+import { encodeContent } from '../transport/request.js';
 import { sentences } from '../util/human.js';
 import { textAt, valueAt, withText } from '../util/objects.js';
 import { quote } from '../util/quote.js';
@@ -285,7 +285,7 @@ export const withoutSecrets = <Fields>({ operation, input, secretNames = {} }: P
 /** The body of a request as a plan shows it: a request may put secrets wherever it wants. */
 function shownBody(call: PlannedCall, body: RequestBody): unknown {
   if (body.kind === 'json') return withoutSecrets(call, body.value);
-  return contentOf({ ...body, value: withoutSecrets(call, body.value) }).text;
+  return encodeContent({ ...body, value: withoutSecrets(call, body.value) }).text;
 }
 
 /** Tells one secret from another without showing any. */

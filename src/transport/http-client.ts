@@ -6,7 +6,7 @@ import { createTurns, type TakeTurn } from '../util/turns.js';
 import { isLoopback } from '../util/uri.js';
 import type { HttpMethod } from './request.js';
 
-/** One HTTP request, signed and ready. */
+/** A signed HTTP request. */
 export interface HttpRequest {
   readonly method: HttpMethod;
   /** Scheme, host and port. */
@@ -15,7 +15,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** True for a change: a kept-alive connection may be closing, and losing it would leave the outcome unknown. */
+  /** True for a change, because a kept-alive connection may be closing, and its loss would leave the outcome unknown. */
   readonly newConnection: boolean;
   /** Further limit of the response's body. */
   readonly byteLimit?: ByteLimit | undefined;
@@ -24,18 +24,18 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly kind: 'response';
   readonly status: number;
-  /** Lower-case names; the values of a repeated header are joined with commas. */
+  /** Headers with lower-case names. Values of a repeated header are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The reason for an incomplete body, if status and headers arrived and the body did not. */
+  /** Set if the status and the headers arrived, but not the whole body. */
   readonly bodyFailure?: HttpFailure;
 }
 
-/** The reason for having no response. With `mayHaveArrived`, the service may have received the request and acted on it. */
+/** The reason for a missing response. With `mayHaveArrived`, the service may have received the request and acted on it. */
 export interface HttpFailure {
   readonly kind: 'failure';
   readonly code: FailureCode;
-  /** The cause as Node or the HTTP library names it. */
+  /** The message of Node or of the HTTP library. */
   readonly detail: string;
   readonly mayHaveArrived: boolean;
 }
@@ -55,7 +55,7 @@ export type FailureCode =
   | 'ResponseTooLarge'
   | 'BodyIncomplete';
 
-/** Bounds of one request and its response: milliseconds and bytes. */
+/** Limits of a request and its response, in milliseconds and bytes. */
 export interface Limits {
   readonly connectMs: number;
   /** From the request's last byte to the response's headers. */
@@ -70,12 +70,12 @@ export const defaultLimits: Limits = {
   connectMs: 10_000,
   headersMs: 30_000,
   bodyMs: 15_000,
-  // A page of 1,000 uploads whose keys have 1,024 bytes, all of them percent-encoded, has less.
+  // Enough for a page of 1,000 uploads with percent-encoded keys of 1,024 bytes.
   bodyBytes: 4 * 1024 * 1024,
   headerBytes: 32 * 1024,
 };
 
-/** Proxies to go through, as the usual environment variables name them. Loopback is never proxied. */
+/** Proxies, from the usual environment variables. Loopback is never proxied. */
 export interface Proxies {
   readonly httpProxy?: string | undefined;
   readonly httpsProxy?: string | undefined;
@@ -90,23 +90,24 @@ export interface ByteLimit {
 
 /** Sends single HTTP requests. */
 export interface HttpClient {
-  /** Resolves with a response or a failure. Never rejects. */
+  /** Returns a response or a failure. Never rejects. */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;
   close(): Promise<void>;
 }
 
-/** An HTTP client within limits, through the proxies that are configured. */
+/** Creates an HTTP client with limits and proxies. */
 export function createHttpClient(proxies: Proxies = {}, limits: Limits = defaultLimits): HttpClient {
-  const [kept, fresh] = [createAgents(proxies, limits, 1), createAgents(proxies, limits, 0)];
+  const keepAlive = createAgents(proxies, limits, 1);
+  const oneShot = createAgents(proxies, limits, 0);
   const takeTurn = createTurns();
   return {
     send: (request, signal) => {
-      const { direct, proxied } = request.newConnection ? fresh : kept;
+      const { direct, proxied } = request.newConnection ? oneShot : keepAlive;
       const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
-      return dispatch(agent, request, { limits, takeTurn }, signal);
+      return dispatch(agent, request, { limits, takeTurn, byteLimit: request.byteLimit }, signal);
     },
     close: async () => {
-      await Promise.all([kept, fresh].flatMap(({ direct, proxied }) => [direct.destroy(), proxied.destroy()]));
+      await Promise.all([keepAlive, oneShot].flatMap(({ direct, proxied }) => [direct.destroy(), proxied.destroy()]));
     },
   };
 }
@@ -117,7 +118,7 @@ function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies
   const options = { pipelining, connect, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
   return {
     direct: new Agent(options),
-    // An empty text keeps undici from reading the environment itself.
+    // With empty strings, undici does not read the environment itself.
     proxied: new EnvHttpProxyAgent({
       ...options,
       httpProxy,
@@ -125,89 +126,109 @@ function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies
       noProxy,
       proxyTls: connect,
       requestTls: connect,
-      // A proxy that does not open the tunnel in time counts as a connection that was not made.
+      // A proxy that does not open the tunnel in time counts as a failed connection.
       clientFactory: (origin, client) => new Pool(origin, { ...client, headersTimeout: connectMs }),
     }),
   };
 }
 
-/** The bounds within which a body is received. */
-interface Receiving {
+/** Bounds for receiving a body. */
+interface BodyBounds {
   readonly limits: Limits;
+  readonly byteLimit: ByteLimit | undefined;
   readonly takeTurn: TakeTurn;
 }
 
-/** A body that is larger takes turns of the event loop for itself: reading it is work for milliseconds. */
-const quickBytes = 64 * 1024;
-/** So much of it becomes text in one turn. */
-const pieceBytes = 512 * 1024;
+/** The progress of one request. */
+interface Exchange {
+  /** Set as soon as the request may have reached the service. */
+  controller: Dispatcher.DispatchController | undefined;
+  head: Pick<HttpResponse, 'kind' | 'status' | 'headers'> | undefined;
+  readonly chunks: Buffer[];
+  /** Bytes in `chunks`. */
+  size: number;
+}
 
-function dispatch(
+async function dispatch(
   agent: Dispatcher,
-  { method, origin, path, headers, body, byteLimit }: HttpRequest,
-  { limits, takeTurn }: Receiving,
+  { method, origin, path, headers, body }: HttpRequest,
+  bounds: BodyBounds,
   signal: AbortSignal,
 ): Promise<HttpResponse | HttpFailure> {
-  return new Promise((resolve) => {
-    let started = false;
-    let running: Dispatcher.DispatchController | undefined;
-    let received: Pick<HttpResponse, 'kind' | 'status' | 'headers'> | undefined;
-    const chunks: Buffer[] = [];
-    let size = 0;
-
-    const abort = () => {
-      if (running === undefined) fail(signal.reason);
-      else running.abort(signal.reason);
-    };
-    const finish = (result: HttpResponse | HttpFailure) => {
-      signal.removeEventListener('abort', abort);
-      resolve(result);
-    };
-    const fail = (error: unknown) => {
-      const { code, detail } = cause(error);
-      const failure: HttpFailure = {
-        kind: 'failure',
-        code: failureCode(code, error, signal, started),
-        detail,
-        mayHaveArrived: started,
+  const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
+  if (signal.aborted) return failureOf(signal.reason, exchange, signal);
+  let abort = (): void => undefined;
+  try {
+    return await new Promise<HttpResponse>((resolve, reject) => {
+      abort = () => {
+        if (exchange.controller === undefined) reject(signal.reason);
+        else exchange.controller.abort(signal.reason);
       };
-      finish(received === undefined ? failure : { ...received, body: '', bodyFailure: failure });
-    };
-    signal.addEventListener('abort', abort);
-    if (signal.aborted) return abort();
+      signal.addEventListener('abort', abort);
+      agent.dispatch(
+        { method, origin, path, headers, body: body ?? null },
+        {
+          // Called just before the request is written to an open connection. Until then, nothing can have arrived.
+          onRequestStart(controller) {
+            if (signal.aborted) controller.abort(signal.reason);
+            else exchange.controller = controller;
+          },
+          onResponseStart(_controller, status, incoming) {
+            if (status >= 200) exchange.head = { kind: 'response', status, headers: flatten(incoming) };
+          },
+          onResponseData(controller, chunk) {
+            const problem = takeChunk(exchange, chunk, bounds);
+            if (problem !== undefined) controller.abort(problem);
+          },
+          onResponseEnd() {
+            readResponse(exchange, bounds).then(resolve, reject);
+          },
+          onResponseError(_controller, error) {
+            reject(error);
+          },
+        },
+      );
+    });
+  } catch (error) {
+    return failureOf(error, exchange, signal);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
 
-    agent.dispatch(
-      { method, origin, path, headers, body: body ?? null },
-      {
-        // Called when the request is about to be written to an open connection: before that, nothing can have arrived.
-        onRequestStart(controller) {
-          if (signal.aborted) return controller.abort(signal.reason);
-          started = true;
-          running = controller;
-        },
-        onResponseStart(_controller, status, incoming) {
-          if (status >= 200) received = { kind: 'response', status, headers: flatten(incoming) };
-        },
-        onResponseData(controller, chunk) {
-          size += chunk.length;
-          if (size > limits.bodyBytes) controller.abort(new TooLarge(`more than ${limits.bodyBytes} bytes`));
-          else if (byteLimit?.admit(chunk.length) === false) controller.abort(new TooLarge('there is no room for it'));
-          else chunks.push(chunk);
-        },
-        onResponseEnd() {
-          if (received === undefined) return fail(new Error('the response has no final status'));
-          const response = received;
-          // Until its turn, it is a buffer: of texts, the heap would have to hold as many as wait.
-          const read = () => textOf(Buffer.concat(chunks), response.headers, limits.bodyBytes, byteLimit);
-          const reading = size > quickBytes ? takeTurn(read) : read();
-          void reading.then((body) => finish({ ...response, body }), fail);
-        },
-        onResponseError(_controller, error) {
-          fail(error);
-        },
-      },
-    );
-  });
+/** Keeps a piece of the body. Returns an error if the body is too large. */
+function takeChunk(exchange: Exchange, chunk: Buffer, { limits, byteLimit }: BodyBounds): TooLarge | undefined {
+  exchange.size += chunk.length;
+  if (exchange.size > limits.bodyBytes) return new TooLarge(`more than ${limits.bodyBytes} bytes`);
+  if (byteLimit?.admit(chunk.length) === false) return new TooLarge('there is no room for it');
+  exchange.chunks.push(chunk);
+  return undefined;
+}
+
+/** A larger body waits for its turn of the event loop, because decoding it takes milliseconds. */
+const quickBytes = 64 * 1024;
+
+/** Decodes the body of a complete response. A large body is decoded late, to bound the heap. */
+async function readResponse(
+  { head, chunks, size }: Exchange,
+  { limits, byteLimit, takeTurn }: BodyBounds,
+): Promise<HttpResponse> {
+  if (head === undefined) throw new Error('the response has no final status');
+  const read = () => textOf(Buffer.concat(chunks), head.headers, limits.bodyBytes, byteLimit);
+  return { ...head, body: await (size > quickBytes ? takeTurn(read) : read()) };
+}
+
+/** Describes the failure of a request. If the status and the headers arrived, the result is a response without a body. */
+function failureOf(error: unknown, { controller, head }: Exchange, signal: AbortSignal): HttpResponse | HttpFailure {
+  const mayHaveArrived = controller !== undefined;
+  const { code, detail } = cause(error);
+  const failure: HttpFailure = {
+    kind: 'failure',
+    code: failureCode(code, error, signal, mayHaveArrived),
+    detail,
+    mayHaveArrived,
+  };
+  return head === undefined ? failure : { ...head, body: '', bodyFailure: failure };
 }
 
 class TooLarge extends Error {}
@@ -220,20 +241,23 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
     ]),
   );
 
-/** The body as text. Requests do not ask for compression, but some services compress all the same. */
+/** Decodes a body. Requests do not ask for compression, but some services compress anyway. */
 async function textOf(
   bytes: Buffer,
   headers: Readonly<Record<string, string>>,
   limit: number,
   byteLimit: ByteLimit | undefined,
 ): Promise<string> {
-  if (headers['content-encoding'] !== 'gzip' || bytes.length === 0) return decoded(bytes);
+  if (headers['content-encoding'] !== 'gzip' || bytes.length === 0) return decodeText(bytes);
   const whole = gunzipSync(bytes, { maxOutputLength: limit });
   if (byteLimit?.admit(whole.length) === false) throw new TooLarge('there is no room for it');
-  return decoded(whole);
+  return decodeText(whole);
 }
 
-async function decoded(bytes: Buffer): Promise<string> {
+/** Bytes that are decoded in one turn of the event loop. */
+const pieceBytes = 512 * 1024;
+
+async function decodeText(bytes: Buffer): Promise<string> {
   const decoder = new StringDecoder('utf8');
   let text = '';
   for (let at = 0; at < bytes.length; at += pieceBytes) {

@@ -1,17 +1,17 @@
 import { type EntityDecoderOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { isDeeperThan, isObject } from '../util/objects.js';
 
-/** A body by its content. The content type does not decide, because services label bodies wrongly. */
+/** A parsed body. The content decides on the kind, because services send wrong content types. */
 export type Body =
   | { readonly kind: 'empty' }
-  /** Objects of text: repeated elements are arrays, attributes and namespaces are dropped. */
+  /** Elements as objects, with text values. Repeated elements are lists. Attributes and namespaces are dropped. */
   | { readonly kind: 'xml'; readonly value: Readonly<Record<string, unknown>> }
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'html' | 'text'; readonly text: string }
-  /** It starts like XML or JSON but is not. */
+  /** A body that starts like XML or JSON but is malformed. */
   | { readonly kind: 'malformed'; readonly format: 'XML' | 'JSON'; readonly problem: string };
 
-/** Reads a body of at most a few megabytes; of HTML and other text, the beginning. Never throws. */
+/** Parses a body of at most a few megabytes. HTML and other text are truncated. Never throws. */
 export function parseBody(body: string): Body {
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '') return { kind: 'empty' };
@@ -31,18 +31,18 @@ function parseJson(text: string): Body {
     if (isDeeperThan(maximumDepth, value)) return malformed('JSON', `it is nested deeper than ${maximumDepth} levels`);
     return { kind: 'json', value };
   } catch {
-    // The parser's own message quotes the body, which may hold anything.
+    // The parser's message quotes the body, which may contain anything.
     return malformed('JSON', 'it is cut short or not well-formed');
   }
 }
 
-/** Bounds, in characters and levels. Beyond them, no agent's context could hold the answer. */
+/** Limits in characters and levels. No agent's context could hold a larger answer. */
 const maximumJson = 1024 * 1024;
 const maximumText = 20_000;
 const maximumDepth = 32;
 /**
- * The most tags, references and attributes of XML, by a character that each of them has. Each costs time, and other calls wait
- * meanwhile. Ten thousand parts have less.
+ * Limits for the tags, references and attributes of XML, counted by a character that each contains. Parsing them takes time, in which
+ * other calls wait. Ten thousand parts stay below the limits.
  */
 const maximumCounts = { '<': 150_000, '&': 200_000, '=': 200_000 };
 
@@ -55,7 +55,7 @@ function hasMoreThan(limit: number, character: string, text: string): boolean {
 const isTooMuch = (xml: string) =>
   Object.entries(maximumCounts).some(([character, limit]) => hasMoreThan(limit, character, xml));
 
-/** Without a decoder of ours, the parser would make one for each document. */
+/** Shared by all documents, because the parser would otherwise create a decoder for each. */
 const decoder: EntityDecoderOptions = {
   decode: resolveReferences,
   setExternalEntities: () => {},
@@ -65,7 +65,7 @@ const decoder: EntityDecoderOptions = {
 };
 
 const parser = new XMLParser({
-  // The parser renames elements such as `toString` and refuses others. With a character that no name begins with, it does neither.
+  // The parser renames elements such as `toString` and refuses others. A leading dot, which no XML name has, prevents both.
   transformTagName: (name) => (name.startsWith('.') ? name : `.${name}`),
   ignoreAttributes: true,
   ignoreDeclaration: true,
@@ -74,7 +74,7 @@ const parser = new XMLParser({
   parseTagValue: false,
   trimValues: false,
   entityDecoder: decoder,
-  // Otherwise it writes out the path to each element, for callbacks.
+  // Otherwise the parser builds the path of each element for callbacks.
   jPath: false,
   maxNestedTags: maximumDepth,
 });
@@ -85,7 +85,7 @@ function parseXml(text: string): Body {
   try {
     const value = readValue(parser.parse(text));
     if (!isElements(value)) return malformed('XML', 'it has no elements');
-    // The parser does not mind an end that is missing, and reads what comes after it as a part of the element.
+    // The parser accepts a missing end tag, and reads the rest of the document as part of the element.
     const isWellFormed = XMLValidator.validate(text) === true;
     return isWellFormed ? { kind: 'xml', value } : malformed('XML', 'it is cut short or not well-formed');
   } catch {
@@ -93,17 +93,17 @@ function parseXml(text: string): Body {
   }
 }
 
-/** The value of an element: the elements in it, or else its text. The values of elements with the same name are a list. */
+/** The value of an element: its child elements, or its text if it has none. Elements with the same name form a list. */
 type Value = string | Value[] | Elements;
 type Elements = { [name: string]: Value };
 const isElements = (value: Value): value is Elements => isObject(value);
 
-/** The name that sets the prototype of an object. */
+/** A key that would set the prototype of an object. */
 const prototypeName = '__proto__';
 
 /**
- * The value of an element as the parser read it. Text between elements is dropped.
- * @throws if an element has the name of the prototype
+ * Converts the parser's result to the value of an element. Text between elements is dropped.
+ * @throws if an element is named `__proto__`
  */
 function readValue(parsed: unknown): Value {
   if (Array.isArray(parsed)) return parsed.map(readValue);
@@ -114,17 +114,18 @@ function readValue(parsed: unknown): Value {
   return children.length === 0 ? '' : Object.fromEntries(children);
 }
 
-/** The beginning of a document of elements and text: a declaration, and the root with its namespace. */
+/** Matches the start of a simple document: a declaration, and the root element with its namespace. */
 const beginning =
   /^(?:<\?xml version="1\.0"(?: encoding="[\w-]+")?\?>\s*)?<([A-Za-z_][\w.-]*)(?: xmlns="[^"<&]*")?>\s*(?=<[^/])/;
 
-/** An element with its text, the start of one that holds others, or the end of that; with the white space behind it. */
+/** Matches an element with its text, a start tag before a child element, or an end tag, each with the white space after it. */
 const plainPiece =
   /<([A-Za-z_][\w.-]*)>(?:([^<&\r]*(?:&(?:#\d+|#x[\da-fA-F]+|\w+);[^<&\r]*)*)<\/\1>\s*|\s*(?=<[^/]))|<\/([A-Za-z_][\w.-]*)>\s*/y;
 
 /**
- * Reads a document of nothing but elements and text, as services answer, in a fraction of the parser's time and memory. Undefined for
- * every other document, and for what the parser would read differently or refuse: line ends, bare ampersands, odd names.
+ * Parses a document of only elements and text, in a fraction of the parser's time and memory. Most services answer with such
+ * documents. Returns undefined for every other document, and if the parser would read a part differently or refuse it, such as line
+ * ends, bare ampersands and unusual names.
  */
 function parsePlain(text: string): Body | undefined {
   const [start, root] = beginning.exec(text) ?? [];
@@ -137,10 +138,8 @@ function parsePlain(text: string): Body | undefined {
     : undefined;
 }
 
-/**
- * The elements from where `next` stands to the end of the one that holds them.
- * @param depth how many elements are open
- */
+/** Reads elements up to the end tag of `parent`. `next` keeps the position in the text.
+@param depth number of open elements */
 function readElements(next: RegExp, text: string, parent: string, depth: number): Elements | undefined {
   const children: Elements = {};
   for (;;) {
@@ -153,7 +152,7 @@ function readElements(next: RegExp, text: string, parent: string, depth: number)
   }
 }
 
-/** Adds an element to those beside it. */
+/** Adds an element to its siblings. */
 function add(siblings: Elements, name: string, value: string | Elements): void {
   const before = Object.hasOwn(siblings, name) ? siblings[name] : undefined;
   if (Array.isArray(before)) before.push(value);
@@ -162,7 +161,7 @@ function add(siblings: Elements, name: string, value: string | Elements): void {
 
 const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** The five entities of XML and character references, one pass. Anything else stays as it is written. */
+/** Decodes the five entities of XML and character references, in one pass. Other references stay unchanged. */
 function resolveReferences(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9a-f]{1,6}));/gi, (whole, entity, decimal, hex) => {

@@ -1,48 +1,38 @@
 import { lazy, leavesOf } from '../util/objects.js';
 
-/** Finds secrets in answers, and removes them. */
+/** Finds and removes secrets in answers. */
 export interface Redactor {
-  /** True if a text holds a secret, in any encoding. */
+  /** True if a text contains a secret, in any encoding. */
   finds(text: string): boolean;
-  /** A copy in which every text with a secret in it is replaced, names of fields included. */
+  /** Returns a copy without the texts and field names that contain a secret. */
   clean<Data>(data: Data): Data;
 }
 
 const removed = '[removed: it held a secret]';
 
-/** A text holds a secret if they have this many characters in common, in any encoding, wrapped or cut. */
+/** A text contains a secret if it shares this many consecutive characters with the secret, in any encoding, wrapped or truncated. */
 const sharedLength = 16;
-/** Every run of `sharedLength` characters holds a whole piece of this length that begins at a multiple of it. */
+/** Each run of `sharedLength` characters contains a piece of this length that starts at a multiple of `pieceLength`. */
 const pieceLength = sharedLength / 2;
-/** Shorter secrets are not searched for, because ordinary words would match them. */
+/** Shorter secrets are ignored, because ordinary words would match them. */
 const shortest = 8;
 
 /**
- * Makes a redactor for some secrets. It compares texts without white space and without the escapes of JSON, URLs and HTML,
- * and knows the secrets in base64 too. It also finds blocks of private keys and signatures that are nobody's known secret.
- * Its time is proportional to the lengths of secrets and texts.
- * @param others finds further secrets
+ * Creates a redactor for some secrets. It ignores white space and the escapes of JSON, URLs and HTML, and finds secrets in base64 too. It
+ * also finds private keys and signatures that are not among the secrets. Its time is proportional to the lengths of secrets and texts.
+ * @param others a redactor for further secrets
  */
 export function createRedactor(secrets: readonly (string | undefined)[], others?: Redactor): Redactor {
-  const known = new Set([
+  const forms = new Set([
     ...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))),
     ...keyInBase64,
   ]);
-  const short = [...known].filter((form) => form.length >= shortest && form.length < sharedLength);
-  const pieces = substrings(known, pieceLength);
-  // Hardly any text has a piece.
-  const runs = lazy(() => substrings(known, sharedLength));
-  const sharesRun = (text: string) => {
-    for (let at = 0; at + pieceLength <= text.length; at += pieceLength)
-      if (pieces.has(text.slice(at, at + pieceLength)))
-        for (let start = Math.max(0, at - pieceLength); start <= at; start += 1)
-          if (runs().has(text.slice(start, start + sharedLength))) return true;
-    return false;
-  };
+  const shortForms = [...forms].filter((form) => form.length >= shortest && form.length < sharedLength);
+  const sharesRun = createRunSearch(forms);
   const finds = (text: string): boolean => {
     if (others?.finds(text)) return true;
     const plain = normalise(text);
-    return looksSecret.test(plain) || short.some((form) => plain.includes(form)) || sharesRun(plain);
+    return looksSecret.test(plain) || shortForms.some((form) => plain.includes(form)) || sharesRun(plain);
   };
   const clean = (data: unknown): unknown => {
     if (typeof data === 'string') return finds(data) ? removed : data;
@@ -55,7 +45,26 @@ export function createRedactor(secrets: readonly (string | undefined)[], others?
   return { finds, clean: (data) => (finds([...textsOf(data)].join('\0')) ? (clean(data) as typeof data) : data) };
 }
 
-/** Collects the different texts of a value, names of fields included. Those of a list repeat. */
+/**
+ * Returns a function that tells if a text shares `sharedLength` consecutive characters with one of the forms. It looks for short pieces at
+ * multiples of `pieceLength` first, because hardly any text contains one.
+ */
+function createRunSearch(forms: ReadonlySet<string>): (text: string) => boolean {
+  const pieces = substrings(forms, pieceLength);
+  const runs = lazy(() => substrings(forms, sharedLength));
+  const hasRunAround = (text: string, at: number): boolean => {
+    for (let start = Math.max(0, at - pieceLength); start <= at; start += 1)
+      if (runs().has(text.slice(start, start + sharedLength))) return true;
+    return false;
+  };
+  return (text) => {
+    for (let at = 0; at + pieceLength <= text.length; at += pieceLength)
+      if (pieces.has(text.slice(at, at + pieceLength)) && hasRunAround(text, at)) return true;
+    return false;
+  };
+}
+
+/** Collects the texts and field names of a value, each once, because the field names of a list repeat. */
 function textsOf(data: unknown, texts = new Set<string>()): Set<string> {
   if (typeof data === 'string') texts.add(data);
   else if (Array.isArray(data)) for (const element of data) textsOf(element, texts);
@@ -68,16 +77,16 @@ function textsOf(data: unknown, texts = new Set<string>()): Set<string> {
 }
 
 function substrings(texts: Iterable<string>, length: number): Set<string> {
-  const found = new Set<string>();
+  const result = new Set<string>();
   for (const text of texts)
-    for (let at = 0; at + length <= text.length; at += 1) found.add(text.slice(at, at + length));
-  return found;
+    for (let at = 0; at + length <= text.length; at += 1) result.add(text.slice(at, at + length));
+  return result;
 }
 
-/** Blocks of private keys and signatures, in a normalised text. */
+/** Matches private keys and signatures in a normalised text. */
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
 
-/** The texts to search for: a secret or, if it is a JSON object, its secret fields; each also in base64 at any offset. */
+/** Returns the normalised forms of a secret, or of the secret fields of a JSON object. Each form is also there in base64. */
 function formsOf(secret: string): string[] {
   const inner = secretFields(secret);
   return (inner.length > 0 ? inner : [secret]).flatMap((text) =>
@@ -85,7 +94,7 @@ function formsOf(secret: string): string[] {
   );
 }
 
-/** A text in base64, at each of the three offsets, without the first and last characters, which depend on the text beside it. */
+/** Encodes a text in base64 at each of the three offsets, without the first and last characters, which depend on neighbouring text. */
 const inBase64 = (text: string): string[] =>
   [0, 1, 2].map((offset) =>
     Buffer.concat([Buffer.alloc(offset), Buffer.from(text)])
@@ -93,13 +102,13 @@ const inBase64 = (text: string): string[] =>
       .slice(4, -4),
   );
 
-/** Part of every block of a private key. */
+/** Every private key in PEM contains this text, here in base64. */
 const keyInBase64 = inBase64(' PRIVATE KEY-----');
 
-/** Paths in a service account key that hold no secret. */
+/** Fields of a service account key that are no secrets. */
 const harmless = /(?:^|[.\]])(?:type|project(?:_?id)?|client_?(?:id|email)|universe_domain|\w*_ur[il])$/i;
 
-/** The secrets inside a JSON object, such as the private key of a service account. */
+/** Returns the secrets inside a JSON object, such as the private key of a service account. */
 function secretFields(secret: string): string[] {
   if (!secret.trimStart().startsWith('{')) return [];
   try {
@@ -114,31 +123,33 @@ function secretFields(secret: string): string[] {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Depth to which escapes within escapes are resolved. */
+/** Escapes within escapes are decoded to this depth. */
 const passes = 3;
 
-/** A text without escapes, white space and hyphens, in one spelling of base64: `a%2Bb\n` and `a-b` become `a+b`. */
+/** Decodes escapes, removes white space, and maps both alphabets of base64 to one: `a%2Bb\n` and `a-b` become `a+b`. */
 function normalise(text: string): string {
   let plain = text;
   for (let pass = 0; pass < passes && /[%&\\]/.test(plain); pass += 1)
-    plain = withoutPercents(
-      plain.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code, escaped) =>
-        code === undefined
-          ? 'nrtbf'.includes(escaped)
-            ? ''
-            : escaped
-          : String.fromCharCode(Number.parseInt(code, 16)),
-      ),
-    ).replace(/&(?:#(\d{1,20})|#x([0-9a-f]{1,20})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
-      if (name !== undefined) return entities[name.toLowerCase()] ?? whole;
-      const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-      return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-    });
+    plain = decodeHtml(decodePercents(decodeBackslashes(plain)));
   return plain.replace(/\s/g, '').replaceAll('-', '+').replaceAll('_', '/');
 }
 
-/** A text with the escapes of URLs resolved. An expression takes ten times as long for a page of keys, which are nothing else. */
-function withoutPercents(text: string): string {
+/** Decodes the escapes of JSON. Escaped white space is removed. */
+const decodeBackslashes = (text: string): string =>
+  text.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code, escaped) => {
+    if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
+    return 'nrtbf'.includes(escaped) ? '' : escaped;
+  });
+
+const decodeHtml = (text: string): string =>
+  text.replace(/&(?:#(\d{1,20})|#x([0-9a-f]{1,20})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
+    if (name !== undefined) return entities[name.toLowerCase()] ?? whole;
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
+
+/** Decodes the escapes of URLs. A regular expression would take ten times as long for a page of percent-encoded keys. */
+function decodePercents(text: string): string {
   if (!text.includes('%')) return text;
   const units = new Uint8Array(2 * text.length);
   let end = 0;
@@ -158,7 +169,7 @@ function withoutPercents(text: string): string {
 
 const percent = 37;
 
-/** The value of two hexadecimal digits, or a negative number where they are none. */
+/** Returns the value of two hexadecimal digits; negative if they are no digits. */
 const byteAt = (text: string, at: number) => (digitAt(text, at) << 4) | digitAt(text, at + 1);
 
 function digitAt(text: string, at: number): number {

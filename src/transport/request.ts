@@ -1,18 +1,18 @@
+import { createHash } from 'node:crypto';
 import type { KeySource } from '../signing/keys.js';
 import type { SigningProfile } from '../signing/signature-variants.js';
 import type { ApiRequest } from '../tools/define-operation.js';
-import type { RequestBody } from '../tools/request-body.js';
+import { type RequestBody, writeBody } from '../tools/request-body.js';
 import { encodeQuery, type Query } from '../util/uri.js';
-import { contentOf } from './encode-content.js';
 
-/** The name of the account where none has been given a name. */
+/** Name of the only account, if accounts have no names. */
 export const defaultAccount = 'default';
 
-/** The address of one API, and the account, keys and profile for signing its requests. */
+/** The address of an API, with the account, the keys and the profile that sign its requests. */
 export interface Endpoint {
   /** Scheme, host and port, without a slash at the end. */
   readonly origin: string;
-  /** Prefix of every path: empty, or `/…` without a slash at the end. Percent-encoded. */
+  /** Percent-encoded prefix of every path. Empty, or `/…` without a slash at the end. */
   readonly pathPrefix: string;
   readonly region: string;
   readonly service: string;
@@ -20,18 +20,18 @@ export interface Endpoint {
   /** Name of the account that the keys belong to. */
   readonly account: string;
   readonly keys: KeySource;
-  /** Set if it is the built-in sandbox. */
+  /** True for the built-in sandbox. */
   readonly isSandbox?: boolean;
 }
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** A request as it goes on the wire, without its signature. */
+/** A request in its wire form, without its signature. */
 export interface WireRequest {
   readonly method: HttpMethod;
   /** Absolute path with the endpoint's prefix, percent-encoded once. */
   readonly path: string;
-  /** Not encoded: signing encodes it. */
+  /** Not encoded, because signing encodes it. */
   readonly query: Query;
   /** Path and encoded query, as in the request line. */
   readonly target: string;
@@ -53,7 +53,7 @@ export function encodeRequest(
 ): WireRequest {
   const path = pathPrefix + apiPath;
   const search = encodeQuery(query);
-  const { text, headers } = contentOf(content);
+  const { text, headers } = encodeContent(content);
   return {
     method,
     path,
@@ -63,4 +63,26 @@ export function encodeRequest(
     ...(text !== undefined && { body: text }),
     ...(content !== undefined && { content }),
   };
+}
+
+/** The content of a request in its wire form. */
+interface EncodedContent {
+  /** Undefined for a request without content. */
+  readonly text: string | undefined;
+  /** Headers that describe the content, with lower-case names. All are signed. The HTTP client adds the length. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const contentTypes = { json: 'application/json', xml: 'application/xml' } as const;
+
+/**
+ * Encodes the content of a request.
+ * @throws TypeError for values that JSON or XML cannot hold
+ */
+export function encodeContent(body: RequestBody | undefined): EncodedContent {
+  if (body === undefined) return { text: undefined, headers: {} };
+  const text = writeBody(body);
+  const headers = { 'content-type': contentTypes[body.kind] };
+  if (body.contentMd5 !== true) return { text, headers };
+  return { text, headers: { ...headers, 'content-md5': createHash('md5').update(text).digest('base64') } };
 }

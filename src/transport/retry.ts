@@ -3,8 +3,8 @@ import type { AttemptReply } from './reply.js';
 const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
 
 /**
- * Milliseconds to wait before the next attempt, or undefined if there should be none. After a 429 even a change is sent again: the
- * service says that it did not act on it.
+ * Returns the pause before the next attempt in milliseconds; undefined for no attempt. After status 429, even a change is repeated,
+ * because the service states that it did nothing.
  */
 export function retryDelay(
   reply: AttemptReply,
@@ -25,7 +25,7 @@ export function retryDelay(
   return repeatable && incomplete && status < 300 ? backoff : undefined;
 }
 
-/** The `Retry-After` header in milliseconds: seconds or a date. */
+/** Reads the `Retry-After` header, which has seconds or a date, in milliseconds. */
 function retryAfter(headers: Readonly<Record<string, string>>, now: Date): number | undefined {
   const value = headers['retry-after'];
   if (value === undefined) return undefined;
@@ -34,21 +34,21 @@ function retryAfter(headers: Readonly<Record<string, string>>, now: Date): numbe
   return Number.isNaN(date) ? undefined : Math.max(0, date - now.getTime());
 }
 
-/** Codes of services for a key that has expired or does not exist (any more). */
+/** Error codes of services for an expired or unknown key. */
 const keyCodes =
   /"code":"(ExpiredToken(Exception)?|TokenRefreshRequired|InvalidAccessKeyId|InvalidToken|InvalidClientTokenId|UnrecognizedClientException)"/i;
 
-/** True if a service refused a request because its key has expired or is unknown: then nothing was carried out. */
+/** True if a service refused a request because its key has expired or is unknown. Such a request was not carried out. */
 export const refusesKeys = (reply: AttemptReply): boolean =>
   reply.kind === 'answered' &&
   [400, 401, 403].includes(reply.response.status) &&
   (reply.body.kind === 'xml' || reply.body.kind === 'json') &&
   keyCodes.test(JSON.stringify(reply.body.value));
 
-/** The largest difference of clocks that a signature follows. A larger one would make signatures for another day. */
+/** A larger clock offset is ignored, because its signatures would be for another day. */
 const maximumOffsetMs = 24 * 60 * 60 * 1000;
 
-/** Milliseconds by which the service's clock is ahead, if it refused the request because of that. */
+/** Returns how far the service's clock is ahead in milliseconds, if it refused the request for that reason. */
 export function clockOffset(reply: AttemptReply, now: Date): number | undefined {
   if (reply.kind === 'failed' || reply.response.status !== 403) return undefined;
   if (!JSON.stringify(reply.body).includes('RequestTimeTooSkewed')) return undefined;

@@ -2,17 +2,20 @@ import { valueAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import type { Body } from './parse-body.js';
 
-/** The service's own account of an error, as far as it gives one. */
+/** Details of an error from the service. All are optional. */
 export interface ServiceError {
   readonly code?: string;
   readonly message?: string;
   readonly requestId?: string;
-  /** The endpoint that the service names for the request. */
+  /** The region that the service names for the request. */
   readonly region?: string;
   readonly host?: string;
 }
 
-/** Finds code and message in an error body: XML, JSON or HTML (errors are not in the reference; shapes are as seen on similar services). */
+/**
+ * Reads the details of an error from XML, JSON or HTML. The API reference documents no errors, so the shapes are those of similar
+ * services.
+ */
 export function readServiceError(body: Body, headers: Readonly<Record<string, string>>): ServiceError {
   return {
     ...inBody(body),
@@ -49,7 +52,7 @@ const pick = (source: unknown): ServiceError => ({
   ...withText('host', valueAt(source, 'Endpoint')),
 });
 
-/** Characters that are kept of each. */
+/** Length limits in characters. */
 const longest: Readonly<Record<keyof ServiceError, number>> = {
   code: 200,
   message: 2000,
@@ -58,7 +61,7 @@ const longest: Readonly<Record<keyof ServiceError, number>> = {
   host: 300,
 };
 
-/** Text on one line, so that no line of it can pass for one of ours. */
+/** Puts text on one line, so that a service cannot imitate a line of our answers. */
 const withText = (name: keyof ServiceError, value: unknown): ServiceError => {
   const line = typeof value === 'string' ? value.slice(0, longest[name]).replace(/\s+/g, ' ').trim() : '';
   return line === '' ? {} : { [name]: escapeInvisible(line) };
@@ -70,7 +73,7 @@ const pageText = (html: string) =>
     .replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ')
     .replace(/<[^>]*>/g, ' ');
 
-/** Response headers that name a request to the service's support (docs/API.md: Request IDs). */
+/** Response headers with request IDs for the service's support (docs/API.md: Request IDs). */
 const idHeaders = [
   'x-ext-request-id',
   'x-ext-id-2',

@@ -8,13 +8,13 @@ import { type AttemptReply, describeReply, replyOf } from './reply.js';
 import type { Endpoint, WireRequest } from './request.js';
 import { clockOffset, refusesKeys, retryDelay } from './retry.js';
 
-/** One attempt: its result, and the milliseconds until the next one. */
+/** The result of one attempt, and the pause before the next one. */
 export interface Attempt {
   readonly result: string;
   readonly waitedMs?: number;
 }
 
-/** The last reply to a request, without secrets, and its attempts. `endedAt` is by the clock of this machine. */
+/** The last reply to a request, without secrets, with all attempts. `endedAt` is this machine's time. */
 export type FinalReply = AttemptReply & {
   readonly attempts: readonly Attempt[];
   readonly endedAt: Date;
@@ -22,60 +22,61 @@ export type FinalReply = AttemptReply & {
   readonly keyId: string;
 };
 
-/** Sends the requests of one call. All of them together have the time of a call. */
+/** Sends the requests of one call. They share the call's time limit. */
 export interface SignedClient extends Disposable {
   /**
-   * Signs and sends a request, again where that is safe and useful.
-   * @throws NotSent if it could not be signed; its cause may be `KeysUnavailable`. After any other error it may have been sent
+   * Signs and sends a request, and repeats it if that is safe and useful.
+   * @throws NotSent if the request could not be signed, with `KeysUnavailable` as a possible cause. After any other error, it may have
+   * been sent
    */
   send(request: WireRequest): Promise<FinalReply>;
 }
 
-/** A fault of this program, before the first byte was sent. */
+/** A failure before the first byte was sent. */
 export class NotSent extends Error {}
 
-/** Makes the client of a call. */
+/** Creates the client of a call. */
 export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
 
 export interface SignedClientOptions {
-  /** True if a request may be sent twice. Otherwise it is sent again only if it provably never arrived. */
+  /** True if a request may be sent twice. Otherwise it is repeated only if it provably never arrived. */
   readonly repeatable: boolean;
-  /** Further texts to remove from answers, beside the credentials. */
+  /** Texts to remove from answers, besides the credentials. */
   readonly secrets: readonly (string | undefined)[];
   /** Aborts when the caller gives up. */
   readonly signal: AbortSignal;
   /** The span of the call, if calls are traced. */
   readonly span?: Span | undefined;
-  /** Limits the bodies of all answers together. */
+  /** Limits the bodies of all answers of the call together. */
   readonly byteLimit?: ByteLimit;
 }
 
 export interface SignedClientDependencies {
   readonly httpClient: HttpClient;
   readonly now: () => Date;
-  /** Waits, and ends early, without rejecting, when the signal aborts. */
+  /** Waits. Ends early, without an error, if the signal aborts. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** A number from 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random: () => number;
   readonly log: Log;
-  /** Time limit for all requests of a call together. */
+  /** Time limit for all requests of a call together, in milliseconds. */
   readonly timeoutMs: number;
   readonly maximumAttempts: number;
 }
 
-/** Makes the clients of calls, each of which has to be disposed of. The redactors of credentials are kept between calls. */
+/** Creates the clients of calls. Each client must be disposed of. The redactors of credentials are cached between calls. */
 export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
-  const kept = new WeakMap<Credentials, Redactor>();
+  const redactors = new WeakMap<Credentials, Redactor>();
   const redactorOf = (credentials: Credentials): Redactor => {
     const { secretAccessKey, sessionToken } = credentials;
-    const redactor = kept.get(credentials) ?? createRedactor([secretAccessKey, sessionToken]);
-    kept.set(credentials, redactor);
+    const redactor = redactors.get(credentials) ?? createRedactor([secretAccessKey, sessionToken]);
+    redactors.set(credentials, redactor);
     return redactor;
   };
   return (endpoint, options) => createSignedClient(endpoint, options, dependencies, redactorOf);
 }
 
-/** A reply, and the credentials that its request was signed with. */
+/** A reply, and the credentials that signed its request. */
 interface Signed {
   readonly reply: AttemptReply;
   readonly credentials: Credentials;
@@ -89,18 +90,18 @@ function createSignedClient(
 ): SignedClient {
   const deadline = now().getTime() + timeoutMs;
   const { signal, ...limit } = timeLimit(timeoutMs, callerSignal);
-  /** Difference to the service's clock, known once the service has given its time. Later requests of the call are signed for it. */
+  /** Offset to the service's clock, once the service has sent its time. Later requests of the call are signed with it. */
   let offsetMs = 0;
-  /** Credentials are looked for again once a call. */
-  let renewed = false;
+  /** True once the keys were read again, which a call does at most once. */
+  let hasRenewed = false;
   const redactors = new Set(secrets.length === 0 ? [] : [createRedactor(secrets)]);
 
-  const attempt = async (request: WireRequest, number: number, fresh: Credentials | undefined): Promise<Signed> => {
+  const attempt = async (request: WireRequest, number: number, renewed: Credentials | undefined): Promise<Signed> => {
     const attemptSpan = span?.child(request.method, requestAttributes(endpoint, request, number));
     const { headers, credentials } = await signRequest(
       endpoint,
       request,
-      fresh,
+      renewed,
       new Date(now().getTime() + offsetMs),
       log,
     ).catch((cause: unknown) => {
@@ -112,15 +113,15 @@ function createSignedClient(
     const newConnection = !repeatable;
     const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
     const result = await httpClient.send(signed, signal);
-    // Secrets are removed after parsing, because a comment or anything else that parsers drop may stand inside a secret.
-    // A service may repeat those of an earlier attempt too.
+    // Secrets are removed after parsing, because parsers drop comments and other text that may interrupt a secret.
+    // A service may also repeat the secrets of an earlier attempt.
     let reply = replyOf(result);
     for (const { clean } of redactors) reply = clean(reply);
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return { reply, credentials };
   };
 
-  /** Milliseconds until the next attempt; undefined if there is none. */
+  /** Returns the pause before the next attempt in milliseconds; undefined without another attempt. */
   const waitAfter = (reply: AttemptReply, failures: number): number | undefined => {
     if (failures + 1 >= maximumAttempts || signal.aborted) return undefined;
     const offset = offsetMs === 0 ? clockOffset(reply, now()) : undefined;
@@ -129,10 +130,10 @@ function createSignedClient(
     return wait !== undefined && now().getTime() + wait < deadline ? wait : undefined;
   };
 
-  /** Other credentials than those that were refused, if that was for their age: then the request was not carried out. */
+  /** Returns new credentials if the service refused the old ones as expired or unknown. Such a request was not carried out. */
   const renew = async ({ reply, credentials }: Signed): Promise<Credentials | undefined> => {
-    if (renewed || signal.aborted || !refusesKeys(reply)) return undefined;
-    renewed = true;
+    if (hasRenewed || signal.aborted || !refusesKeys(reply)) return undefined;
+    hasRenewed = true;
     return endpoint.keys.renewed(credentials).catch(() => undefined);
   };
 
@@ -141,16 +142,16 @@ function createSignedClient(
     send: async (request) => {
       const { origin } = endpoint;
       const attempts: Attempt[] = [];
-      let fresh: Credentials | undefined;
+      let renewed: Credentials | undefined;
       for (;;) {
-        const signed = await attempt(request, attempts.length, fresh);
+        const signed = await attempt(request, attempts.length, renewed);
         const { reply, credentials } = signed;
-        fresh = await renew(signed);
+        renewed = await renew(signed);
         const result = describeReply(reply);
-        const waitedMs = fresh === undefined ? waitAfter(reply, attempts.length) : 0;
-        const made = waitedMs === undefined ? { result } : { result, waitedMs };
-        attempts.push(made);
-        log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...made });
+        const waitedMs = renewed === undefined ? waitAfter(reply, attempts.length) : 0;
+        const finished: Attempt = waitedMs === undefined ? { result } : { result, waitedMs };
+        attempts.push(finished);
+        log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...finished });
         if (waitedMs === undefined) return { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
         await sleep(waitedMs, signal);
       }
@@ -158,15 +159,15 @@ function createSignedClient(
   };
 }
 
-/** The headers of a request with its signature, and the credentials that signed it. Each attempt has its own signature. */
+/** Signs a request. Each attempt has its own signature. */
 async function signRequest(
   endpoint: Endpoint,
   request: WireRequest,
-  fresh: Credentials | undefined,
+  renewed: Credentials | undefined,
   date: Date,
   log: Log,
 ) {
-  const credentials = fresh ?? (await endpoint.keys.current());
+  const credentials = renewed ?? (await endpoint.keys.current());
   const { host } = new URL(endpoint.origin);
   const { headers, canonicalRequest, stringToSign } = await sign(
     { ...request, host },
@@ -180,7 +181,9 @@ async function signRequest(
   return { headers, credentials };
 }
 
-/** Attributes by OpenTelemetry's conventions for HTTP clients, without path and query: those name the user's resources. */
+/**
+ * Span attributes by OpenTelemetry's conventions for HTTP clients. Path and query are omitted, because they name the user's resources.
+ */
 function requestAttributes({ origin }: Endpoint, { method }: WireRequest, resendCount: number): Attributes {
   const { hostname, port, protocol } = new URL(origin);
   return {

@@ -12,8 +12,8 @@ import type { Operation } from '../../src/tools/define-operation.js';
 import { operations as builtIn } from '../../src/tools/index.js';
 import { OperationFault } from '../../src/tools/operation-fault.js';
 import { consentArguments } from '../../src/tools/schema/fields.js';
-import { contentOf } from '../../src/transport/encode-content.js';
 import { parseBody } from '../../src/transport/parse-body.js';
+import { encodeContent } from '../../src/transport/request.js';
 import { leavesOf } from '../../src/util/objects.js';
 import { encodeQuery } from '../../src/util/uri.js';
 import { problems, withValue } from '../support/rules.js';
@@ -423,7 +423,7 @@ function requestFor({ operation, document }: Subject, args: Record<string, unkno
   const raw = Object.entries(args).filter(([name]) => ![...outsideBody, 'region'].includes(name));
   try {
     const request = operation.request(isValid ? validate(operation, args, 'jp-east-1') : args);
-    const { text = '', headers } = contentOf(request.body);
+    const { text = '', headers } = encodeContent(request.body);
     return document === undefined && !isValid
       ? { request, text: JSON.stringify(Object.fromEntries(raw)), headers: {} }
       : { request, text, headers };
@@ -524,7 +524,7 @@ describe.each(tools.filter(({ service, answer }) => service === 'storage' && ans
     test('has the form that the tool expects, and the tool reads every text of it', async () => {
       const input = operation.input().parse(operation.example);
       const { path, query = {}, body } = operation.request(input);
-      const { text = '', headers } = contentOf(body);
+      const { text = '', headers } = encodeContent(body);
       // A cloud of its own: an upload that was aborted is gone.
       const own = testCloud({ now: () => new Date('2026-11-20T12:00:00Z') });
       const answer = await own.send('storage', operation.method, `${path}?${encodeQuery(query)}`, text, headers);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { json, xml } from '../../src/tools/request-body.js';
-import { contentOf } from '../../src/transport/encode-content.js';
+import { encodeContent } from '../../src/transport/request.js';
 
 test.each([
   ['no content', undefined, undefined, {}],
@@ -18,5 +18,5 @@ test.each([
     { 'content-type': 'application/xml' },
   ],
 ] as const)('%s has its headers', (_what, body, text, headers) => {
-  expect(contentOf(body)).toEqual({ text, headers });
+  expect(encodeContent(body)).toEqual({ text, headers });
 });
