@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
-import { gather } from '../../src/config/sources.js';
-import { words } from '../../src/util/safe-text.js';
+import { load } from '../support/config.js';
 
 /** What people and client configurations are told of a setting: whether it is a path, and never a secret. */
 
 const open = { secret: false, isPath: false };
 const path = { secret: false, isPath: true };
 const secret = { secret: true, isPath: false };
+const key = 'MARKER'.repeat(6);
 
 test.each([
   ['CLOUDOPS_REGION', 'jp-west-1', 'jp-west-1', open],
-  ['CLOUDOPS_STATE_KEY', 'MARKER', 'set, not shown', secret],
+  ['CLOUDOPS_STATE_KEY', key, 'set, not shown', secret],
   ['CLOUDOPS_STATE_KEY_FILE', '/run/state-key', '/run/state-key', path],
   ['CLOUDOPS_JOURNAL', '/var/lib/journal.jsonl', '/var/lib/journal.jsonl', path],
   ['CLOUDOPS_JOURNAL', 'postgres://user:MARKER@db.example.com/ops', 'postgres://db.example.com/ops', secret],
-  ['CLOUDOPS_STORAGE_URL', 'postgres://db.example.com/ops', 'postgres://db.example.com/ops', open],
+  ['CLOUDOPS_PROFILE', 'postgres://db.example.com/ops', 'postgres://db.example.com/ops', open],
 ] as const)('%s=%s is shown as %s', (name, text, value, kind) => {
-  const { origins } = gather({ env: { [name]: text }, readFile: () => 'MARKER' }, (problem) => void words(problem));
-  expect(origins).toEqual([{ name, value, ...kind, from: 'environment' }]);
+  const result = load({ [name]: text }, [], { '/run/state-key': key });
+  expect(result.ok && result.config.origins).toEqual([{ name, value, ...kind, from: 'environment' }]);
 });

@@ -1,50 +1,46 @@
 import { describe, expect, test } from 'vitest';
-import type { Environment } from '../../src/config/environment.js';
-import { gather } from '../../src/config/sources.js';
 import { listParts } from '../../src/tools/list-parts.js';
-import { type SafeText, say, words } from '../../src/util/safe-text.js';
+import { say } from '../../src/util/safe-text.js';
+import { load, problems } from '../support/config.js';
 
 /** A service that operations of one's own bring along has an endpoint of its own, like any setting. */
 
-const billing = { ...listParts, name: 'list_bills', service: 'billing' };
+const own = { operations: [{ ...listParts, name: 'list_bills', service: 'billing' }], problems: [] };
 const variable = 'CLOUDOPS_ENDPOINT_BILLING_URL';
 
-function gathered(env: Environment, options: Record<string, string> = {}, failed?: SafeText) {
-  const problems: string[] = [];
-  const own = failed === undefined ? { operations: [billing], problems: [] } : { operations: [], problems: [failed] };
-  const { endpoints, origins } = gather(
-    { env, own, commandLine: { settings: options, problems: [] }, readFile: () => '' },
-    (problem) => problems.push(words(problem).text),
-  );
-  return { endpoints, origins, problems };
+/** The endpoint of the service, and the settings that are given. */
+function loaded(env: Record<string, string>, args: string[] = []) {
+  const result = load(env, args, {}, own);
+  if (!result.ok) throw new Error(result.problems.join('\n'));
+  const { accounts, origins } = result.config;
+  return { endpoint: accounts.all[0].cloud.endpoints.billing, origins };
 }
 
 test.each([
-  ['the environment', { [variable]: ' https://a.example.com ' }, {}, 'https://a.example.com', 'environment'],
+  ['the environment', { [variable]: ' https://a.example.com ' }, [], 'https://a.example.com', 'environment'],
   [
     'the command line',
     {},
-    { ENDPOINT_BILLING_URL: 'https://b.example.com' },
+    ['--endpoint-billing-url', 'https://b.example.com'],
     'https://b.example.com',
     'option --endpoint-billing-url',
   ],
   [
     'the command line, before the environment',
     { [variable]: 'https://a.example.com' },
-    { ENDPOINT_BILLING_URL: 'https://b.example.com' },
+    ['--endpoint-billing-url', 'https://b.example.com'],
     'https://b.example.com',
     'option --endpoint-billing-url',
   ],
-])('comes from %s', (_what, env, options, url, from) => {
-  expect(gathered(env, options)).toEqual({
-    endpoints: { ENDPOINT_BILLING_URL: url },
+])('comes from %s', (_what, env: Record<string, string>, args, url, from) => {
+  expect(loaded(env, args)).toEqual({
+    endpoint: url,
     origins: [{ name: variable, value: url, secret: false, isPath: false, from }],
-    problems: [],
   });
 });
 
 test('need not be set', () => {
-  expect(gathered({})).toEqual({ endpoints: {}, origins: [], problems: [] });
+  expect(loaded({})).toEqual({ endpoint: undefined, origins: [] });
 });
 
 describe('one that no operation has', () => {
@@ -55,18 +51,16 @@ describe('one that no operation has', () => {
     'CLOUDOPS_ENDPOINT',
   ];
   const env = Object.fromEntries(others.map((name) => [name, 'https://a.example.com']));
-  const named = (problems: readonly string[]) => problems.map((problem) => problem.split(' ')[0]);
+  const named = (sentences: readonly string[]) => sentences.map((sentence) => sentence.split(' ')[0]);
 
   test('is no setting', () => {
-    const { problems } = gathered(env);
-    expect(named(problems)).toEqual(others.filter((name) => !name.startsWith('X')));
-    expect(problems[0]).toContain(`did you mean ${variable}?`);
+    const found = problems(env, [], {}, own);
+    expect(named(found)).toEqual(others.filter((name) => !name.startsWith('X')));
+    expect(found[0]).toContain(`did you mean ${variable}?`);
   });
 
   test('may be one of operations that could not be loaded, which is problem enough', () => {
-    expect(named(gathered(env, {}, say`the file cannot be read`).problems)).toEqual([
-      'CLOUDOPS_ENDPOINT_A_URLS',
-      'CLOUDOPS_ENDPOINT',
-    ]);
+    const notLoaded = { operations: [], problems: [say`The file cannot be read.`] };
+    expect(named(problems(env, [], {}, notLoaded))).toEqual(['CLOUDOPS_ENDPOINT_A_URLS', 'CLOUDOPS_ENDPOINT', 'The']);
   });
 });
