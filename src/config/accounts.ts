@@ -11,7 +11,7 @@ import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file
 import { isKeySetting, isWholeSource, keysOf, severalSourcesProblem } from './key-settings.js';
 import { ownServices } from './own-operations.js';
 import { endpoint } from './setting-schemas.js';
-import { type GivenValues, type NameOf, parseSettings, type SettingValues, withDefaults } from './setting-values.js';
+import { type ExplicitValues, type NameOf, parseSettings, type SettingValues, withDefaults } from './setting-values.js';
 import { endpointSettings, isSetting, type Setting, saidVariable, settingNames } from './settings.js';
 import { type ConfigSources, type Gathered, type Report, readSettingFile } from './sources.js';
 
@@ -34,7 +34,7 @@ export interface AccountsConfig {
 
 /** The parsed settings of the environment and the command line. */
 export interface ParsedEnvironment extends Pick<Gathered, 'texts' | 'files'> {
-  readonly given: GivenValues;
+  readonly explicit: ExplicitValues;
   readonly values: SettingValues;
   /** Endpoints of the APIs that files of operations name, by service. */
   readonly endpoints: Cloud['endpoints'];
@@ -43,8 +43,8 @@ export interface ParsedEnvironment extends Pick<Gathered, 'texts' | 'files'> {
 }
 
 /** The account that the environment alone describes. */
-export const onlyAccount = ({ given, files, endpoints }: ParsedEnvironment): AccountsConfig => ({
-  all: [accountOf(defaultAccount, given, files, endpoints)],
+export const onlyAccount = ({ explicit, files, endpoints }: ParsedEnvironment): AccountsConfig => ({
+  all: [accountOf(defaultAccount, explicit, files, endpoints)],
   byDefault: defaultAccount,
   areNamed: false,
 });
@@ -79,16 +79,19 @@ function accountOfFile(
   const isInherited = (setting: string) =>
     !(isSetting(setting) && isOwn(setting)) && !(hasOwnKeys && isKeySetting(setting));
   const texts = readKeyFiles(files, nameOf, readFile, report);
-  const given: GivenValues = {
-    ...pick(environment.given, isInherited),
+  const explicit: ExplicitValues = {
+    ...pick(environment.explicit, isInherited),
     ...parseSettings({ ...written.values, ...texts }, nameOf, report),
   };
-  const values = withDefaults(given);
+  const values = withDefaults(explicit);
   if (hasOwnKeys) reportKeys(isOwn, own(`accounts.${name}`), report);
   reportWidening(values, environment, isOwn, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
   const endpoints = { ...environment.endpoints, ...ownEndpoints(written, values, environment, report) };
-  return { ...accountOf(name, given, { ...pick(environment.files, isInherited), ...files }, endpoints), description };
+  return {
+    ...accountOf(name, explicit, { ...pick(environment.files, isInherited), ...files }, endpoints),
+    description,
+  };
 }
 
 const pick = <Fields extends object>(fields: Fields, isPicked: (name: string) => boolean): Partial<Fields> => {
@@ -113,16 +116,16 @@ function readKeyFiles(
 
 function accountOf(
   name: string,
-  given: GivenValues,
+  explicit: ExplicitValues,
   files: Gathered['files'],
   endpoints: Cloud['endpoints'],
 ): AccountConfig {
-  const values = withDefaults(given);
+  const values = withDefaults(explicit);
   return {
     name,
     cloud: {
       region: values.REGION,
-      regionIsConfigured: given.REGION !== undefined,
+      regionIsConfigured: explicit.REGION !== undefined,
       endpoints: { ...endpoints, storage: values.STORAGE_URL, catalog: values.CATALOG_URL, devops: values.DEVOPS_URL },
       signingServices: {
         storage: values.STORAGE_SERVICE,

@@ -52,15 +52,15 @@ function parseEnvironment(
 ): ParsedEnvironment {
   for (const problem of own.problems) report(problem);
   const operations = [...builtIn, ...own.operations];
-  const given = parseSettings(valuesOfTexts(texts), saidVariable, report);
-  const values = withDefaults(given);
+  const explicit = parseSettings(valuesOfTexts(texts), saidVariable, report);
+  const values = withDefaults(explicit);
   const urls = ownServices(own.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]);
   const nameOf = (service: Service) => saidVariable(endpointSetting(service));
   const endpoints = parseEndpoints(Object.fromEntries(urls), values.ALLOW_HTTP, nameOf, report);
   reportContradictions(values, operations, saidVariable, report);
   const keySettings = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
-  reportKeySources((setting) => given[setting] !== undefined, keySettings, report);
-  return { given, values, texts, files, endpoints, operations };
+  reportKeySources((setting) => explicit[setting] !== undefined, keySettings, report);
+  return { explicit, values, texts, files, endpoints, operations };
 }
 
 const valuesOfTexts = (texts: Gathered['texts']) =>

@@ -5,8 +5,8 @@ import type { Report } from './sources.js';
 
 type ValueOf<Name extends Setting> = z.output<ReturnType<Table[Name]['schema']>>;
 
-/** Values of the settings that are given. */
-export type GivenValues = { readonly [Name in Setting]?: ValueOf<Name> | undefined };
+/** Values of the settings that are given, without defaults. */
+export type ExplicitValues = { readonly [Name in Setting]?: ValueOf<Name> | undefined };
 
 /** Values of all settings. A switch that is not given is off, and a setting without a default may be undefined. */
 export type SettingValues = {
@@ -23,21 +23,21 @@ export type NameOf = (setting: Setting) => SafeText;
  * @param report takes a problem, without the value of a secret
  */
 export function parseSettings(
-  given: Readonly<Partial<Record<Setting, unknown>>>,
+  unchecked: Readonly<Partial<Record<Setting, unknown>>>,
   nameOf: NameOf,
   report: Report,
-): GivenValues {
+): ExplicitValues {
   const values = settingNames.flatMap((name) => {
-    if (given[name] === undefined) return [];
-    const { data, error } = settings[name].schema().safeParse(given[name]);
+    if (unchecked[name] === undefined) return [];
+    const { data, error } = settings[name].schema().safeParse(unchecked[name]);
     for (const { message } of error?.issues ?? []) report(say`${nameOf(name)} ${defined(message)}.`);
     return [[name, data]];
   });
   return Object.fromEntries(values);
 }
 
-export function withDefaults(given: GivenValues): SettingValues {
-  const values = settingNames.map((name) => [name, given[name] ?? defaultOf(settings[name])]);
+export function withDefaults(explicit: ExplicitValues): SettingValues {
+  const values = settingNames.map((name) => [name, explicit[name] ?? defaultOf(settings[name])]);
   // Object.fromEntries loses the type of each value.
   return Object.fromEntries(values) as unknown as SettingValues;
 }
