@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import * as oidc from 'openid-client';
 import * as z from 'zod';
-import { approveScope, scopes as callerScopes } from '../calls/policy.js';
+import { approveScope, readScope, scopes as serverScopes, writeScope } from '../calls/policy.js';
 import type { HttpClient } from '../transport/http-client.js';
 import { reasonOf } from '../util/log.js';
 import { lazy } from '../util/objects.js';
@@ -35,6 +35,9 @@ const metadataMs = 5000;
 /** Time limit for signing in at the issuer, in milliseconds. */
 const signInMs = 10 * 60_000;
 
+/** `cloudops:audit` is not requested, because strict issuers refuse a request with a scope that the client may not have. */
+const requestedScopes = ['openid', readScope, writeScope, approveScope];
+
 /** A sign-in that the issuer has not answered yet. */
 const pendingSchema = lazy(() =>
   z.object({ state: z.string(), verifier: z.string(), nonce: z.string().optional(), expiresAt: z.number() }),
@@ -56,7 +59,7 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
     const verifier = oidc.randomPKCECodeVerifier();
     const url = oidc.buildAuthorizationUrl(await discover(), {
       redirect_uri: redirectUri,
-      scope: ['openid', ...callerScopes, approveScope].join(' '),
+      scope: requestedScopes.join(' '),
       resource: audience,
       state,
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
@@ -120,7 +123,7 @@ async function sessionOf(
   const { principal, expiresAt = 0 } = authentication;
   const { name, scopes } = principal;
   const mayApprove = scopes.includes(approveScope);
-  if (!mayApprove && !scopes.some((scope) => callerScopes.includes(scope))) return 'scope';
+  if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) return 'scope';
   // The time in the token is signed. Many issuers leave out `expires_in`, which is not.
   const end = Math.min(now().getTime() + sessionMs, expiresAt);
   return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };

@@ -76,6 +76,7 @@ test('somebody with the scope signs in with PKCE, for a token of our own audienc
   expect(Object.fromEntries(searchParams)).toMatchObject({
     response_type: 'code',
     code_challenge_method: 'S256',
+    scope: 'openid cloudops:read cloudops:write cloudops:approve',
     resource: audience,
     redirect_uri: `${publicUrl}/decisions/callback`,
   });
