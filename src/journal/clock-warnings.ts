@@ -2,7 +2,7 @@ import type { Log } from '../util/log.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 
 /** Operators are warned of larger differences (milliseconds). */
-export const tellableMs = 1_000;
+const tellableMs = 1_000;
 
 /** @param offsetMs the server's clock minus the journal's, in milliseconds */
 export function clockWarnings(offsetMs: number): readonly SafeText[] {

@@ -20,53 +20,53 @@ export function createTail(path: string) {
   let position: Position | undefined;
   let isStarted = false;
 
-  async function* add(file: FileHandle, from: number): AsyncGenerator<Lines['lines']> {
+  async function* readFrom(file: FileHandle, offset: number): AsyncGenerator<Lines['lines']> {
     const { dev, ino } = await file.stat();
-    for await (const { lines, end, last } of linesAfter(file, from)) {
+    for await (const { lines, end, last } of linesAfter(file, offset)) {
       yield lines;
       position = { dev, ino, offset: end, last };
     }
   }
   /** Reads rotated files up to `current`, which another process may have renamed since it was opened. */
-  async function* addRotated(
+  async function* readRotated(
     paths: readonly string[],
-    from: number,
+    offsetInFirst: number,
     current: FileHandle | undefined,
   ): AsyncGenerator<Lines['lines']> {
-    const known = await current?.stat();
-    for (const [index, each] of paths.entries()) {
-      if (known !== undefined && (await isFile(each, known))) return;
-      await using file = await readRotatedFile(each);
-      if (file !== undefined) yield* add(file, index === 0 ? from : 0);
+    const currentStats = await current?.stat();
+    for (const [index, rotated] of paths.entries()) {
+      if (currentStats !== undefined && (await isFile(rotated, currentStats))) return;
+      await using file = await readRotatedFile(rotated);
+      if (file !== undefined) yield* readFrom(file, index === 0 ? offsetInFirst : 0);
     }
   }
   /** The file that was read last, which was renamed since, and the rotated files after it. */
-  async function followed(known: Position): Promise<readonly string[] | undefined> {
+  async function rotatedSince(lastRead: Position): Promise<readonly string[] | undefined> {
     const paths = await rotatedFiles(path);
-    for (const [index, each] of [...paths.entries()].reverse())
-      if (await isFile(each, known)) {
-        await using file = await readRotatedFile(each);
-        return file !== undefined && (await hasGrown(known, file)) ? paths.slice(index) : undefined;
+    for (const [index, rotated] of [...paths.entries()].reverse())
+      if (await isFile(rotated, lastRead)) {
+        await using file = await readRotatedFile(rotated);
+        return file !== undefined && (await hasGrown(lastRead, file)) ? paths.slice(index) : undefined;
       }
     return undefined;
   }
   return {
     read: async function* (since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {
-      const known = position;
+      const lastRead = position;
       await using current = await readJournalFile(path);
-      if (current !== undefined && known !== undefined && (await hasGrown(known, current))) {
-        yield* add(current, known.offset);
+      if (current !== undefined && lastRead !== undefined && (await hasGrown(lastRead, current))) {
+        yield* readFrom(current, lastRead.offset);
         return;
       }
-      const rest = known && (await followed(known));
-      if (rest !== undefined) yield* addRotated(rest, known?.offset ?? 0, current);
+      const rotated = lastRead && (await rotatedSince(lastRead));
+      if (lastRead !== undefined && rotated !== undefined) yield* readRotated(rotated, lastRead.offset, current);
       else {
-        if (known !== undefined || !isStarted) onRestart();
+        if (lastRead !== undefined || !isStarted) onRestart();
         isStarted = true;
         position = undefined;
-        yield* addRotated(await rotatedFiles(path, since), 0, current);
+        yield* readRotated(await rotatedFiles(path, since), 0, current);
       }
-      if (current !== undefined) yield* add(current, 0);
+      if (current !== undefined) yield* readFrom(current, 0);
     },
   };
 }

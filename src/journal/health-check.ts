@@ -21,19 +21,19 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
   let problem: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  const known = new Set<string>();
+  const logged = new Set<string>();
 
-  const note = (found: string | undefined): void => {
-    if (found !== problem && found !== undefined)
-      log('error', 'journal', { error: found, message: everyChangeRefused });
-    if (found !== problem && found === undefined)
+  const note = (newProblem: string | undefined): void => {
+    if (newProblem !== undefined && newProblem !== problem)
+      log('error', 'journal', { error: newProblem, message: everyChangeRefused });
+    if (newProblem === undefined && problem !== undefined)
       log('info', 'journal', { message: words('Changes can be recorded again.') });
-    problem = found;
-    ready ||= found === undefined;
+    problem = newProblem;
+    ready ||= newProblem === undefined;
   };
   const warn = (warnings: readonly SafeText[]): void => {
-    for (const message of warnings) if (!known.has(message.text)) log('warn', 'journal', { message });
-    for (const message of warnings) known.add(message.text);
+    for (const message of warnings) if (!logged.has(message.text)) log('warn', 'journal', { message });
+    for (const message of warnings) logged.add(message.text);
   };
   const check = async (): Promise<void> => {
     try {

@@ -66,11 +66,11 @@ async function* writtenSince(run: Run, { since = 0, until }: ReadOptions, from: 
 /** Reads all of a journal, as `Journal.read` describes. */
 export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<RecordedChange> {
   const open = new Map<string, RecordedChange>();
-  /** By id: the endings that were given and may be read again. */
-  let told = new Map<string, string>();
+  /** By id: the endings of the last read, which the next read may find again. */
+  let lastEndings = new Map<string, string>();
   let newest = 0;
   do {
-    const recent = new Map<string, string>();
+    const endings = new Map<string, string>();
     for await (const { change, written } of writtenSince(run, options, newest - overlapMs)) {
       newest = Math.max(newest, written);
       const { id, ending } = change;
@@ -80,10 +80,10 @@ export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<
       }
       open.delete(id);
       const outcome = `${ending.time} ${ending.outcome}`;
-      recent.set(id, outcome);
-      if (told.get(id) !== outcome) yield change;
+      endings.set(id, outcome);
+      if (lastEndings.get(id) !== outcome) yield change;
     }
-    told = recent;
+    lastEndings = endings;
   } while (await options.follow?.());
   yield* open.values();
 }
