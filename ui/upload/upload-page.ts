@@ -89,7 +89,7 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
   return {
     main,
     show(upload, states, formatTime) {
-      const { account, bucket, object, percent, parts, checkedAt, rateSince } = upload;
+      const { account, bucket, object, percent, parts, checkedAt, rateSince, hasRate } = upload;
       const where = account === undefined ? [] : [' in account ', isolated(account)];
       const name = readable(object);
       const isLong = name.length > longestTitle;
@@ -107,7 +107,7 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
       const missing = gapsText(states);
       gapLine.hidden = missing === '';
       setText(gaps, missing);
-      const rates = parts === undefined ? undefined : ratesOf(parts, checkedAt);
+      const rates = parts === undefined || !hasRate ? undefined : ratesOf(parts, checkedAt);
       chart.hidden = rates === undefined;
       if (rates !== undefined) rateChart.show(rates, formatTime, rateSince);
     },

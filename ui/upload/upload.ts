@@ -32,8 +32,10 @@ export interface Upload {
   readonly percentWithInFlight: number | undefined;
   /** Its progress in the tool's words, with times as people write them. */
   pace(formatTime: FormatTime): string;
-  /** Since when it goes at another rate than before. */
+  /** The time of the last change of speed. */
   readonly rateSince: number | undefined;
+  /** False if the first parts do not tell a rate yet. */
+  readonly hasRate: boolean;
   readonly inFlight: readonly Range[];
   readonly passedOver: readonly Range[];
   /** It has stood still for longer than its parts usually took. */
@@ -74,6 +76,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     percentWithInFlight: numberOf(answer.percentWithInFlight),
     pace: (formatTime) => paceIn(answer, formatTime),
     rateSince: timeOf(answer.rateSince),
+    hasRate: answer.noRate !== 'begun' && answer.noRate !== 'one round',
     inFlight,
     passedOver: rangesIn(answer.passedOver),
     stopped: answer.stopped === true,
@@ -141,19 +144,22 @@ export const isComplete = ({ percent }: Upload): boolean => percent !== undefine
 
 /** The share that has arrived, as a sentence. */
 export function amountText(upload: Upload): string {
-  const { partCount, totalBytes, expectedParts, expectedBytes, percent, percentWithInFlight: atMost } = upload;
+  const { partCount, totalBytes, expectedParts, expectedBytes } = upload;
   const ofParts = expectedParts === undefined ? '' : ` of ${expectedParts.toLocaleString('en')}`;
   const ofBytes = expectedBytes === undefined ? '' : ` of ${humanBytes(expectedBytes)}`;
   return [
     `${partCount.toLocaleString('en')}${ofParts} ${partCount === 1 && ofParts === '' ? 'part' : 'parts'}`,
     `${humanBytes(totalBytes)}${ofBytes}`,
-    ...(percent === undefined ? [] : [shareText(percent, atMost, partCount)]),
+    ...shareTexts(upload),
   ].join(' · ');
 }
 
-function shareText(percent: number, atMost: number | undefined, partCount: number): string {
-  if (percent < 1 && partCount > 0) return 'under 1%';
-  return atMost === undefined ? `${percent}%` : `${Math.floor(percent)} to ${Math.ceil(atMost)}%`;
+/** The share in percent. Left out if small parts, which count for nothing, would make it contradict the number of parts. */
+function shareTexts({ percent, percentWithInFlight: atMost, partCount, expectedParts }: Upload): string[] {
+  if (percent === undefined) return [];
+  if (percent >= 1 || partCount === 0)
+    return [atMost === undefined ? `${percent}%` : `${Math.floor(percent)} to ${Math.ceil(atMost)}%`];
+  return expectedParts !== undefined && partCount >= 0.01 * expectedParts ? [] : ['under 1%'];
 }
 
 /** States of part numbers that have to be sent, or sent again. */

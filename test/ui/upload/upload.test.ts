@@ -115,6 +115,8 @@ describe('how it goes', () => {
     );
     expect(await text({})).toBe('1,200 parts · 3.0 MiB · 30%');
     expect(await text({ percent: 0, totalBytes: 1200 })).toBe('1,200 parts · 1.2 KiB · under 1%');
+    // Parts that are too small count for nothing.
+    expect(await text({ percent: 0, totalBytes: 1200, expectedParts: 4000 })).toBe('1,200 of 4,000 parts · 1.2 KiB');
   });
 });
 
