@@ -14,6 +14,8 @@ const bucket = 'demo-bucket';
 const mebibyte = 1024 * 1024;
 /** An upload that takes longer than this has gone wrong. */
 const longestMs = 420_000;
+/** The end of a request that was still open when the recording ended. */
+const neverMs = 1_000_000;
 
 /** How each client is told to upload a file. */
 const clients = {
@@ -197,7 +199,7 @@ async function record(shape, { origin, env, folder }) {
       ...(changedMs !== undefined && { changedMs }),
       rates: rates.filter(([from]) => from < endedMs).map(([from, value]) => [from, Math.round(value * mebibyte)]),
       arrivals,
-      requests,
+      requests: requests.map(([part, begin, end = neverMs, status]) => [part, begin, end, status]),
     };
   } finally {
     proxy.close();

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { summarise } from '../../../src/tools/upload/summary.js';
 import { type Kind, randomOf, type Shape, simulate } from './simulated-upload.js';
 import { noTruth, type Truth, truthOf } from './truth.js';
 
@@ -68,4 +71,63 @@ test.each(kinds)('what is said of uploads that are %s is true', (kind) => {
 test('an upload that was killed is called stopped within five minutes', () => {
   const waits = truthOfKind('killed').map(({ stoppedAfter }) => stoppedAfter ?? Number.POSITIVE_INFINITY);
   expect(Math.max(...waits)).toBeLessThanOrEqual(300);
+});
+
+/** Uploads of real clients (`npm run bench -- uploads`). Times in milliseconds. */
+const recordingFormat = z.object({
+  name: z.string(),
+  kind: z.string(),
+  size: z.number(),
+  initiatedMs: z.number(),
+  paused: z.tuple([z.number(), z.number()]).nullable(),
+  changedMs: z.number().optional(),
+  arrivals: z.array(z.tuple([z.number(), z.number(), z.number()])),
+  requests: z.array(z.tuple([z.number(), z.number(), z.number()]).rest(z.number())),
+});
+const recordings = readFileSync(new URL('../../traces/uploads.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => recordingFormat.parse(JSON.parse(line)));
+const recordedTruths = (isChosen: (kind: string) => boolean) =>
+  recordings
+    .filter(({ kind }) => isChosen(kind))
+    .map(({ paused, requests, ...recording }) => {
+      const killed = recording.kind.startsWith('killed');
+      const begun = requests.map(([part, from, to]): [number, number, number] => [part, from, to]);
+      // A pause lasts until the first part after it.
+      const resumedAt = recording.arrivals.map(([, , ms]) => ms).find((ms) => paused !== null && ms > paused[1]);
+      const pausedMs = paused === null ? undefined : ([paused[0], resumedAt ?? paused[1]] as const);
+      return truthOf({ ...recording, requests: begun, pausedMs, killed });
+    });
+
+test('about recorded uploads at a steady rate, no change of speed is claimed', () => {
+  const steady = recordedTruths((kind) => kind.startsWith('constant'));
+  expect(steady.length).toBeGreaterThan(20);
+  expect(sum(steady, 'claims')).toBe(0);
+  expect(sum(steady, 'wrong') / sum(steady, 'judged')).toBeLessThan(0.03);
+  expect(sum(steady, 'given') / sum(steady, 'moments')).toBeGreaterThan(0.92);
+});
+
+test('of recorded uploads, parts named as in flight are, and only dead ones are called stopped', () => {
+  const all = recordedTruths(() => true);
+  expect(sum(all, 'inFlight') / sum(all, 'named')).toBeGreaterThan(0.92);
+  expect(sum(all, 'falselyStopped')).toBe(0);
+  expect(Math.max(...all.map(({ stoppedAfter }) => stoppedAfter ?? 0))).toBeLessThanOrEqual(130);
+});
+
+test('parts that take 40 s, give or take a tenth, are no change of speed', () => {
+  const random = randomOf(42);
+  const start = Date.parse('2026-11-20T08:00:00Z');
+  for (let upload = 0; upload < 60; upload += 1) {
+    let time = start;
+    const parts = Array.from({ length: 40 }, (_, index) => {
+      time += 40_000 * (0.9 + 0.2 * random());
+      return { partNumber: index + 1, size: 8 * 1024 * 1024, uploadedAt: time };
+    });
+    for (let count = 1; count <= parts.length; count += 1) {
+      const checkedAt = new Date((parts[count - 1]?.uploadedAt ?? start) + 5000).toISOString();
+      const moment = { checkedAt, startedAt: new Date(start).toISOString() };
+      expect(summarise(parts.slice(0, count), { expectedParts: 40 }, moment)).not.toHaveProperty('rateSince');
+    }
+  }
 });

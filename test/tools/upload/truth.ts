@@ -14,6 +14,8 @@ export interface Truth {
   named: number;
   inFlight: number;
   falselyStopped: number;
+  /** Answers that claim a change of speed. */
+  claims: number;
   /** Seconds from the last part of a killed upload until it was called stopped. */
   stoppedAfter?: number | undefined;
 }
@@ -26,6 +28,7 @@ export const noTruth = (): Truth => ({
   named: 0,
   inFlight: 0,
   falselyStopped: 0,
+  claims: 0,
 });
 
 /** Moments are this far apart. */
@@ -44,6 +47,7 @@ export function truthOf(upload: Upload, isStartKnown = true): Truth {
   if (!upload.killed) {
     for (let now = first; now < end - 5000; now += stepMs) {
       const summary = summaryAt(upload, now, isStartKnown);
+      if (summary.rateSince !== undefined) truth.claims += 1;
       countInFlight(truth, upload, now, summary);
       countTimeLeft(truth, upload, (end - now) / 1000, now, summary);
     }
