@@ -171,7 +171,7 @@ export const listMultipartUploads = defineOperation({
   },
 });
 
-/** Where the next page begins. Servers are known that name no marker although more follows: then it is the last upload. */
+/** The start of the next page. Some servers name no marker although more follows, and then the last upload is the marker. */
 function markerAfter({ nextKeyMarker, nextUploadIdMarker, uploads = [] }: PageRecord): PageStart | undefined {
   const last = uploads.at(-1);
   const [key, id] = nextKeyMarker ? [nextKeyMarker, nextUploadIdMarker] : [last?.object, last?.uploadId];

@@ -51,7 +51,7 @@ const page = () =>
 /** Parts a page in the view "parts" when maxParts is absent. */
 const defaultPage = 100;
 
-/** A page longer than this, in characters of JSON, ends earlier: it is about 20,000 tokens. */
+/** Longest page in characters of JSON, which is about 20,000 tokens. A longer page is cut. */
 const maximumPage = 42_000;
 
 type Input = z.output<ReturnType<typeof input>>;
@@ -115,7 +115,7 @@ export const listParts = defineOperation({
     uploadId: 'demo-upload-in-progress',
     expectedParts: 16,
   },
-  // Of an upload that does not exist.
+  // The upload does not exist.
   probe: {
     arguments: { bucket: 'cloudops-doctor', object: 'cloudops-doctor', uploadId: 'cloudops-doctor', maxParts: 1 },
     accepted: ['NoSuchUpload', 'NoSuchBucket', 'NoSuchKey'],
@@ -205,7 +205,7 @@ export const listParts = defineOperation({
         };
       state.parts.push(...partsOf(record));
       const first = number === 1 ? record : state.first;
-      // Servers are known that name a marker although nothing follows, and that name none although something does.
+      // Some servers name a marker although nothing follows, and others name no marker although more parts follow.
       const next = record.nextPartNumberMarker ?? numbers.at(-1);
       if (record.isTruncated !== true) return { kind: 'end', state: { ...state, first, answeredAt } };
       if (next === undefined || next <= marker)
@@ -223,7 +223,7 @@ export const listParts = defineOperation({
       const record = withoutOurs(first);
       if (viewOf(given) === 'parts') return { view: 'parts', ...shortened(record) };
       const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...whole } = record;
-      // How far an upload is, and how fast, is not to be told from a part of its list.
+      // Progress and rate cannot be derived from a part of the list.
       if (rest !== undefined)
         return {
           ...{ view: 'summary', ...whole, ...summarise(parts, {}) },
@@ -262,7 +262,7 @@ function startOf(input: Input, uploads: unknown): string | undefined {
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
-/** Unknown fields of the service stay, but not under a name that is ours to fill. */
+/** Drops fields of the service that have a name of our own fields. Other unknown fields stay. */
 const withoutOurs = (record: PageRecord): PageRecord =>
   Object.fromEntries(
     Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
@@ -270,7 +270,7 @@ const withoutOurs = (record: PageRecord): PageRecord =>
 
 const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 
-/** What is kept of the pages that were read. */
+/** The state of reading pages. */
 interface PagesSoFar {
   /** The number that the next page starts after. */
   readonly marker: number;
@@ -285,7 +285,7 @@ const partsOf = ({ parts = [] }: PageRecord): UploadPart[] =>
     partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],
   );
 
-/** The page, ended early where it would be too long to read, with the marker to go on from. */
+/** Cuts a page that would be too long to read, and sets the marker that the next page starts after. */
 function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
   const fitting = firstThatFit(parts, maximumPage);
   if (fitting.length === parts.length) return { ...rest, parts };

@@ -15,7 +15,7 @@ export interface Connections {
 
 /** More parts at a time than clients are known to upload. */
 export const maximumConnections = 32;
-/** Number of the last parts that are examined: five rounds of most clients. */
+/** Number of the last parts that are examined, which is five rounds of most clients. */
 const examinedParts = 160;
 /** Shorter efforts are mostly rounding, because some services give times in whole seconds. */
 const shortestMs = 100;
@@ -23,7 +23,7 @@ const shortestMs = 100;
 /** A burst is apart from the parts after it by this many times its own length. */
 const apartFactor = 8;
 
-/** Without a known start, times are doubtful: too many connections explain them as well as the right number, and a round looks like a pause. */
+/** Without a known start, evidence must be this many times as strong, because too many connections explain the times as well as the right number. */
 export const doubtfulFactor = 2.5;
 
 /** Tuned on recorded uploads: `npm run bench -- uploads`. */
@@ -47,7 +47,7 @@ export function connectionsOf(all: readonly UploadPart[], startedAt: number | un
   const begunWith = (count: number) => (index: number) => (index < count ? start : arrivals[index - count]?.uploadedAt);
   const [up, down] = disordersOf(arrivals);
   const counts = possibleCounts(arrivals, Math.min(up, down), start !== undefined);
-  // A sum of several efforts is more even than a single one: by the root of their number.
+  // The sum of several efforts is more even than a single effort, by the root of their number.
   const scores = counts.map((count) => Math.sqrt(count) * unevennessOf(arrivals, begunWith(count)));
   const good = Math.max(
     tuned.evenEnough,

@@ -2,32 +2,32 @@ import type { Connections } from './connections.js';
 import { median } from './numbers.js';
 import { countOf, gapsBetween, joined, type Range, rangesOf } from './ranges.js';
 
-/** The numbers of parts that are not there, by why they are not, sorted. */
+/** The numbers of missing parts by reason, sorted. */
 export interface Absent {
   readonly inFlight: readonly Range[];
-  /** More than a round of later parts came: the client may leave numbers out, or they failed. */
+  /** Parts that more than a round of later parts has overtaken. The client may leave numbers out, or these parts failed. */
   readonly passedOver: readonly Range[];
   readonly toCome: readonly Range[];
-  /** How many are in flight, also where nobody can say which. */
+  /** Number of parts in flight, even if it is not known which. */
   readonly inFlightCount: number;
 }
 
 export interface Numbering {
-  /** Numbers of the parts that are there, sorted, each once. */
+  /** Distinct numbers of the stored parts, sorted. */
   readonly numbers: readonly number[];
   /** Parts that the client uploads at a time. */
   readonly connections: number;
   readonly order: Connections['order'];
-  /** How many parts are not there yet: 0 where nobody knows. */
+  /** Number of missing parts; 0 if unknown. */
   readonly partsLeft: number;
-  /** Whether parts are being sent, as far as can be told. */
+  /** True if parts seem to be in flight. */
   readonly isActive: boolean;
 }
 
 /**
- * A client that begins parts in the order of their numbers, or in the reverse one, has at most as many in flight as it has connections:
- * those that it began before others that came, and then the next ones. Where more are absent among those that came, the order is not
- * known, and none is named.
+ * Sorts the missing parts by reason. A client that begins parts in the order of their numbers, or in the reverse order, has at most
+ * `connections` parts in flight: the gaps below the last stored part, and then the next parts. If there are more gaps, the order is
+ * not known, and no part is named as in flight.
  */
 export function absentOf(numbering: Numbering): Absent {
   const { numbers, connections, order, partsLeft, isActive } = numbering;
@@ -47,7 +47,7 @@ export function absentOf(numbering: Numbering): Absent {
 const mirrored = (ranges: readonly Range[]): Range[] =>
   ranges.map(({ from, to }) => ({ from: -to, to: -from })).reverse();
 
-/** The last number of an upload, or the highest that is there. The client may not begin with 1, and may count in larger steps. */
+/** The last part number of the upload, or the highest stored number if the rest is unknown. Clients may begin with another number than 1, and count in larger steps. */
 function lastPartOf({ numbers, connections, partsLeft }: Numbering): number {
   const [first = 1] = numbers;
   const highest = numbers.at(-1) ?? 0;
@@ -56,18 +56,18 @@ function lastPartOf({ numbers, connections, partsLeft }: Numbering): number {
   return Math.max(highest, begin + stepOf(numbers) * (numbers.length + partsLeft - 1));
 }
 
-/** Whether a part is not to be expected any more after so many that were begun later. With one connection, one is enough. */
+/** True if `later` parts after a missing part are enough to no longer expect it. With a single connection, one part is enough. */
 const isPassed = (later: number, connections: number) => later >= 2 * connections - 1;
 
-/** How far numbers are from one to the next, mostly. */
+/** The usual difference between consecutive part numbers. */
 export const stepOf = (numbers: readonly number[]): number =>
   numbers.length < 3
     ? 1
     : Math.floor(median(numbers.slice(1).map((number, index) => number - (numbers[index] ?? number))));
 
 /**
- * The gaps below the highest number: those that were passed over, and the numbers in the others, whose parts have been begun. Undefined
- * if a gap is too wide for parts that are begun in the order of their numbers.
+ * Divides the gaps below `top` into part numbers that were passed over and part numbers that were begun. Returns undefined if a gap is too
+ * wide for parts that are begun in the order of their numbers.
  */
 function gapsBelow(top: number, from: number, { numbers, connections }: Numbering) {
   const step = stepOf(numbers);
@@ -90,7 +90,7 @@ function gapsBelow(top: number, from: number, { numbers, connections }: Numberin
   return { passedOver, begun };
 }
 
-/** What is absent from a numbering between two bounds whose parts are begun in its order; undefined if they cannot have been. */
+/** The missing parts within `bounds`, if parts are begun in order. Returns undefined if they cannot have been. */
 function absentInOrder(numbering: Numbering, bounds: Range): Omit<Absent, 'inFlightCount'> | undefined {
   const { numbers, connections, partsLeft, isActive } = numbering;
   const step = stepOf(numbers);
@@ -114,7 +114,7 @@ function absentInOrder(numbering: Numbering, bounds: Range): Omit<Absent, 'inFli
   };
 }
 
-/** Single parts that were passed over and are the only ones left to send. */
+/** Single parts that were passed over and are all that is left to send. */
 function retriedOf(passedOver: readonly Range[], left: number): number[] {
   const single = passedOver.filter(({ from, to }) => from === to).map(({ from }) => from);
   return left > 0 && single.length === left ? single : [];

@@ -1,4 +1,4 @@
-/** Returns the middle one of some numbers, or the mean of the two middle ones; NaN if there is none. */
+/** Returns the median; NaN if there are no values. */
 export function median(values: readonly number[]): number {
   // Sorts by value, and much faster than an array with a comparison.
   const sorted = Float64Array.from(values).sort();

@@ -12,7 +12,7 @@ import { countNotShown, firstThatFit, notShown } from './shorten-lists.js';
 export interface OpenUpload {
   readonly object: string;
   readonly uploadId: string;
-  /** ISO 8601, as far as the service keeps to it. */
+  /** Should be ISO 8601. */
   readonly initiated?: string | undefined;
   readonly initiator?: string | undefined;
 }
@@ -56,12 +56,12 @@ export const openUploadsFields = () => ({
 
 type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof openUploadsFields>>>>;
 
-/** Entries that are shown of a list of counts, and characters of JSON that single uploads may take: about 700 tokens. */
+/** Number of counts that a list shows, and characters of JSON for single uploads, which are about 700 tokens. */
 const shownCounts = 10;
 const shownCharacters = 1600;
-/** No more uploads than this fit into so many characters. */
+/** More uploads never fit into `shownCharacters`. */
 const maximumFirst = 100;
-/** Beyond so many, names are not counted. */
+/** More distinct names are not counted. */
 const maximumNames = 10_000;
 
 export interface Wanted {
@@ -69,28 +69,28 @@ export interface Wanted {
   readonly olderThanHours?: number | undefined;
 }
 
-/** The uploads of one object, as far as their times are known. */
+/** The uploads of one object whose start is known. */
 interface OfOneObject {
   readonly oldest: OpenUpload;
   readonly newest: OpenUpload;
   readonly count: number;
 }
 
-/** The state of reading: its size does not depend on their number. */
+/** The state of reading. Its size does not depend on the number of uploads. */
 export interface OpenUploadsSoFar {
   readonly countOfAnyAge: number;
-  /** Of the uploads that are wanted, as everything that follows. */
+  /** Number of the wanted uploads. All fields below are about wanted uploads. */
   readonly count: number;
   readonly oldest?: OpenUpload | undefined;
   /** As many as could be shown. */
   readonly first: OpenUpload[];
-  /** Their numbers by the next folder of their keys, and by who started them. */
+  /** Number of uploads by folder and by initiator. */
   readonly folders: Map<string, number>;
   readonly initiators: Map<string, number>;
   readonly objects: Map<string, OfOneObject>;
   /** Pages may overlap. */
   readonly onLastPage: ReadonlySet<string>;
-  /** The time of the service's last answer: without it, ages are not known. */
+  /** Time of the service's last answer. Without it, ages are unknown. */
   readonly checkedAt?: string | undefined;
 }
 
@@ -130,19 +130,19 @@ export function addUploads(
   };
 }
 
-/** The time at which an upload was started, in milliseconds since 1970. One without a time counts as the newest. */
+/** Start of an upload in milliseconds since 1970. An upload without a start counts as the newest. */
 function startOf(upload: OpenUpload | undefined): number {
   const time = Date.parse(upload?.initiated ?? '');
   return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
 }
 
-/** In seconds, if it is known. */
+/** Age in seconds, if known. */
 function ageOf({ initiated = '' }: OpenUpload, checkedAt = ''): number | undefined {
   const age = (Date.parse(checkedAt) - Date.parse(initiated)) / 1000;
   return Number.isNaN(age) ? undefined : age;
 }
 
-/** One name more than can be counted tells that there are too many. */
+/** Counts a name. One name above the maximum is kept, to show that there are too many. */
 function tally(counts: Map<string, number>, name: string): void {
   if (counts.size <= maximumNames) counts.set(name, (counts.get(name) ?? 0) + 1);
 }
@@ -217,7 +217,7 @@ const unlessEmpty = <Entry>(entries: readonly Entry[]) => (entries.length === 0 
 
 const someOf = <Entry>(entries: readonly Entry[]) => entries.slice(0, shownCounts);
 
-/** Names by how often they come. None where they could not be counted. */
+/** Counts by name, largest first. Empty if there were too many names. */
 const mostFirst = (counts: ReadonlyMap<string, number>) =>
   counts.size > maximumNames ? [] : [...counts].sort(([, a], [, b]) => b - a);
 
@@ -255,7 +255,7 @@ function howMany(summary: Summary, where: SafeText): SafeText {
   return say`${counted(uploadCount, 'multipart upload')} in ${where} ${were(uploadCount)} ${started}, of ${countOfAnyAge} that are open.`;
 }
 
-/** Of a list that is longer than one call reads. */
+/** For a list that is longer than one call reads. */
 function howManySoFar(
   { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt }: Summary,
   where: SafeText,

@@ -8,7 +8,7 @@ import type { UploadPart } from './part.js';
  * part is the time that the part took for its size, and the average effort gives the rate. A first round counts only until another
  * round has arrived, because clients prepare before they send. A silence that is unlike all others is a pause, and efforts that span a pause
  * do not count. A change of speed divides the efforts into two rates that explain them clearly better than one rate, and only efforts
- * since the change count. Parts in flight for much longer than usual are overdue: if most are, nobody knows a rate until
+ * since the change count. Parts in flight for much longer than usual are overdue, and if most of them are, the rate is unknown until
  * they arrive. The time left is the rest of the bytes at the rate. Its range holds the rates of both halves of the efforts, and a margin.
  *
  * Times are milliseconds since 1970, sizes are bytes.
@@ -35,7 +35,7 @@ export type Pace =
       readonly kind: 'live';
       readonly rate: Rate;
       readonly change?: SpeedChange | undefined;
-      /** False if efforts differ too much to tell which parts are in flight: some clients fill their memory before they send. */
+      /** False if efforts differ too much to tell which parts are in flight, because some clients fill their memory before they send. */
       readonly isEven: boolean;
     })
   | (Observed & {
@@ -48,7 +48,7 @@ export type Pace =
 
 interface Observed {
   readonly connections: Connections;
-  /** Time of the answer, corrected. Times of the connections and this one stand still in the pause. */
+  /** Corrected time of the answer. Like the times of the connections, it stands still in the pause. */
   readonly now: number;
   readonly pause: Pause | undefined;
 }
@@ -88,7 +88,7 @@ const promised = {
   stoppedWithoutRateMs: 1_800_000,
 };
 
-/** Services give the time of an answer in whole seconds: half a second is lost on average. */
+/** Half a second is lost on average, because services give the time of an answer in whole seconds. */
 const lostMs = 500;
 /** Times shorter than this are mostly rounding. */
 const roundingMs = 5000;
@@ -150,7 +150,7 @@ function withoutShortFirst(arrivals: readonly UploadPart[]): readonly UploadPart
   return isShort ? arrivals.slice(1) : arrivals;
 }
 
-/** A silence that is unlike all others. The clock of the model stands still for `ms` of it. */
+/** A silence that is unlike all others. The clock of the model stands still for `ms`. */
 interface Pause {
   readonly from: number;
   readonly ms: number;
@@ -216,7 +216,7 @@ function effortsOf({ arrivals, begunAt }: Connections): Effort[] {
   });
 }
 
-/** Whether all parts may have been begun at once, because nobody knows when the first ones were begun. */
+/** True if all parts may have been begun at once at an unknown time. */
 function isMaybeOneRound({ count, arrivals, begunAt }: Connections, idleMs: number): boolean {
   if (begunAt(0) !== undefined) return false;
   const times = arrivals.map(({ uploadedAt }) => uploadedAt);
@@ -243,7 +243,7 @@ function firstRoundEnd({ count, arrivals, begunAt }: Connections): number | unde
   return last + ((last - start) * tuned.firstRoundSilence) / (1 - tuned.firstRoundSilence);
 }
 
-/** The efforts without those of the first round, if another round has arrived. */
+/** Drops the efforts of the first round if another round has arrived. */
 const countedEfforts = (efforts: readonly Effort[], count: number) =>
   efforts.length >= count + Math.max(3, count) ? efforts.slice(count) : efforts;
 
@@ -331,8 +331,8 @@ function claimOf(efforts: readonly Effort[], index: number, { connections, pause
 export const bytesPerSecond = (millisecondsPerByte: number, count: number) => (1000 * count) / millisecondsPerByte;
 
 /**
- * Returns the seconds until `bytesLeft` bytes have come, or undefined if the end is too close to say. What was sent of the parts in flight
- * is subtracted. While all connections are busy, each has sent at most one part; at the end, free connections leave their share of the
+ * Returns the seconds until `bytesLeft` bytes have come, or undefined if the end is too close to say. The sent bytes of the parts in flight
+ * are subtracted. While all connections are busy, each has sent at most one part; at the end, free connections leave their share of the
  * rate to the others.
  */
 export function secondsLeft(

@@ -1,7 +1,7 @@
 import { bytes, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 import { longestKey } from './object-keys.js';
 
-/** A page of parts, as far as its sentences need it: any field may be missing. */
+/** The fields of a page of parts that its sentences need. Any field may be missing. */
 interface PageOfParts {
   readonly object?: string | undefined;
   readonly parts?:
@@ -11,7 +11,7 @@ interface PageOfParts {
   readonly partNumberMarker?: number | undefined;
 }
 
-/** The sentence about a page of parts: its parts, and whether more follow. */
+/** Describes a page of parts, and says if more follow. */
 export function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker = 0 }: PageOfParts): SafeText {
   const numbers = parts.flatMap(({ partNumber }) => partNumber ?? []);
   const size = bytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));

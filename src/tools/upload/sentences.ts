@@ -16,10 +16,10 @@ import type { Lenient } from '../define-operation.js';
 import { countOf } from './ranges.js';
 import type { summaryFields } from './summary.js';
 
-/** A summary read back from an answer: any field may be missing. */
+/** A summary that was read back from an answer. Any field may be missing. */
 export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFields>>>>;
 
-/** What a summary means, in sentences, the most urgent first. `upload` names it: `The upload of "…"`. */
+/** Describes a summary in sentences, the most urgent first. `upload` names the upload, as in `The upload of "…"`. */
 export function summarySentences(summary: Summary, upload: SafeText): SafeText {
   return join(
     [
@@ -34,7 +34,7 @@ export function summarySentences(summary: Summary, upload: SafeText): SafeText {
   );
 }
 
-/** What the first parts of an upload are, where its list is longer than one call reads. */
+/** Describes the first parts of an upload whose list is longer than one call reads. */
 export function beginningSentences(summary: Summary, upload: SafeText): SafeText {
   const { partCount = 0, totalBytes = 0, highestPart } = summary;
   return join(
@@ -55,7 +55,7 @@ function whole(summary: Summary, upload: SafeText): SafeText {
   return say`${upload} ${since} and has no parts yet.`;
 }
 
-/** Seconds from one time to a later one; undefined if one cannot be read. */
+/** Seconds between two times; undefined if either time cannot be read. */
 function secondsBetween(from: string | undefined, to: string | undefined): number | undefined {
   const ms = Date.parse(to ?? '') - Date.parse(from ?? '');
   return Number.isNaN(ms) ? undefined : Math.max(0, ms / 1000);
@@ -65,7 +65,7 @@ function doneOf({ percent, percentWithInFlight: atMost, expectedBytes, expectedP
   if (percent === undefined) return words('');
   const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : bytes(expectedBytes);
   if (percent === 100) return words(': all that is expected');
-  // With what is in flight, nobody can tell it to a tenth.
+  // The share of the parts in flight is not known to a tenth.
   const share = atMost === undefined ? say`${percent}%` : say`${Math.floor(percent)} to ${Math.ceil(atMost)}%`;
   return say`: ${share} of the ${expected} expected`;
 }
@@ -105,7 +105,7 @@ export interface Clock {
 /** For readers in unknown time zones. */
 const utc: Clock = { timeOfDay: (time) => own(time.slice(11, 16)), zone: words(' UTC') };
 
-/** The pace in sentences: the rate, a change of speed, and the time left, or why there is none. */
+/** Describes the rate, a change of speed, and the time left, or why there is no rate. */
 export function paceSentences(summary: Summary, clock = utc): SafeText[] {
   const { partCount, stopped, percent, idleSeconds } = summary;
   if (percent === 100) return [say`It still has to be completed.`];
@@ -117,7 +117,7 @@ export function paceSentences(summary: Summary, clock = utc): SafeText[] {
   );
 }
 
-/** A wider range says too little: its ends differ by more than this factor. */
+/** A range whose ends differ by a larger factor says too little. */
 const widestRange = 4;
 
 function timeLeft(
@@ -183,7 +183,7 @@ function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): SafeText | fals
 
 type Ranges = Summary['inFlight'];
 
-/** How many ranges a sentence names. */
+/** Number of ranges that a sentence names. */
 const maximumNamed = 5;
 
 function absent(summary: Summary): SafeText[] {
@@ -244,7 +244,7 @@ function named(ranges: Ranges): SafeText {
   return say`${words(isOne(ranges) ? 'part' : 'parts')} ${listed(shown)}`;
 }
 
-/** The way to upload IDs where no tool lists them. */
+/** Says how to find upload IDs if no tool lists them. */
 export const uploadIdsElsewhere = words(
   'Upload IDs cannot be listed here: they are in the log of the uploader, and `aws s3api list-multipart-uploads` lists them.',
 );

@@ -1,17 +1,17 @@
 import * as z from 'zod';
 
-/** The form in which answers show lists that would be too long for a model to read. */
+/** Shortens lists that would be too long for a model to read. */
 
-/** Numbers of entries that are left out, by the name of the list. */
+/** Number of omitted entries by list name. */
 export const notShown = () => z.record(z.string(), z.int()).optional();
 
-/** `{ notShown }` with the lists of which entries are left out, or `{}` if all are shown. */
+/** Returns `{ notShown }` with the lists that were shortened, or `{}` if no list was. */
 export function countNotShown(leftOut: Readonly<Record<string, number>>) {
   const counts = Object.entries(leftOut).filter(([, count]) => count > 0);
   return counts.length === 0 ? {} : { notShown: Object.fromEntries(counts) };
 }
 
-/** As many of the first entries as fit into so many characters of JSON, but at least one. */
+/** Returns the first entries that fit into `maximumCharacters` of JSON, but at least one entry. */
 export function firstThatFit<Entry>(entries: readonly Entry[], maximumCharacters: number): Entry[] {
   let length = 0;
   const tooMany = entries.findIndex((entry) => {

@@ -58,16 +58,16 @@ export interface Expectation {
   readonly expectedParts?: number | undefined;
 }
 
-/** Percent of the whole that may be in flight before it is worth a word. */
+/** A smaller share in flight, in percent of the whole, is not mentioned. */
 const muchInFlight = 2;
 
-/** Lists longer than this are cut, and what was cut is counted. */
+/** Longer lists are cut, and the omitted entries are counted. */
 const maximumEntries = 12;
 
 /** Smaller parts, other than the last, make S3-compatible services refuse to complete an upload (not in the reference). */
 const minimumPartSize = 5 * 1024 * 1024;
 
-/** The time of a summary, and that of the upload's start, if it is known: both by the service, in ISO 8601. */
+/** Times of the service in ISO 8601. */
 export interface Moment {
   readonly checkedAt?: string | undefined;
   readonly startedAt?: string | undefined;
@@ -122,7 +122,7 @@ export function summarise(
   });
 }
 
-/** Consecutive parts of one size, sorted by number: how large each is, and all together. */
+/** Runs of consecutive parts of the same size, sorted by number. */
 function equalRuns(parts: readonly UploadPart[]) {
   const runs: { from: number; to: number; partSize: number; bytes: number }[] = [];
   for (const { partNumber, size } of parts) {
@@ -148,17 +148,18 @@ interface Progress {
   readonly percent?: number;
   readonly remainingBytes?: number | undefined;
   readonly remainingParts?: number | undefined;
-  /** Also where only the number of parts is expected: those to come are taken to be as large as those that are there. */
+  /** If only the number of parts is expected, missing parts count with the average size. */
   readonly bytesLeft?: number;
-  /** Parts that are not there, where their number is known. */
+  /** Number of missing parts, if known. */
   readonly partsLeft?: number | undefined;
   /** Parts that have to be sent again. */
   readonly small: readonly UploadPart[];
 }
 
 /**
- * The progress of the upload, measured against the expectation; parts that have to be sent again are left to do. There is none where what is
- * there contradicts the expectation. A client may begin with any number and go on in any step: the places between count, not the numbers.
+ * Measures the upload against the expectation. Parts that are too small have to be sent again and do not count. There is no progress if the
+ * stored parts contradict the expectation. Clients may begin with any number and count in larger steps, so places are compared and
+ * not numbers.
  */
 function progress(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): Progress {
   const bytes = bytesOf(parts);
@@ -191,7 +192,7 @@ function progress(parts: readonly UploadPart[], { expectedBytes, expectedParts }
 const percentOf = (done: number, expected: number) =>
   expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10;
 
-/** The number of missing parts: as given, or worked out if all parts are of one size. */
+/** The number of missing parts, from the expected number or, if all parts have one size, from the expected bytes. */
 function partsMissing(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): number | undefined {
   if (expectedParts !== undefined) return expectedParts - parts.length;
   const [first] = parts;
@@ -228,11 +229,11 @@ function sendingOf(parts: readonly UploadPart[], pace: Pace, { bytesLeft, partsL
 
 const isLate = (pace: Pace) => pace.kind === 'unclear' && pace.why === 'late';
 
-/** Whether the oldest part in flight has not taken so long that it may have been given up. */
+/** True if the oldest part in flight is not overdue. An overdue part may have been given up. */
 const isInTime = ({ rate, now }: Extract<Pace, { kind: 'live' }>, oldest: number | undefined, size: number) =>
   oldest !== undefined && now - oldest < overdueFactor * rate.millisecondsPerByte * size;
 
-/** The percentage with all parts in flight, where they are a good deal of the whole. */
+/** The percentage with all parts in flight, if they are a good deal of the whole. */
 function withInFlight(
   parts: readonly UploadPart[],
   inFlightCount: number,
@@ -260,7 +261,7 @@ function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
   };
 }
 
-/** The present rate and the time left, or what they would be if a stopped upload went on. */
+/** The present rate and the time left. For a stopped upload, the rate before and the time left if it resumes. */
 function speed(pace: Pace, bytesLeft: number | undefined) {
   if (pace.kind === 'unknown') return {};
   const { connections, now } = pace;

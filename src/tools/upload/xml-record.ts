@@ -1,12 +1,12 @@
 import { isObject } from '../../util/objects.js';
 
-/** The rules by which elements of an XML answer become a record. Names are those of the XML elements. */
+/** Rules that turn the elements of an XML answer into a record, by element name. */
 interface XmlShape {
-  /** Elements that repeat, at any depth, with the record's name for their list: one is a list of one, none a list of none. */
+  /** Repeated elements at any depth, with the field name of their list. A single element becomes a list of one. */
   readonly lists: Readonly<Record<string, string>>;
   /** Elements whose text is a whole number, or true or false. Text that is neither stays as it is. */
   readonly values: readonly string[];
-  /** Elements that hold others: an empty one is a structure without fields. */
+  /** Elements with child elements. If empty, they become an object without fields. */
   readonly structures: readonly string[];
   /** Elements whose name in the record does not follow from their own: `{ ETag: 'etag' }`. */
   readonly names: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export function xmlRecord(
   element: unknown,
   { lists, values, structures, names }: XmlShape,
 ): Record<string, unknown> | undefined {
-  // Worked out once for each name: a page has thousands of elements.
+  // Names are converted once, because a page has thousands of elements.
   const known = new Map([...Object.entries(names), ...Object.entries(lists)]);
   const nameOf = (name: string) => {
     const found = known.get(name) ?? name.replace(/^[A-Z]+(?![a-z])|^[A-Z]/, (capitals) => capitals.toLowerCase());
