@@ -1,6 +1,6 @@
-/** Runs a task every so often while the view can be seen and there is something to wait for. */
+/** Runs a task at regular intervals while the view is visible and there is something to wait for. */
 export interface AutoRefresh {
-  /** Something has changed: plans the next run anew, so many milliseconds from now. */
+  /** Restarts the interval, because something has changed. */
   plan(): void;
   stop(): void;
 }
@@ -12,7 +12,7 @@ export interface AutoRefreshOptions {
   run(): void;
 }
 
-/** @param shown the element that has to be in sight */
+/** @param shown the element that has to be visible */
 export function createAutoRefresh(shown: Element, { everyMs, wanted, run }: AutoRefreshOptions): AutoRefresh {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let inSight = true;

@@ -5,17 +5,17 @@ import type { Host } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 import type { PartState, Upload } from './upload.js';
 
-/** Details that a part has but the packed data has not: read a page at a time, when someone rests on a part. */
+/** Details of parts that the packed data lacks. A page of details is read when the user rests on a part. */
 export interface PartDetails {
-  /** The details of a part known now; `onChange` is called when there are more. */
+  /** The details of a part, if they were read. `onChange` is called when more were read. */
   of(partNumber: number): UploadPart | undefined;
-  /** Someone rests on the part. */
+  /** The user rests on the part. */
   want(partNumber: number): void;
-  /** Parts may have changed. */
+  /** Drops all details, because parts may have changed. */
   forget(): void;
 }
 
-/** The time that someone has to rest on a part before its page is read. */
+/** The page of a part is read after the user has rested on the part for this time. */
 const restMs = 300;
 
 /** Parts a page. */
@@ -42,7 +42,7 @@ export function createPartDetails(host: () => Host | undefined, args: () => Fiel
       for (const part of partsOf(fieldsOf(fieldsOf(structured).answer).parts)) into.set(part.partNumber, part);
       onChange();
     } catch {
-      // The rest of what is known of the part is shown all the same. Resting on it again asks again.
+      // The view shows the part without these details. Resting on it again reads them again.
       askedNow.delete(marker);
     }
   };

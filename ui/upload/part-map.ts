@@ -9,7 +9,7 @@ export interface PartMap {
   show(states: readonly PartState[]): void;
   /** Draws again, in colours that may have changed. */
   redraw(): void;
-  /** Looks at the next part number that has to be sent, or the one before; from the end, at the first. */
+  /** Selects the next or previous part number that has to be sent, and goes round at the ends. */
   jump(step: 1 | -1): void;
   /** The text about the selected part for screen readers. */
   describe(text: string): void;
@@ -18,11 +18,11 @@ export interface PartMap {
 export interface PartMapOptions {
   /** A swatch of each state in the legend; its CSS `color` is that of the state. */
   readonly swatches: Readonly<Record<PartState, HTMLCanvasElement>>;
-  /** Someone looks at these part numbers now. */
+  /** The user points at these part numbers, or selected them. */
   onLook(first: number, last: number): void;
 }
 
-/** Which state a cell of several parts shows: what needs attention before what does not. */
+/** The state that a cell of several parts shows. States that need attention come first. */
 const precedence: readonly PartState[] = ['small', 'passed', 'new', 'sending', 'there', 'expected'];
 
 export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
@@ -47,7 +47,7 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
   let selected = 0;
 
   const draw = () => {
-    // Hidden, or not in the page yet: the observer below draws it when it is.
+    // A hidden map is drawn by the observer below when it becomes visible.
     if (map.clientWidth === 0) return;
     layout = layoutMap(states.length, map.clientWidth);
     selected = Math.min(selected, layout.cells - 1);
@@ -163,7 +163,7 @@ function cellsByState(states: readonly PartState[], { cells, partsPerCell }: Map
   return found;
 }
 
-/** States differ in shape too, where there is room for one. */
+/** States also differ in shape if the cell is large enough. */
 function drawCell(context: CanvasRenderingContext2D, state: PartState, left: number, top: number, side: number): void {
   const line = side >= 10 ? 2 : 1;
   if (side < 5 || state === 'there') context.fillRect(left, top, side, side);

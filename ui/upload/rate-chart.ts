@@ -13,8 +13,8 @@ export interface Rates {
 const mostSteps = 48;
 
 /**
- * The rate of an upload over time, from its first part to the time of the answer. The first part's bytes came before its time, so they
- * count for nothing. Undefined where there is no time to divide by.
+ * Returns the rate of an upload over time, from its first part to the time of the answer. The bytes of the first part do not count, because
+ * they came before. Returns undefined if there is no time to divide by.
  */
 export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefined): Rates | undefined {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
@@ -22,7 +22,7 @@ export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefi
   const last = timed.reduce((latest, { uploadedAt }) => Math.max(latest, uploadedAt), 0);
   const to = Math.max(last, checkedAt ?? 0);
   if (timed.length < 2 || to <= from) return undefined;
-  // A step has two parts on average: with fewer, a steady upload would look like one with pauses.
+  // A step has two parts on average. With fewer, a steady upload would seem to have pauses.
   const shortestMs = (2 * (last - from)) / timed.length;
   const steps = Math.max(1, Math.min(mostSteps, Math.floor((to - from) / shortestMs)));
   const perSecond = Array.from({ length: steps }, () => 0);
@@ -35,7 +35,7 @@ export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefi
   return { from, to, perSecond };
 }
 
-/** The end of a scale for rates: the next of 1, 2, 5, 10, … 500 of a unit of bytes. */
+/** Returns the end of the scale, which is the next of 1, 2, 5, 10, … 500 in a unit of bytes. */
 export function scaleEnd(highest: number): number {
   const unit = 1024 ** Math.max(0, Math.min(5, Math.floor(Math.log2(Math.max(1, highest)) / 10)));
   const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1024];
@@ -50,15 +50,15 @@ const height = 60;
 /** A chart of rates that can be pointed at and walked through with the arrow keys. */
 export interface RateChart {
   readonly elements: readonly HTMLElement[];
-  /** Draws the rates, with a line where the rate has changed for the last time. */
+  /** Draws the rates, with a line at the last change of speed. */
   show(rates: Rates, formatTime: FormatTime, changedAt: number | undefined): void;
 }
 
 const usual = 'Point at a bar to read its value, or use the arrow keys.';
 
 /**
- * Bars over a scale. The bar under the pointer, or else that of the keyboard, is said below them and to those who hear it. The drawing
- * has a name that says the same as a whole. It stays in place when it is drawn again, so that nobody loses their place.
+ * A bar chart with a scale. The value of the bar under the pointer, or of the selected bar, stands below the chart and is read by screen
+ * readers. The drawing has a name that sums up the chart. Redrawing keeps the selected bar.
  */
 export function createRateChart(): RateChart {
   const hidden = { 'aria-hidden': 'true' };
@@ -69,7 +69,7 @@ export function createRateChart(): RateChart {
   const value = element('p', { class: 'value', ...hidden }, usual);
   let bars: readonly SVGElement[] = [];
   let textAt = (_step: number) => '';
-  /** The bar of the keyboard: the newest, until somebody goes elsewhere. */
+  /** The bar that the keyboard selected; at first the newest. */
   let selected = Number.POSITIVE_INFINITY;
 
   const within = (step: number) => Math.min(bars.length - 1, Math.max(0, step));

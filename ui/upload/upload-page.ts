@@ -12,31 +12,31 @@ export interface UploadPage {
   show(upload: Upload, states: readonly PartState[], formatTime: FormatTime): void;
   /** The text about the selected part. */
   describePart(text: string): void;
-  /** Says that something failed, or no longer does. What was shown before stays. */
+  /** Shows or removes a problem. The rest of the page stays. */
   showProblem(sentence: string | undefined): void;
-  /** Whether the list can be read again, and whether that is under way. */
+  /** Enables the refresh button, and shows if a refresh is running. */
   allowRefresh(isPossible: boolean, isRunning: boolean): void;
-  /** Whether the person wants the list to be read again by itself. */
+  /** True if the user wants automatic refreshes. */
   isAutomatic(): boolean;
   endAutomatic(): void;
-  /** Colours have changed. */
+  /** Draws again in changed colours. */
   redraw(): void;
 }
 
 export interface UploadPageEvents {
-  /** Someone looks at these part numbers now. */
+  /** The user points at these part numbers, or selected them. */
   onLook(first: number, last: number): void;
   onRefresh(): void;
   onAutomatic(): void;
 }
 
-/** A name whose direction of writing does not reach what is around it. */
+/** Isolates the writing direction of a name from the text around it. */
 const isolated = (name: string) => element('bdi', {}, name);
 
-/** A name as it is, or quoted if it holds what nobody can see. */
+/** Quotes a name if it has invisible characters. */
 const readable = (name: string) => (name.search(everyInvisible) < 0 ? name : quote(name, longestKey));
 
-/** A longer key is shown by its end, and whole where somebody wants it. */
+/** A longer key is shortened to its end, and shown in full on request. */
 const longestTitle = 80;
 
 export const stateNames: Readonly<Record<PartState, string>> = {
@@ -133,7 +133,7 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
   };
 }
 
-/** The share that has arrived: by part numbers, where those are known, so that parts of no use show; otherwise by the share of bytes. */
+/** A progress bar by part numbers, so that parts of no use show. If part numbers are unknown, the bar shows the share of bytes. */
 function createBar() {
   const usable = element('span', { class: 'usable' });
   const unusable = element('span', { class: 'unusable' });

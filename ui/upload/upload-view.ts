@@ -13,7 +13,7 @@ const refreshMs = 10_000;
 /** The server gives a call a minute; the way there and back takes a little. */
 const answerMs = 75_000;
 
-/** Shows what an upload has received so far, and reads it again as long as it moves. */
+/** Shows the stored parts of an upload, and refreshes while the upload goes on. */
 export async function startUploadView(): Promise<void> {
   let host: Host | undefined;
   let formatTime: FormatTime = timeFormat({ locale: undefined, timeZone: undefined });
@@ -96,7 +96,7 @@ export async function startUploadView(): Promise<void> {
     auto.plan();
   }
 
-  /** The earlier state stays, and is read again when somebody asks for it. */
+  /** Shows a problem. The earlier state stays until the user refreshes. */
   function fail(sentence: string): void {
     page.endAutomatic();
     page.showProblem(sentence);

@@ -10,27 +10,27 @@ import type { FormatTime } from '../shared/appearance.js';
 
 /** An upload as one read of it found it. Sizes in bytes, times in milliseconds since 1970. */
 export interface Upload {
-  /** Name of the account, where accounts have names. */
+  /** Name of the account, if accounts have names. */
   readonly account: string | undefined;
   readonly bucket: string;
   readonly object: string;
   readonly uploadId: string;
-  /** The tool's own words. */
+  /** The tool's summary. */
   readonly summary: string;
   readonly partCount: number;
   readonly totalBytes: number;
   readonly expectedParts: number | undefined;
   readonly expectedBytes: number | undefined;
-  /** In order of their numbers; undefined where the answer did not bring them. */
+  /** Sorted by number. Undefined if the answer has no single parts. */
   readonly parts: readonly UploadPart[] | undefined;
   /** Sizes are rounded to a multiple of this; 1 if they are exact. */
   readonly unit: number;
-  /** Part numbers that the whole upload has, as far as can be told: up to the highest that is there or to come. */
+  /** The highest part number that is stored or expected. */
   readonly numbers: number;
   readonly percent: number | undefined;
-  /** With all that is in flight, where that is much. */
+  /** The percentage with all parts in flight, if they are a good deal of the whole. */
   readonly percentWithInFlight: number | undefined;
-  /** Its progress in the tool's words, with times as people write them. */
+  /** The pace in the tool's sentences, with local times. */
   pace(formatTime: FormatTime): string;
   /** The time of the last change of speed. */
   readonly rateSince: number | undefined;
@@ -38,7 +38,7 @@ export interface Upload {
   readonly hasRate: boolean;
   readonly inFlight: readonly Range[];
   readonly passedOver: readonly Range[];
-  /** It has stood still for longer than its parts usually took. */
+  /** True if no part has come for so long that none is likely to come. */
   readonly stopped: boolean;
   readonly idleSeconds: number | undefined;
   readonly lastUploadedAt: number | undefined;
@@ -46,13 +46,13 @@ export interface Upload {
   readonly checkedAt: number | undefined;
 }
 
-/** Ten times as many as the API has. What an answer claims beyond that is not drawn. */
+/** Ten times the API's maximum. Larger part numbers are not drawn. */
 const maximumNumbers = 100_000;
 
 /** Reads a result of `list_parts` that is not an error. */
 export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
   const answer = fieldsOf(structured.answer);
-  // Parts that cannot be unpacked are of another version, or were cut on the way: the summary has the figures.
+  // Parts of another version, or parts that were cut, cannot be unpacked. The summary has the figures.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
   const inFlight = rangesIn(answer.inFlight);
   const last = [...inFlight, ...rangesIn(answer.toCome)].reduce(
@@ -86,7 +86,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   };
 }
 
-/** Ranges of part numbers, without those that are none. */
+/** Parses ranges of part numbers, and drops invalid ranges. */
 const rangesIn = (value: unknown): Range[] =>
   (Array.isArray(value) ? value : []).map(fieldsOf).flatMap(({ from, to }) => {
     const range = { from: numberOf(from) ?? 0, to: numberOf(to) ?? 0 };
@@ -115,12 +115,12 @@ const rangeOfSeconds = (value: unknown) => {
   return { from: numberOf(from), to: numberOf(to) };
 };
 
-/** Smaller parts, other than the last, make services refuse to complete an upload: as the tool's summary has it. */
+/** Smaller parts, except for the last, make services refuse to complete an upload. The tool's summary has the same limit. */
 const minimumPartSize = 5 * 1024 * 1024;
 
 export const partStates = ['there', 'new', 'small', 'sending', 'passed', 'expected'] as const;
 
-/** There, there since the last look, there but too small, probably in flight, passed over, and still to come. */
+/** Stored, stored since the last refresh, stored but too small, probably in flight, passed over, and still to come. */
 export type PartState = (typeof partStates)[number];
 
 /** The state of every part number from 1 to `numbers`, at index number - 1. */
@@ -142,7 +142,7 @@ export function statesOf(
 
 export const isComplete = ({ percent }: Upload): boolean => percent !== undefined && percent >= 100;
 
-/** The share that has arrived, as a sentence. */
+/** Says how much has arrived. */
 export function amountText(upload: Upload): string {
   const { partCount, totalBytes, expectedParts, expectedBytes } = upload;
   const ofParts = expectedParts === undefined ? '' : ` of ${expectedParts.toLocaleString('en')}`;
@@ -165,7 +165,7 @@ function shareTexts({ percent, percentWithInFlight: atMost, partCount, expectedP
 /** States of part numbers that have to be sent, or sent again. */
 export const gapStates: readonly PartState[] = ['passed', 'small'];
 
-/** Which part numbers have to be sent, and which again, in words; empty where there are none. */
+/** Names the parts that have to be sent, or sent again. Empty if there are none. */
 export function gapsText(states: readonly PartState[]): string {
   const named = (state: PartState, words: string) => {
     const numbers = states.flatMap((one, index) => (one === state ? [index + 1] : []));
@@ -177,7 +177,7 @@ export function gapsText(states: readonly PartState[]): string {
   ].join(' ');
 }
 
-/** More ranges than this are counted. */
+/** Further ranges are only counted. */
 const namedRanges = 12;
 
 function rangesText(ranges: readonly Range[]): string {
@@ -187,7 +187,7 @@ function rangesText(ranges: readonly Range[]): string {
   return `${countOf(ranges) === 1 ? 'part' : 'parts'} ${listText(all)}`;
 }
 
-/** Its progress in one sentence. */
+/** Describes the progress. */
 export function progressText(upload: Upload, formatTime: FormatTime): string {
   const { partCount, lastUploadedAt, idleSeconds, stopped } = upload;
   const pace = upload.pace(formatTime);
