@@ -89,7 +89,7 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
   return {
     main,
     show(upload, states, formatTime) {
-      const { account, bucket, object, percent, parts, checkedAt, rateSince, hasRate } = upload;
+      const { account, bucket, object, percent, parts, checkedAt, rateSince } = upload;
       const where = account === undefined ? [] : [' in account ', isolated(account)];
       const name = readable(object);
       const isLong = name.length > longestTitle;
@@ -107,7 +107,7 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
       const missing = gapsText(states);
       gapLine.hidden = missing === '';
       setText(gaps, missing);
-      const rates = parts === undefined || !hasRate ? undefined : ratesOf(parts, checkedAt);
+      const rates = chartedRates(upload);
       chart.hidden = rates === undefined;
       if (rates !== undefined) rateChart.show(rates, formatTime, rateSince);
     },
@@ -132,6 +132,10 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
     redraw: map.redraw,
   };
 }
+
+/** The rates of the chart. Undefined if the text says that there is no rate yet. */
+const chartedRates = ({ parts, checkedAt, hasRate }: Upload) =>
+  parts === undefined || !hasRate ? undefined : ratesOf(parts, checkedAt);
 
 /** A progress bar by part numbers, so that parts of no use show. If part numbers are unknown, the bar shows the share of bytes. */
 function createBar() {
