@@ -14,7 +14,13 @@ type ClaimedPlan = ReturnType<typeof createClaimedPlan>;
 
 export function createClaimedPlan(plans: Plans, tool: string) {
   let claimed: string | undefined;
+  /** Stores the outcome with the plan. */
+  const settle = async (outcome: CallOutcome): Promise<void> => {
+    if (claimed === undefined || outcome.kind === 'inputRequired') return;
+    await plans.settle(claimed, { outcome }).catch(() => undefined);
+  };
   return {
+    settle,
     /**
      * Takes a plan out of the plans that wait.
      * @throws Refusal if another decision took it first
@@ -24,15 +30,10 @@ export function createClaimedPlan(plans: Plans, tool: string) {
       if (result === 'taken') throw new Refusal('AlreadyDecided', []);
       if (result === 'claimed') claimed = nonce;
     },
-    /** Stores the outcome with the plan. */
-    async settle(outcome: CallOutcome): Promise<void> {
-      if (claimed === undefined || outcome.kind === 'inputRequired') return;
-      await plans.settle(claimed, { outcome }).catch(() => undefined);
-    },
     /** Stores the refusal that ended the call. After `AlreadyDecided`, the outcome belongs to the call that decided. */
     async settleError(error: unknown): Promise<void> {
       if (!(error instanceof Refusal) || error.code === 'AlreadyDecided') return;
-      await this.settle({ kind: 'failed', failure: refusalFailure(tool, error, true) });
+      await settle({ kind: 'failed', failure: refusalFailure(tool, error, true) });
     },
   };
 }
@@ -40,7 +41,7 @@ export function createClaimedPlan(plans: Plans, tool: string) {
 /** A decision on a plan, before it is recorded. */
 interface Decision {
   readonly consent: Consent & { readonly nonce: string };
-  /** Set if the decision is no consent. */
+  /** Set if the person did not consent, or if a program answered. */
   readonly refusal?: Refusal | undefined;
   /** Set if the person only closed the question. */
   readonly isDismissed?: boolean;

@@ -8,7 +8,7 @@ import { listText as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, leavesOf, textAt, withoutNulls } from '../util/objects.js';
 import { defined, distinct, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** No operation needs more levels or values. */
+/** Limits of the arguments, which are far above the needs of any operation. */
 const maximumDepth = 32;
 const maximumValues = 5_000;
 

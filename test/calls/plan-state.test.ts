@@ -20,18 +20,28 @@ const { time: _, consent: __, ...entry } = intentAt(start, { digest: 'this' });
 const failure = refusalFailure('restore_instance', new Refusal('Declined', []), true);
 const outcome = { kind: 'failed', failure } as const;
 const stored: FoundPlan = {
-  ...{ nonce: claims.nonce, digest: claims.digest, requestKey: 'this', repeats: false, issuedAt: start },
-  ...{
-    tool: 'restore_instance',
-    args: {},
-    client: 'test 1',
-    accept: say`Yes`,
-    state: 'waiting',
-    expiresAt: start + day,
-  },
+  nonce: claims.nonce,
+  digest: claims.digest,
+  requestKey: 'this',
+  repeats: false,
+  issuedAt: start,
+  tool: 'restore_instance',
+  args: {},
+  client: 'test 1',
+  accept: say`Yes`,
+  state: 'waiting',
+  expiresAt: start + day,
   plan: {
-    ...{ summary: say``, method: 'POST', url: '', headers: {}, where: [], consequences: [] },
-    ...{ defaults: [], warnings: [], notChecked: [], risks: [] },
+    summary: say``,
+    method: 'POST',
+    url: '',
+    headers: {},
+    where: [],
+    consequences: [],
+    defaults: [],
+    warnings: [],
+    notChecked: [],
+    risks: [],
   },
 };
 const sent = intentAt(start, { digest: 'this', nonce: claims.nonce });

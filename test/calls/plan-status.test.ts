@@ -14,20 +14,26 @@ const nonce = '0123456789abcdef';
 const start = Date.parse('2026-11-21T12:00:00Z');
 const now = () => new Date(start);
 const waiting = {
-  ...{
-    nonce,
-    digest: 'd',
-    requestKey: 'r',
-    repeats: false,
-    issuedAt: start,
-    tool,
-    args: {},
-    caller: 'alice',
-    client: 'c',
-  },
+  nonce,
+  digest: 'd',
+  requestKey: 'r',
+  repeats: false,
+  issuedAt: start,
+  tool,
+  args: {},
+  caller: 'alice',
+  client: 'c',
   plan: {
-    ...{ summary: say`Create server wiki.`, method: 'POST' as const, url: 'https://devops.example.com/', headers: {} },
-    ...{ where: [], consequences: [], defaults: [], warnings: [], notChecked: [], risks: [] },
+    summary: say`Create server wiki.`,
+    method: 'POST' as const,
+    url: 'https://devops.example.com/',
+    headers: {},
+    where: [],
+    consequences: [],
+    defaults: [],
+    warnings: [],
+    notChecked: [],
+    risks: [],
   },
   accept: say`Create server wiki`,
 };
@@ -62,7 +68,10 @@ describe('a plan that nobody has decided on', () => {
     expect(undecidedAnswer(tool, 'p', { ...open, plan: stored }, waitsFor)).toMatchObject({
       kind: 'succeeded',
       success: {
-        ...{ outcome: 'waiting', planId: 'p', planExpires: '2026-11-21T12:01:00.000Z', decideAt: waitsFor.decideAt },
+        outcome: 'waiting',
+        planId: 'p',
+        planExpires: '2026-11-21T12:01:00.000Z',
+        decideAt: waitsFor.decideAt,
         next: { who: 'user', action: 'decide' },
       },
     });

@@ -159,7 +159,11 @@ test.each<readonly [string, FinalReply, object, object]>([
   const id = entries[0]?.id;
   const { status, code } = { status: undefined, code: undefined, ...ending };
   expect(entries[0]?.ending).toEqual({
-    ...{ id, time: now.toISOString(), key: 'AKIDTEST', status, code },
+    id,
+    time: now.toISOString(),
+    key: 'AKIDTEST',
+    status,
+    code,
     ...ending,
   });
 });

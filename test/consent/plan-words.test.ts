@@ -41,7 +41,11 @@ function setUp(confirm: ConsentMode, page: Page = 'none', store: PlanStore = cre
   const plans = createPlans({ store, keys: () => [key], now, lifetimeMs: day });
   const given = pages[page];
   const caller = testCaller('http://127.0.0.1:1', {
-    ...{ confirm, openClient, journal, now, plans },
+    confirm,
+    openClient,
+    journal,
+    now,
+    plans,
     ...(given !== undefined && { page: given }),
   });
   const tokens = createConsentTokens(() => [key], 'alice', now);

@@ -59,7 +59,8 @@ describe('the words that agree', () => {
   const words = (name: string, risky = true, tail: 'now' | 'in the zone of its backup' = 'now') =>
     acceptOf(
       callOf(input, {
-        ...{ costsMoney: risky, irreversible: risky },
+        costsMoney: risky,
+        irreversible: risky,
         accept: () =>
           tail === 'now' ? say`Create server ${name}` : say`Create server ${name} in the zone of its backup`,
       }),
