@@ -1,4 +1,4 @@
-import { canBeShown, makePlan, type Plan, type PlannedCall } from '../consent/plan.js';
+import { canBeShown, makePlan, type Plan, type PlanInput } from '../consent/plan.js';
 import { questionText } from '../consent/question.js';
 import { tooLargeToShow } from '../consent/refusal.js';
 import { idempotencyKey } from '../journal/idempotency-key.js';
@@ -96,7 +96,7 @@ const digestDigits = 32;
  * by themselves.
  * @param repeats see `PlannedChange`
  */
-export function consentDigest(call: PlannedCall, plan: Plan, repeats: string | boolean): string {
+export function consentDigest(call: PlanInput, plan: Plan, repeats: string | boolean): string {
   const { operation, input, endpoint, request, regionSource } = call;
   const { origin, pathPrefix, region, service, account, keys } = endpoint;
   const target = [origin, pathPrefix, region, service, account, keys.id];

@@ -14,7 +14,7 @@
  * A read goes from 5 to 8.
  */
 import type { ConsentWay } from '../consent/outcome.js';
-import type { Plan, PlannedCall } from '../consent/plan.js';
+import type { Plan, PlanInput } from '../consent/plan.js';
 import type { Intent } from '../journal/entry.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
@@ -38,7 +38,7 @@ export interface ResolvedRead {
   readonly request: WireRequest;
 }
 
-export interface ResolvedChange extends PlannedCall {
+export interface ResolvedChange extends PlanInput {
   readonly kind: 'change';
   readonly account: Account;
   readonly control: ControlArguments;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resolveEndpoint, wireRequest } from '../calls/endpoint.js';
-import { makePlan, type PlannedCall, planText } from '../consent/plan.js';
+import { makePlan, type PlanInput, planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { loadOperations } from '../operations/load-operations.js';
@@ -144,7 +144,7 @@ function exampleLines(operation: Operation): SafeText[] {
   return [say`${own(request.method)} ${exact(endpoint.origin + request.target)}`];
 }
 
-function shownPlan(call: PlannedCall): SafeText[] {
+function shownPlan(call: PlanInput): SafeText[] {
   const plan = makePlan(call);
   return [...linesOf(planText(plan, undefined)), say``, say`Request:`, ...requestLines(plan)];
 }

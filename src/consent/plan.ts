@@ -25,35 +25,34 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The request and the effect of a change, for a person to decide on. It holds no secret. */
+/** The request and the effects of a change, for a person to decide on. It holds no secret. */
 export interface Plan {
   /** The whole decision in one sentence. */
   readonly summary: SafeText;
   readonly method: string;
-  /** With the query, exactly as it goes on the wire. */
+  /** With the query, as it goes on the wire. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A JSON value, or an XML document as text, as it is signed. Absent for a request without one. */
+  /** The signed body: a JSON value, or an XML document as text. Absent for a request without a body. */
   readonly body?: unknown;
-  /** The account if it has a name, region, zone, and the key of an account without one; each with where it comes from. */
+  /** Account, region and zone, each with its origin. An account without a name is shown by its key. */
   readonly where: readonly SafeText[];
-  /** The present state, in sentences with the time at which it was read, or the reason why it was not. */
+  /** The state before the change with the time of reading, or the reason for not knowing it. */
   readonly found?: SafeText;
   /** Everything that will be created, changed or billed. */
   readonly consequences: readonly SafeText[];
-  /** The reasons to think twice. */
   readonly risks: readonly Risk[];
-  /** Set if it goes to the built-in sandbox, and nothing real happens. */
+  /** Set if the change goes to the built-in sandbox, so that nothing real happens. */
   readonly sandbox?: true;
   readonly defaults: readonly NamedDefault[];
   readonly warnings: readonly SafeText[];
   readonly notChecked: readonly SafeText[];
 }
 
-/** What nobody may overlook, in the words of a button. */
+/** A serious consequence, in the words of a button. */
 export type Risk = 'costs money' | 'no way back';
 
-/** A default, with its field in words. */
+/** A default with the name of its field in words. */
 export interface NamedDefault {
   readonly name: SafeText;
   readonly value: SafeText;
@@ -61,29 +60,29 @@ export interface NamedDefault {
 
 export type RegionSource = 'given' | 'configured' | 'default';
 
-/** A change as it would be sent. */
-export interface PlannedCall {
+/** A change with everything that its plan and its question show. */
+export interface PlanInput {
   readonly operation: Operation;
   readonly change: Change;
-  /** Arguments, without those that steer the call. */
+  /** Validated arguments without the control arguments. */
   readonly input: Fields;
-  /** Arguments as the client gave them, with `allowRepeat` and the account: the same call can be made of them. They hold no secret that has a name. */
+  /** The client's arguments with `allowRepeat` and the account, from which the same call can be made again. Named secrets stay names. */
   readonly args: Fields;
   readonly request: WireRequest;
   readonly endpoint: Endpoint;
-  /** Name of the account, where accounts have names of their own. */
+  /** Name of the account, if accounts have names. */
   readonly accountName?: string | undefined;
-  /** ID of the key that would sign it now. Another key of the account may sign it later. */
+  /** ID of the current key. Another key of the account may sign the request later. */
   readonly keyId: string;
   readonly regionSource: RegionSource;
-  /** What a read before it found: see `Plan.found`. */
+  /** The result of the preceding read (see `Plan.found`). */
   readonly found?: SafeText | undefined;
-  /** Names of the secrets that were given by name, by the dotted path of the secret. */
+  /** Names of secrets that were given by name, by the dotted path of the secret. */
   readonly secretNames?: Readonly<Record<string, string>>;
 }
 
-/** Makes the plan of a change. Nothing is sent, looked up or changed for it. */
-export function makePlan(call: PlannedCall): Plan {
+/** Makes the plan of a change. A pure function. */
+export function makePlan(call: PlanInput): Plan {
   const { operation, change, input, request, endpoint, keyId } = call;
   const { origin, region, service, profile, isSandbox = false } = endpoint;
   const { defaults, warnings } = hintsOf(operation, change, input, region);
@@ -115,7 +114,7 @@ export function makePlan(call: PlannedCall): Plan {
   };
 }
 
-function whereOf(call: PlannedCall): readonly SafeText[] {
+function whereOf(call: PlanInput): readonly SafeText[] {
   const account = accountText(call);
   const sandbox = sandboxOf(call).map(placeText);
   const others = [...regionsOf(call), ...zonesOf(call)].map(placeText);
@@ -124,17 +123,17 @@ function whereOf(call: PlannedCall): readonly SafeText[] {
 
 const placeText = ({ name, origin }: Place) => (origin === undefined ? name : say`${name} (${origin})`);
 
-/** The account of a plan, by its name, or else by the key that would sign. */
-export const accountText = ({ accountName, keyId }: Pick<PlannedCall, 'accountName' | 'keyId'>): SafeText =>
+/** The account by its name, or else by its current key. */
+export const accountText = ({ accountName, keyId }: Pick<PlanInput, 'accountName' | 'keyId'>): SafeText =>
   say`account ${own(accountName ?? keyId)}`;
 
-function risksOf({ operation, change }: Pick<PlannedCall, 'operation' | 'change'>): readonly Risk[] {
+function risksOf({ operation, change }: Pick<PlanInput, 'operation' | 'change'>): readonly Risk[] {
   const { costsMoney, irreversible = operation.effect === 'delete' } = change;
   return [...(costsMoney ? ['costs money' as const] : []), ...(irreversible ? ['no way back' as const] : [])];
 }
 
-/** The words that agree, with what they bring about: `Create server "wiki" (costs money)`. */
-export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input'>): SafeText {
+/** Label of the accepting button, with the risks: `Create server "wiki" (costs money)`. */
+export function acceptOf(call: Pick<PlanInput, 'operation' | 'change' | 'input'>): SafeText {
   const risks = risksOf(call);
   const accept = call.change.accept(call.input);
   if (risks.length === 0) return shortNames(accept);
@@ -147,7 +146,7 @@ export function acceptOf(call: Pick<PlannedCall, 'operation' | 'change' | 'input
 
 /** One character of a name, and the mark that the others are left out. */
 const shortestName = 2;
-/** In a terminal of 80 columns, some clients cut an option after so many characters. */
+/** Characters. In a terminal of 80 columns, some clients truncate longer options. */
 const longestAccept = 48;
 
 const risksIn = (risks: readonly Risk[]): SafeText =>
@@ -156,12 +155,8 @@ const risksIn = (risks: readonly Risk[]): SafeText =>
     ', ',
   );
 
-/** For secrets that came with the call although a name would have done. */
-const pastedSecrets = ({
-  operation: { secrets = [], secretNames = {} },
-  input,
-  secretNames: named = {},
-}: PlannedCall) =>
+/** Warnings about secrets that came with the call although a name would suffice. */
+const pastedSecrets = ({ operation: { secrets = [], secretNames = {} }, input, secretNames: named = {} }: PlanInput) =>
   secrets.flatMap((path) => {
     if (textAt(input, path) === undefined || named[path] !== undefined) return [];
     const [byName] = Object.entries(secretNames).find(([, secret]) => secret === path) ?? [];
@@ -174,20 +169,20 @@ const pastedSecrets = ({
     ];
   });
 
-/** A place where a change goes, and why there. */
+/** A place that a change goes to, with its origin. */
 export interface Place {
   readonly name: SafeText;
   readonly origin?: SafeText;
 }
 
 /** The places that a change goes to, the most important first. The account is not among them. */
-export const placesOf = (call: PlannedCall): readonly Place[] => [
+export const placesOf = (call: PlanInput): readonly Place[] => [
   ...sandboxOf(call),
   ...regionsOf(call),
   ...zonesOf(call),
 ];
 
-const sandboxOf = ({ endpoint }: PlannedCall): readonly Place[] =>
+const sandboxOf = ({ endpoint }: PlanInput): readonly Place[] =>
   endpoint.isSandbox === true ? [{ name: say`the built-in sandbox` }] : [];
 
 const regionOrigins = {
@@ -197,7 +192,7 @@ const regionOrigins = {
 } as const;
 
 /** The region in the arguments, and the region whose endpoint gets the request. They are the same if one argument chooses both. */
-function regionsOf({ operation, input, endpoint: { region }, regionSource }: PlannedCall): readonly Place[] {
+function regionsOf({ operation, input, endpoint: { region }, regionSource }: PlanInput): readonly Place[] {
   const inArguments = firstText(input.region ?? input.regions);
   const origin = regionOrigins[regionSource];
   if (inArguments === region) return [{ name: say`region ${place(region)}`, origin: regionOrigins.given }];
@@ -210,7 +205,7 @@ function regionsOf({ operation, input, endpoint: { region }, regionSource }: Pla
   return [{ name: say`${kind} ${place(region)}`, origin }];
 }
 
-function zonesOf({ operation, input, endpoint: { region } }: PlannedCall): readonly Place[] {
+function zonesOf({ operation, input, endpoint: { region } }: PlanInput): readonly Place[] {
   const inArguments = firstText(input.availabilityZone ?? input.availabilityZones);
   if (inArguments !== undefined) return [{ name: say`zone ${place(inArguments)}`, origin: words('given') }];
   return knownDefaults(operation, input, region)
@@ -223,7 +218,7 @@ const firstText = (value: unknown) => [value].flat().find((element) => typeof el
 
 /**
  * The cloud's defaults for absent arguments, and warnings of values that are allowed but probably not meant.
- * @param args all the arguments, if some of them are wrong and so not in `input`
+ * @param args all arguments, if `input` lacks invalid arguments
  */
 export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, args: Fields = input) {
   const undocumented = undocumentedDefaults(operation, args, region);
@@ -239,7 +234,7 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
 
 const isAbsent = (args: Fields, path: string) => valueAt(args, path) === undefined;
 
-/** What the cloud uses for absent arguments in a region, as far as it is documented. */
+/** The documented defaults for absent arguments in a region. */
 const knownDefaults = ({ defaults }: Operation, args: Fields, region: string) =>
   defaults
     .filter(({ path }) => isAbsent(args, path))
@@ -269,8 +264,8 @@ function undocumentedWarning(paths: readonly string[], costDrivers: readonly str
   return say`Not given: ${namesOf(paths)}. What the cloud uses instead is not documented${cost}.`;
 }
 
-/** A copy in which secrets are their names, or else fingerprints. */
-export const withoutSecrets = <Fields>({ operation, input, secretNames = {} }: PlannedCall, fields: Fields): Fields =>
+/** A copy with the names or fingerprints of secrets in place of secrets. */
+export const withoutSecrets = <Fields>({ operation, input, secretNames = {} }: PlanInput, fields: Fields): Fields =>
   (operation.secrets ?? []).reduce((copy, path) => {
     const secret = textAt(input, path);
     if (secret === undefined) return copy;
@@ -283,7 +278,7 @@ export const withoutSecrets = <Fields>({ operation, input, secretNames = {} }: P
   }, fields);
 
 /** The body of a request as a plan shows it: a request may put secrets wherever it wants. */
-function shownBody(call: PlannedCall, body: RequestBody): unknown {
+function shownBody(call: PlanInput, body: RequestBody): unknown {
   if (body.kind === 'json') return withoutSecrets(call, body.value);
   return encodeContent({ ...body, value: withoutSecrets(call, body.value) }).text;
 }
@@ -293,7 +288,7 @@ export const fingerprint = (secret: string): string =>
   `the secret as it was given (not shown here; its SHA-256 begins with ${createHash('sha256').update(secret).digest('hex').slice(0, 12)})`;
 
 /**
- * The plan as text for a person, without the request. What is invisible is spelled out.
+ * The plan as text for a person, without the request. Invisible characters are escaped.
  * @param until the time until which it can be carried out, if it can be
  */
 export function planText(plan: Plan, until: string | undefined): SafeText {
@@ -326,7 +321,7 @@ export const defaultText = ({ path, value }: Default): SafeText => say`${own(pat
 const section = (title: SafeText, lines: readonly SafeText[]) =>
   lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${line}`)];
 
-/** A plan with more than this in its request could not be reviewed by anybody (characters of JSON). */
+/** Maximum size of a body that a person can review (characters of JSON). */
 const largestPlan = 40_000;
 
 export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestPlan;

@@ -5,7 +5,7 @@ import { lazy, textAt } from '../util/objects.js';
 import type { SafeText } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { EndedOutcome } from './outcome.js';
-import type { Plan, PlannedCall } from './plan.js';
+import type { Plan, PlanInput } from './plan.js';
 import { storedSchemas } from './stored-plan.js';
 
 /** A plan that waits for a person or was decided. */
@@ -15,7 +15,7 @@ export interface WaitingPlan {
   readonly digest: string;
   /** The idempotency key of the request. */
   readonly requestKey: string;
-  /** The change that the plan repeats: see `PendingChange`. */
+  /** The change that the plan repeats: see `PlannedChange`. */
   readonly repeats: string | boolean;
   /** Milliseconds since 1970. */
   readonly issuedAt: number;
@@ -62,7 +62,7 @@ export interface Plans {
 }
 
 /** True if an argument of a change is a secret by value. Such a plan is never stored. */
-export const holdsSecret = ({ operation, input, secretNames = {} }: PlannedCall): boolean =>
+export const holdsSecret = ({ operation, input, secretNames = {} }: PlanInput): boolean =>
   (operation.secrets ?? []).some((path) => textAt(input, path) !== undefined && secretNames[path] === undefined);
 
 /** The most waiting plans per caller. */

@@ -13,23 +13,23 @@ import {
   type Wording,
   words,
 } from '../util/safe-text.js';
-import { accountText, type Plan, type PlannedCall, placesOf, type Risk, withoutSecrets } from './plan.js';
+import { accountText, type Plan, type PlanInput, placesOf, type Risk, withoutSecrets } from './plan.js';
 
-/** Some clients have 24 lines in all. */
+/** Some clients show 24 lines in total. */
 const maximumLines = 9;
 const maximumQuestion = 2000;
 const longestValue = 80;
-/** Some clients show no more than three lines, cut to the width of a terminal, and nothing that unfolds them. */
+/** Some clients show only three lines, truncated to the width of a terminal. */
 const longestLine = 70;
-/** Of an account with its title, in characters. */
+/** Maximum length of an account with its title, in characters. */
 const longestAccount = 'account '.length + 24;
 
 /**
- * The question that a person answers. Its first lines are the decision, short enough to be seen everywhere: what, the risk, and where.
- * Then comes everything that would be sent, in full; it has nine lines at most. Long values are cut, lines never are.
- * @returns undefined if that is too much for one screen: then nobody can be asked
+ * Makes the question for a person. Its first lines hold the change, the risk and the places, and are short enough for every client. The
+ * other lines hold everything that would be sent. Long values are truncated, but no lines are dropped.
+ * @returns undefined if one screen cannot hold the question
  */
-export function questionText(plan: Plan, call: PlannedCall): SafeText | undefined {
+export function questionText(plan: Plan, call: PlanInput): SafeText | undefined {
   const { change, input, endpoint } = call;
   const isNamed = (path: string) => change.named.some((name) => path === name || path.startsWith(`${name}.`));
   const others = [...leavesOf(withoutSecrets(call, input))].filter(
@@ -60,8 +60,8 @@ export function questionText(plan: Plan, call: PlannedCall): SafeText | undefine
   return text.text.length > maximumQuestion ? undefined : text;
 }
 
-/** A change, and its risk if it has one, in a line each that is short enough to be seen everywhere. */
-export function decisionLines(plan: Plan, { change, input, endpoint }: PlannedCall): readonly SafeText[] {
+/** The change and its risks, in a line each that is short enough for every client. */
+export function decisionLines(plan: Plan, { change, input, endpoint }: PlanInput): readonly SafeText[] {
   const headline = change.headline(input, endpoint.region);
   const whole = shortNames(headline);
   const brief = whole.text.length < longestLine ? whole : (change.brief?.(input, endpoint.region) ?? headline);
@@ -76,8 +76,8 @@ const riskSentences: Readonly<Record<Risk, SafeText>> = {
   'no way back': say`There is no way back.`,
 };
 
-/** The places that a change goes to, without their origin: `Region jp-east-1, zone east-11, account default.` The account always stands there. */
-function whereLine(call: PlannedCall): SafeText {
+/** The places that a change goes to, without their origin: `Region jp-east-1, zone east-11, account default.` It always includes the account. */
+function whereLine(call: PlanInput): SafeText {
   const account = cut(accountText(call), longestAccount);
   const places = placesOf(call).map(({ name }) => shortNames(name));
   const room = longestLine - account.text.length - ', .'.length;
@@ -85,7 +85,7 @@ function whereLine(call: PlannedCall): SafeText {
   return say`${sentenceOf(join([fitted(join(places, ', '), room), account], ', '))}.`;
 }
 
-/** Values under the path of the group that they are in, which is said once: `adminWorkstation (region "a", keyName "b")`. */
+/** Groups values by the path of their parent: `adminWorkstation (region "a", keyName "b")`. */
 function grouped(leaves: readonly (readonly [string, unknown])[]): SafeText[] {
   const groups = new Map<string, SafeText[]>();
   for (const [path, value] of leaves) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { consentDigest } from '../../src/calls/plan-change.js';
-import { makePlan, type PlannedCall } from '../../src/consent/plan.js';
+import { makePlan, type PlanInput } from '../../src/consent/plan.js';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
@@ -45,7 +45,7 @@ const argumentsOf = ({ name, example, ...rest }: Operation) => {
   );
 };
 
-const plannedCall = (operation: Operation, input: Record<string, unknown>): PlannedCall => {
+const plannedCall = (operation: Operation, input: Record<string, unknown>): PlanInput => {
   if (operation.change === undefined) throw new Error(`${operation.name} is a read`);
   const { region = 'jp-east-1', ...request } = operation.request(input);
   const { service } = operation;
@@ -71,8 +71,8 @@ const plannedCall = (operation: Operation, input: Record<string, unknown>): Plan
   };
 };
 
-const digestFor = (call: PlannedCall, repeats: string | boolean) => consentDigest(call, makePlan(call), repeats);
-const keyOf = ({ endpoint, request }: PlannedCall) => idempotencyKey(endpoint, request);
+const digestFor = (call: PlanInput, repeats: string | boolean) => consentDigest(call, makePlan(call), repeats);
+const keyOf = ({ endpoint, request }: PlanInput) => idempotencyKey(endpoint, request);
 
 const changing = operations.filter(({ change }) => change !== undefined).map((one) => [one.name, one] as const);
 

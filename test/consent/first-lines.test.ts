@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { acceptOf, makePlan, type PlannedCall } from '../../src/consent/plan.js';
+import { acceptOf, makePlan, type PlanInput } from '../../src/consent/plan.js';
 import { questionText } from '../../src/consent/question.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
@@ -19,7 +19,7 @@ const visibleColumns = 70;
 /** Of an option. */
 const visibleLabel = 48;
 
-function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, accountName?: string): PlannedCall {
+function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, accountName?: string): PlanInput {
   if (operation.change === undefined) throw new Error(`${operation.name} is no change`);
   const endpoint = {
     origin: 'https://api.example.com',
@@ -36,8 +36,7 @@ function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, 
 }
 
 const changes = operations.filter(({ change }) => change !== undefined);
-const visible = (call: PlannedCall) =>
-  questionText(makePlan(call), call)?.text.split('\n').slice(0, visibleLines) ?? [];
+const visible = (call: PlanInput) => questionText(makePlan(call), call)?.text.split('\n').slice(0, visibleLines) ?? [];
 
 describe.each(changes)('$name', (operation) => {
   const example = operation.input().parse(operation.example);

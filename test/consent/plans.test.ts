@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { PlannedCall } from '../../src/consent/plan.js';
+import type { PlanInput } from '../../src/consent/plan.js';
 import { createPlans, holdsSecret, type WaitingPlan } from '../../src/consent/plans.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { createPlanFiles } from '../../src/journal/plan-files.js';
@@ -217,6 +217,6 @@ test.each<readonly [string, object, object, boolean]>([
   ],
   ['none', { credentials: { id: 'a' } }, {}, false],
 ])('a plan with secrets %s is kept nowhere: %s', (_how, input, secretNames, holds) => {
-  const call = { operation: { secrets: ['credentials.key', 'token'] }, input, secretNames } as unknown as PlannedCall;
+  const call = { operation: { secrets: ['credentials.key', 'token'] }, input, secretNames } as unknown as PlanInput;
   expect(holdsSecret(call)).toBe(holds);
 });

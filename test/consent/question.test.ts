@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { consentDigest } from '../../src/calls/plan-change.js';
-import { canBeShown, fingerprint, hintsOf, makePlan, type PlannedCall, planText } from '../../src/consent/plan.js';
+import { canBeShown, fingerprint, hintsOf, makePlan, type PlanInput, planText } from '../../src/consent/plan.js';
 import { questionText } from '../../src/consent/question.js';
 import { requestLines } from '../../src/consent/request-lines.js';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
@@ -13,14 +13,14 @@ import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
 
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
 
-const keyOf = ({ endpoint, request }: PlannedCall) => idempotencyKey(endpoint, request);
-const digestFor = (call: PlannedCall, repeats: string | boolean) => consentDigest(call, makePlan(call), repeats);
+const keyOf = ({ endpoint, request }: PlanInput) => idempotencyKey(endpoint, request);
+const digestFor = (call: PlanInput, repeats: string | boolean) => consentDigest(call, makePlan(call), repeats);
 
 /** The request of `input`, some of it replaced. */
 const requestFor = (more: Partial<ApiRequest>) =>
   encodeRequest('POST', { path: '/v1/instances:restore', body: json(input), ...more }, endpoint);
 
-const question = (call: PlannedCall) => questionText(makePlan(call), call);
+const question = (call: PlanInput) => questionText(makePlan(call), call);
 const input = { backupId: 'a'.repeat(32), instanceId: 'one' };
 
 /** What, the risk, and where. */
@@ -176,7 +176,7 @@ describe('the question', () => {
 });
 
 describe('the plan', () => {
-  const secretCall = (): PlannedCall => {
+  const secretCall = (): PlanInput => {
     const operation = provisionKubeResourceGroup as Operation;
     if (operation.change === undefined) throw new Error('it is a change');
     const given = { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey: 'MARKER-key' } };
@@ -372,7 +372,7 @@ test('consent is bound to operation, arguments, endpoint, account and repetition
     backupId: input.backupId,
   };
   expect(digestFor({ ...call, input: reordered }, false)).toBe(digestFor(call, false));
-  const others: PlannedCall[] = [
+  const others: PlanInput[] = [
     { ...call, operation: { ...operation, name: 'other' } },
     { ...call, input: { ...call.input, networkConfig: { networkId: 'b', privateAddress: 'a' } } },
     { ...call, input: { ...call.input, networkConfig: ['a', 'b'] } },
@@ -398,7 +398,7 @@ test('consent is bound to operation, arguments, endpoint, account and repetition
 test('the key of a request is the same for the same fields in any order, and another for another request or account', () => {
   const call = callOf(input);
   const key = keyOf(call);
-  const others: PlannedCall[] = [
+  const others: PlanInput[] = [
     { ...call, request: { ...call.request, method: 'PUT' } },
     { ...call, request: requestFor({ path: '/v1/other' }) },
     { ...call, request: requestFor({ query: { a: 'b' } }) },

@@ -1,4 +1,4 @@
-import type { PlannedCall } from '../../src/consent/plan.js';
+import type { PlanInput } from '../../src/consent/plan.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
@@ -22,7 +22,7 @@ export function callOf(
   input: Record<string, unknown>,
   change: Partial<Change> = {},
   more: Partial<Operation> = {},
-): PlannedCall {
+): PlanInput {
   const base = restoreInstance as Operation;
   if (base.change === undefined) throw new Error('restore_instance is a change');
   const all = { ...base.change, warnings: () => [], notChecked: [], ...change };
