@@ -2,7 +2,7 @@ import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { createHttpClient, type Proxies } from '../transport/http-client.js';
 import { createSignedClients, type SignedClientDependencies } from '../transport/signed-client.js';
-import { join, own, type SafeText, say } from '../util/safe-text.js';
+import { join, type SafeText, say, time } from '../util/safe-text.js';
 import { type AccountResolution, resolveAccount } from './account.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
 import { keysRefusal } from './endpoint.js';
@@ -87,7 +87,7 @@ async function readBefore(
   const readArguments = preflight.input(input);
   const args = account === undefined ? readArguments : { ...readArguments, account };
   const outcome = await callTool(preflight.operation, args, context);
-  if (outcome.kind === 'succeeded') return say`Found at ${own(now().toISOString())}: ${outcome.success.summary}`;
+  if (outcome.kind === 'succeeded') return say`Found at ${time(now().toISOString())}: ${outcome.success.summary}`;
   if (outcome.kind === 'failed')
     return say`What is there now is not known. ${join([outcome.failure.summary, ...outcome.failure.problems], ' ')}`;
   return undefined;

@@ -3,7 +3,7 @@ import type { Budget, BudgetState } from '../journal/budget.js';
 import type { Journal } from '../journal/journal.js';
 import { next } from '../tools/next.js';
 import { digestOf } from '../util/digest.js';
-import { counted, forReader, join, own, type SafeText, say } from '../util/safe-text.js';
+import { counted, forReader, join, type SafeText, say, time } from '../util/safe-text.js';
 import type { Cloud } from './endpoint.js';
 
 /** The budget of an account and a caller. */
@@ -65,7 +65,7 @@ export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt
     });
   const possibleAt = new Date(nextAt).toISOString();
   return new Refusal('BudgetSpent', [
-    say`CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${own(possibleAt)}`,
+    say`CLOUDOPS_MAX_CHANGES allows ${counted(limit.mostChanges, 'change')} within ${spanOf(limit)}; the next is possible at ${time(possibleAt)}`,
   ]);
 }
 

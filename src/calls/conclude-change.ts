@@ -5,7 +5,7 @@ import { place } from '../tools/schema/zones.js';
 import type { Attempt, FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
-import { forReader, join, own, type SafeText, say, words } from '../util/safe-text.js';
+import { forReader, join, type SafeText, say, time, words } from '../util/safe-text.js';
 import { serverFault, unreadableAnswer } from './failure.js';
 import { missingWarning, truncateRecord } from './read-record.js';
 import { type Answer, type AnsweredCall, readAnswer } from './read-reply.js';
@@ -175,7 +175,7 @@ function nextOf(
 
 /** The advice for an unknown outcome. */
 export function adviceIfUnknown({ call, verificationHint }: ApprovedChange, sentAt: string): Next {
-  const sent = say`It was sent at ${own(sentAt)} to region ${place(call.endpoint.region)}.`;
+  const sent = say`It was sent at ${time(sentAt)} to region ${place(call.endpoint.region)}.`;
   if (call.operation.repeatable === true)
     return next(
       'agent',

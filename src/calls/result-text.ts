@@ -3,7 +3,7 @@ import { requestLines } from '../consent/request-lines.js';
 import type { Attempt } from '../transport/signed-client.js';
 import { isObject, leavesOf } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import { isSafeText, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { isSafeText, join, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 import { headlineOf } from './headline.js';
 
 /**
@@ -118,7 +118,7 @@ export function earlierText(earlier: EarlierCall | undefined): SafeText | undefi
   if (earlier === undefined) return undefined;
   const { outcome, sentAt, requestIds } = earlier;
   const ids = idList(requestIds) ?? words('no request IDs');
-  return say`${words(outcome)}, sent at ${own(sentAt)}, ${ids}`;
+  return say`${words(outcome)}, sent at ${time(sentAt)}, ${ids}`;
 }
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { PlanStore, StoredPlan } from '../journal/plan-store.js';
 import { lazy, textAt } from '../util/objects.js';
-import type { SafeText } from '../util/safe-text.js';
+import { type SafeText, withStoredTexts } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { EndedOutcome } from './outcome.js';
 import type { Plan, PlanInput } from './plan.js';
@@ -103,7 +103,7 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
         .digest('hex')
         .slice(0, 16);
       const place = { nonce: plan.nonce, expiresAt: plan.issuedAt + lifetimeMs };
-      const sealed = sealOf(place).seal(JSON.stringify(plan));
+      const sealed = sealOf(place).seal(JSON.stringify(withStoredTexts(plan)));
       if (sealed.length > longest) return false;
       return store.add({ ...place, owner, sealed }, mostWaiting);
     },
@@ -117,8 +117,8 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
       const plan = await find(nonce);
       if (plan === undefined) return;
       const { state: _, expiresAt: __, ...kept } = plan;
-      const sealed = sealOf(plan).seal(JSON.stringify({ ...kept, ...end }));
-      // An outcome that is too long is still in the journal, without its answer.
+      const sealed = sealOf(plan).seal(JSON.stringify(withStoredTexts({ ...kept, ...end })));
+      // An outcome that is too long to be kept is still in the journal, without its answer.
       if (sealed.length <= longest) await store.update(nonce, sealed);
     },
     async list() {

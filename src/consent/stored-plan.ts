@@ -1,14 +1,36 @@
 import * as z from 'zod';
 import { actions, actors } from '../tools/next.js';
 import { lazy } from '../util/objects.js';
-import { fromServer } from '../util/safe-text.js';
+import { fromServer, type Part } from '../util/safe-text.js';
 
 /**
  * Schemas of a plan and of an outcome in a store. The plan may come from another version of this server, so the fields that are shown
  * and acted on are checked, and fields that this version does not know are kept.
  */
 export const storedSchemas = lazy(() => {
-  const text = z.string().transform(fromServer);
+  const part: z.ZodType<Part> = z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('words'), text: z.string() }),
+    z.object({
+      kind: z.literal('quoted'),
+      value: z.string(),
+      limit: z.number().exactOptional(),
+      longest: z.number().exactOptional(),
+    }),
+    z.object({ kind: z.literal('name'), name: z.string(), longest: z.number().exactOptional() }),
+    z.object({ kind: z.literal('exact'), value: z.string() }),
+    z.object({ kind: z.literal('time'), time: z.number() }),
+    z.object({ kind: z.literal('detail'), parts: z.lazy(() => parts) }),
+    z.object({
+      kind: z.literal('readers'),
+      readers: z.object({ agent: z.lazy(() => parts), person: z.lazy(() => parts), operator: z.lazy(() => parts) }),
+    }),
+  ]);
+  const parts: z.ZodType<readonly Part[]> = z.array(part).readonly();
+  // Earlier versions stored a text as a string.
+  const text = z.union([
+    z.string().transform(fromServer),
+    z.object({ parts }).transform((stored) => fromServer(stored.parts)),
+  ]);
   const texts = z.array(text).readonly();
   const fields = z.record(z.string(), z.unknown()).readonly();
   const words = z.record(z.string(), z.string()).readonly();

@@ -1,6 +1,6 @@
 import { defaultAccount } from '../transport/request.js';
 import { reasonOf } from '../util/log.js';
-import { own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { own, quoted, type SafeText, say, time as timeText, words } from '../util/safe-text.js';
 import type { Budget, BudgetState } from './budget.js';
 import { boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
 
@@ -118,7 +118,7 @@ const shownCharacters = 500;
 
 /** Formats the time of an entry. Untrusted: it may not be a date. */
 export const shownTime = (time: string): SafeText =>
-  Number.isNaN(Date.parse(time)) ? words('an unknown time') : own(new Date(time).toISOString());
+  Number.isNaN(Date.parse(time)) ? words('an unknown time') : timeText(time);
 
 /** The tool of a change, and its account unless that is the default one: `"restore_instance" in account "prod"`. */
 export function shownTool({ tool, account }: Pick<Intent, 'tool' | 'account'>): SafeText {

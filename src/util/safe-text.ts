@@ -39,7 +39,7 @@ export type { SafeText };
 
 export const isSafeText = (value: unknown): value is SafeText => value instanceof SafeText;
 
-type Part =
+export type Part =
   | { readonly kind: 'words'; readonly text: string }
   /** A value from outside, of which at most `limit` characters are shown. With `longest`, it is a short name: see `shortNames`. */
   | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number; readonly longest?: number }
@@ -175,8 +175,11 @@ export const bytes = (count: number): SafeText => ownWords(humanBytes(count));
 /** `1 h 30 min` */
 export const duration = (seconds: number): SafeText => ownWords(humanDuration(seconds));
 
-/** A time. Models read it in UTC, and people at a terminal in their own zone. */
-export const time = (milliseconds: number): SafeText => textOfPart({ kind: 'time', time: milliseconds });
+/** A time in ISO 8601. Models read it in UTC, and people at a terminal in their own zone. Other text stays as it is. */
+export function time(iso: string): SafeText {
+  const milliseconds = Date.parse(iso);
+  return Number.isNaN(milliseconds) ? own(iso) : textOfPart({ kind: 'time', time: milliseconds });
+}
 
 /** A part of a text that is left out first if the text has to be short, such as a remark in brackets. */
 export const detail = (text: SafeText): SafeText => textOfPart({ kind: 'detail', parts: text.parts });
@@ -306,5 +309,14 @@ export function linesOf(text: SafeText): SafeText[] {
   return lines.map((parts) => new SafeText(parts));
 }
 
-/** Text that this server made, where it comes back sealed, or reaches a view. */
-export const fromServer = (text: string): SafeText => ownWords(text);
+/** A value as JSON can hold it, with the parts of each safe text in it: `{ parts: […] }`. `fromServer` reads them. */
+export function withStoredTexts(value: unknown): unknown {
+  if (isSafeText(value)) return { parts: value.parts };
+  if (Array.isArray(value)) return value.map(withStoredTexts);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withStoredTexts(inner)]));
+}
+
+/** A text that this server made, and that was sealed or reached a view in between: its parts, or all of it as our own words. */
+export const fromServer = (text: string | readonly Part[]): SafeText =>
+  typeof text === 'string' ? ownWords(text) : new SafeText(text);

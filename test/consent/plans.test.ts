@@ -7,7 +7,7 @@ import { createPlans, holdsSecret, type WaitingPlan } from '../../src/consent/pl
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { createPlanFiles } from '../../src/journal/plan-files.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';
-import { say } from '../../src/util/safe-text.js';
+import { detail, forReader, say, textFor, time as timeText } from '../../src/util/safe-text.js';
 
 /** Plans that wait for a person are sealed, bounded, and erased at their end. */
 
@@ -161,6 +161,22 @@ describe('of what waits', () => {
     await plans.add(waiting);
     await plans.settle(waiting.nonce, end);
     expect(await plans.find(waiting.nonce)).not.toHaveProperty('outcome');
+  });
+
+  test('texts can still be shortened, and read for another reader', async () => {
+    const summary = say`Create ${'x'.repeat(30)}${detail(say` in ${'a'}`)} at ${timeText('2026-11-20T12:00:00Z')}.`;
+    const next = {
+      who: 'user',
+      action: 'ask',
+      text: forReader({ agent: 'Ask the user.', person: 'Check it.' }),
+    } as const;
+    const plans = open();
+    await plans.add({ ...waiting, plan: { ...waiting.plan, summary } });
+    await plans.settle(waiting.nonce, { outcome: { kind: 'failed', failure: { ...failure, next } } });
+    const found = await plans.find(waiting.nonce);
+    expect(found?.plan.summary.parts).toEqual(summary.parts);
+    const stored = found?.outcome?.kind === 'failed' ? found.outcome.failure.next.text : say`none`;
+    expect(textFor('person', stored).text).toBe('Check it.');
   });
 
   test('what another version of the server sealed is checked before it is shown', async () => {

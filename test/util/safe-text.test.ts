@@ -2,10 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  before,
   counted,
   defined,
+  detail,
   exact,
+  fitted,
+  forReader,
   join,
+  linesOf,
   listed,
   namesOf,
   own,
@@ -14,6 +19,9 @@ import {
   say,
   sentence,
   shortNames,
+  textFor,
+  time,
+  withTimes,
   words,
 } from '../../src/util/safe-text.js';
 
@@ -76,6 +84,53 @@ describe('a headline', () => {
 test('texts are joined, and begin with a capital', () => {
   expect(join([say`a`, say`b`], '; ').text).toBe('a; b');
   expect(sentence(say`parts ${1}`).text).toBe('Parts 1');
+});
+
+describe('a text that has to be short', () => {
+  const long = 'x'.repeat(30);
+  const text = say`Create ${long}${detail(say` in ${'a'}`)}${detail(say` from ${'b'}`)}`;
+
+  test.each([
+    [60, `Create "${'x'.repeat(23)}…" in "a" from "b"`],
+    [45, `Create "${'x'.repeat(23)}…" in "a"`],
+    [35, `Create "${'x'.repeat(23)}…"`],
+    [20, 'Create…'],
+  ])('of at most %i characters drops its last detail first, and no part of a name: %s', (limit, shorter) => {
+    expect(fitted(text, limit).text).toBe(shorter);
+  });
+
+  test('ends before a mark of our own, not of a name', () => {
+    expect(before(say`It is ${'a. b'}. Then more.`, '. ')?.text).toBe('It is "a. b"');
+    expect(before(say`It is ${'a. b'}`, '. ')).toBeUndefined();
+  });
+
+  test('keeps names whole across its lines', () => {
+    const lines = linesOf(join([say`a ${'b\nc'}`, say`d`], '\n'));
+    expect(lines.map((line) => line.text)).toEqual(['a "b\\nc"', 'd']);
+  });
+});
+
+describe('a text for several readers', () => {
+  const text = say`${forReader({ agent: 'Tell the user. ', person: '' })}Look in the log of ${forReader({ agent: 'its', person: 'its', operator: 'this' })} machine.`;
+
+  test.each([
+    ['agent', 'Tell the user. Look in the log of its machine.'],
+    ['person', 'Look in the log of its machine.'],
+    ['operator', 'Look in the log of this machine.'],
+  ] as const)('reads for the %s: %s', (reader, words) => {
+    expect(textFor(reader, text).text).toBe(words);
+  });
+
+  test('is for the agent unless a reader is named', () => {
+    expect(JSON.stringify({ text })).toBe(JSON.stringify({ text: textFor('agent', text).text }));
+  });
+
+  test('has times in UTC, or as they are written for its reader', () => {
+    const sent = say`Sent at ${time('2026-11-20T12:00:00Z')}, not at ${'2026-11-20T12:00:00Z'}.`;
+    expect(sent.text).toBe('Sent at 2026-11-20T12:00:00.000Z, not at "2026-11-20T12:00:00Z".');
+    expect(withTimes(sent, () => say`noon`).text).toBe('Sent at noon, not at "2026-11-20T12:00:00Z".');
+    expect(time('a time').text).toBe('"a time"');
+  });
 });
 
 test('no other text compiles where text is shown', () => {
