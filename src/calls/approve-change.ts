@@ -5,7 +5,7 @@ import { Refusal, refusalFailure, tooLargeToShow } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
 import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
 import { callAgain, next } from '../tools/next.js';
-import { before, forReader, type SafeText, say, words } from '../util/safe-text.js';
+import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies, CallOutcome, Click, Question } from './context.js';
 import { type Consent, intentOf, type PlannedChange } from './stages.js';
 
@@ -213,7 +213,7 @@ async function checkMayAsk(
 
 /** Returns the refusal that a reply is, or undefined for consent. */
 function refusalOf(reply: UserReply, afterMs: number, message: SafeText): Refusal | undefined {
-  const shown = say`the question was: ${before(message, '\n') ?? message}`;
+  const shown = say`the question was: ${upTo(message, '\n') ?? message}`;
   if (reply !== 'unanswered' && afterMs < shortestReadMs)
     return new Refusal('NobodyAsked', [say`the client ${words(verbs[reply])} it after ${afterMs} ms`, shown]);
   if (reply === 'agreed') return undefined;

@@ -118,7 +118,7 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
       if (plan === undefined) return;
       const { state: _, expiresAt: __, ...kept } = plan;
       const sealed = sealOf(plan).seal(JSON.stringify(withStoredTexts({ ...kept, ...end })));
-      // An outcome that is too long to be kept is still in the journal, without its answer.
+      // An outcome that is too long is still in the journal, without its answer.
       if (sealed.length <= longest) await store.update(nonce, sealed);
     },
     async list() {

@@ -279,7 +279,7 @@ function trimmedAtEnd(parts: readonly Part[]): SafeText {
 }
 
 /** The text before a mark that stands in our own words. Undefined if there is none. */
-export function before(text: SafeText, mark: '. ' | ': ' | '\n'): SafeText | undefined {
+export function upTo(text: SafeText, mark: '. ' | ': ' | '\n'): SafeText | undefined {
   const index = text.parts.findIndex((part) => part.kind === 'words' && part.text.includes(mark));
   const part = text.parts[index];
   if (part?.kind !== 'words') return undefined;

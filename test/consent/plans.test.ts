@@ -172,6 +172,7 @@ describe('of what waits', () => {
     } as const;
     const plans = open();
     await plans.add({ ...waiting, plan: { ...waiting.plan, summary } });
+    await plans.claim(waiting.nonce);
     await plans.settle(waiting.nonce, { outcome: { kind: 'failed', failure: { ...failure, next } } });
     const found = await plans.find(waiting.nonce);
     expect(found?.plan.summary.parts).toEqual(summary.parts);

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  before,
   counted,
   defined,
   detail,
@@ -21,6 +20,7 @@ import {
   shortNames,
   textFor,
   time,
+  upTo,
   withTimes,
   words,
 } from '../../src/util/safe-text.js';
@@ -100,8 +100,8 @@ describe('a text that has to be short', () => {
   });
 
   test('ends before a mark of our own, not of a name', () => {
-    expect(before(say`It is ${'a. b'}. Then more.`, '. ')?.text).toBe('It is "a. b"');
-    expect(before(say`It is ${'a. b'}`, '. ')).toBeUndefined();
+    expect(upTo(say`It is ${'a. b'}. Then more.`, '. ')?.text).toBe('It is "a. b"');
+    expect(upTo(say`It is ${'a. b'}`, '. ')).toBeUndefined();
   });
 
   test('keeps names whole across its lines', () => {
