@@ -82,7 +82,7 @@ export function summarise(
   const all = [...unsorted].sort((a, b) => a.partNumber - b.partNumber);
   const parts = [...new Map(all.map((part) => [part.partNumber, part])).values()];
   const numbers = all.map(({ partNumber }) => partNumber);
-  const done = progress(parts, expectation);
+  const done = progressOf(parts, expectation);
   const pace: Pace = done.bytesLeft === 0 ? { kind: 'unknown' } : paceOf(parts, timeOf(checkedAt), timeOf(startedAt));
   const sending = sendingOf(parts, pace, done);
   const small = equalRuns(done.small);
@@ -157,43 +157,45 @@ interface Progress {
 }
 
 /**
- * Measures the upload against the expectation. Parts that are too small have to be sent again and do not count. There is no progress if the
- * stored parts contradict the expectation. Clients may begin with any number and count in larger steps, so places are compared and
- * not numbers.
+ * Measures the upload against the expectation. Parts that are too small have to be sent again and do not count. There is no progress if
+ * nothing is expected, or if the stored parts contradict the expectation.
  */
-function progress(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): Progress {
-  const bytes = bytesOf(parts);
+function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
+  if (isContradicted(parts, expectation)) return { small: smallParts(parts, false) };
+  const partsLeft = missingParts(parts, expectation);
+  const small = smallParts(parts, (partsLeft ?? 0) > 0);
+  const { expectedBytes, expectedParts } = expectation;
+  const usableParts = parts.length - small.length;
+  const remainingParts = expectedParts === undefined ? undefined : expectedParts - usableParts;
+  if (expectedBytes !== undefined) {
+    const usableBytes = bytesOf(parts) - bytesOf(small);
+    const remainingBytes = expectedBytes - usableBytes;
+    const percent = percentOf(usableBytes, expectedBytes);
+    return { percent, remainingBytes, remainingParts, partsLeft, bytesLeft: remainingBytes, small };
+  }
+  if (expectedParts === undefined || remainingParts === undefined) return { small };
+  const averageSize = bytesOf(parts) / Math.max(1, parts.length);
+  const bytesLeft = Math.round(remainingParts * averageSize);
+  return { percent: percentOf(usableParts, expectedParts), remainingParts, partsLeft, bytesLeft, small };
+}
+
+/** Clients may begin with any number and count in larger steps, so the places of the parts are compared, and not their numbers. */
+function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): boolean {
   const numbers = parts.map(({ partNumber }) => partNumber);
   const [first = 1] = numbers;
   const places = 1 + ((numbers.at(-1) ?? first) - first) / stepOf(numbers);
-  const isContradicted = places > (expectedParts ?? places) || bytes > (expectedBytes ?? bytes);
-  const partsLeft = isContradicted ? undefined : partsMissing(parts, { expectedBytes, expectedParts });
-  const small = parts.filter(
-    ({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || (partsLeft ?? 0) > 0),
-  );
-  if (isContradicted || (expectedBytes === undefined && expectedParts === undefined)) return { small };
-  const good = parts.length - small.length;
-  const remainingParts = expectedParts === undefined ? undefined : expectedParts - good;
-  const [done, expected] =
-    expectedBytes === undefined ? [good, expectedParts ?? 0] : [bytes - bytesOf(small), expectedBytes];
-  return {
-    percent: percentOf(done, expected),
-    remainingBytes: expectedBytes === undefined ? undefined : expected - done,
-    remainingParts,
-    partsLeft,
-    bytesLeft:
-      expectedBytes === undefined
-        ? Math.round(((remainingParts ?? 0) * bytes) / Math.max(1, parts.length))
-        : expected - done,
-    small,
-  };
+  return places > (expectedParts ?? places) || bytesOf(parts) > (expectedBytes ?? Number.POSITIVE_INFINITY);
 }
+
+/** The parts that are too small. The last part of an upload may be small, but the highest stored part counts if more are missing. */
+const smallParts = (parts: readonly UploadPart[], isMoreMissing: boolean) =>
+  parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || isMoreMissing));
 
 const percentOf = (done: number, expected: number) =>
   expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10;
 
 /** The number of missing parts, from the expected number or, if all parts have one size, from the expected bytes. */
-function partsMissing(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): number | undefined {
+function missingParts(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): number | undefined {
   if (expectedParts !== undefined) return expectedParts - parts.length;
   const [first] = parts;
   if (expectedBytes === undefined || first === undefined || first.size === 0) return undefined;
