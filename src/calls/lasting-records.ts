@@ -1,17 +1,21 @@
-type CompanionRecord = Readonly<Record<string, unknown>>;
+/** The part of a companion read's record that never changes, and the value that shows that a later call is about the same thing. */
+export interface LastingRecord {
+  readonly part: Readonly<Record<string, unknown>>;
+  readonly witness: string | undefined;
+}
 
-/** Parts of companion reads that never change, kept for later calls. */
+/** Lasting parts of companion reads, kept for later calls. */
 export interface LastingRecords {
-  get(key: string): CompanionRecord | undefined;
-  keep(key: string, record: CompanionRecord): void;
+  get(key: string): LastingRecord | undefined;
+  keep(key: string, record: LastingRecord): void;
 }
 
 /** The number of records that are kept. The one used least recently is dropped first. */
 const maximumRecords = 1000;
 
 export function createLastingRecords(maximum = maximumRecords): LastingRecords {
-  const records = new Map<string, CompanionRecord>();
-  const keep = (key: string, record: CompanionRecord) => {
+  const records = new Map<string, LastingRecord>();
+  const keep = (key: string, record: LastingRecord) => {
     records.delete(key);
     records.set(key, record);
     const [oldest] = records.keys();

@@ -10,7 +10,7 @@ import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies, PageListeners } from './context.js';
 import { wireRequest } from './endpoint.js';
 import { inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
-import type { LastingRecords } from './lasting-records.js';
+import type { LastingRecord, LastingRecords } from './lasting-records.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadMemoryLimit, ReadShare } from './read-memory-limit.js';
 import { missingWarning, truncateRecord } from './read-record.js';
@@ -33,11 +33,14 @@ export async function runRead(
   const pages = operation.pages ?? onePage;
   using share = shared.memory.share(signal);
   using client = openReadClient(call, share, signal, context, dependencies);
-  const [reduced, companion] = await Promise.all([
+  const kept = keptCompanion(call, shared, context);
+  const [reduced, fresh] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
-    readCompanion(call, shared, context, dependencies),
+    kept === undefined ? readCompanion(call, shared, context, dependencies) : undefined,
   ]);
   if (reduced.kind === 'failed') return reduced;
+  const companion = fresh ?? (await recentCompanion(kept, reduced.state, call, shared, context, dependencies));
+  keepCompanion(call, shared, companion, reduced.state);
   const { state, warnings, missingFields, requestIds, retried, rest } = reduced;
   if (missingFields.length > 0) dependencies.log('debug', 'answer', { tool: operation.name, lacks: missingFields });
   const record = pages.result(state, input, companion, rest);
@@ -69,22 +72,63 @@ interface SharedByReads {
   readonly lastingRecords: LastingRecords;
 }
 
+const lastingKey = (
+  { accountName, endpoint, input }: ResolvedRead,
+  names: (input: ResolvedRead['input']) => readonly string[],
+) => JSON.stringify([accountName, endpoint.origin, ...names(input)]);
+
+/** The lasting part of an earlier companion read. Undefined if there is none, or if the read is not allowed or not needed. */
+function keptCompanion(
+  call: ResolvedRead,
+  { lastingRecords }: SharedByReads,
+  { principal }: CallContext,
+): LastingRecord | undefined {
+  const { companionRead } = call.operation;
+  if (companionRead?.lasting === undefined || companionRead.input(call.input) === undefined) return undefined;
+  if (!isAllowed(call.account.policy, companionRead.operation, principal)) return undefined;
+  return lastingRecords.get(lastingKey(call, companionRead.lasting.names));
+}
+
+/** The kept part of a companion read, or the record of another read if the part belongs to something else. */
+async function recentCompanion(
+  kept: LastingRecord | undefined,
+  state: unknown,
+  call: ResolvedRead,
+  shared: SharedByReads,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  if (kept === undefined) return undefined;
+  if (kept.witness === call.operation.companionRead?.lasting?.witness(state)) return kept.part;
+  return readCompanion(call, shared, context, dependencies);
+}
+
+function keepCompanion(
+  call: ResolvedRead,
+  { lastingRecords }: SharedByReads,
+  record: Readonly<Record<string, unknown>> | undefined,
+  state: unknown,
+): void {
+  const lasting = call.operation.companionRead?.lasting;
+  if (lasting === undefined || record === undefined) return;
+  const part = lasting.part(record, call.input);
+  if (part === undefined) return;
+  lastingRecords.keep(lastingKey(call, lasting.names), { part, witness: lasting.witness(state) });
+}
+
 /** Runs the companion read. Returns undefined if there is none, if it is not allowed, or if it fails. */
 async function readCompanion(
   call: ResolvedRead,
-  { memory, lastingRecords }: SharedByReads,
+  { memory }: SharedByReads,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const { companionRead } = call.operation;
   if (companionRead === undefined) return undefined;
-  const { operation, maximumPages, lasting } = companionRead;
+  const { operation, maximumPages } = companionRead;
   if (!isAllowed(call.account.policy, operation, context.principal)) return undefined;
   const input = companionRead.input(call.input);
   if (input === undefined) return undefined;
-  const key = lasting && JSON.stringify([call.accountName, call.endpoint.origin, ...lasting.names(call.input)]);
-  const kept = key === undefined ? undefined : lastingRecords.get(key);
-  if (kept !== undefined) return kept;
   const pages = operation.pages ?? onePage;
   const request = wireRequest(operation, operation.request(input), call.endpoint);
   const companion: ResolvedRead = { ...call, operation, input, request };
@@ -94,11 +138,7 @@ async function readCompanion(
   using client = openReadClient(companion, share, signal, context, dependencies);
   try {
     const reduced = await readPages(companion, pages, { client, share, listeners: {}, maximumPages });
-    if (reduced.kind === 'failed') return undefined;
-    const record = pages.result(reduced.state, input);
-    const part = lasting?.part(record, call.input);
-    if (key !== undefined && part !== undefined) lastingRecords.keep(key, part);
-    return record;
+    return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
   } catch {
     return undefined;
   }

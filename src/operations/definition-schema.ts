@@ -156,6 +156,7 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     maximumPages: z.int().min(1).max(100),
     lasting: object({
       names: returns('companionRead.lasting.names', z.array(z.string())),
+      witness: returns('companionRead.lasting.witness', z.string().optional()),
       part: returns('companionRead.lasting.part', jsonObject.optional()),
     } satisfies FieldsOf<LastingPart<unknown>>).exactOptional(),
   } satisfies FieldsOf<NonNullable<Operation['companionRead']>>);

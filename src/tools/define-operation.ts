@@ -159,6 +159,8 @@ export interface CompanionRead<Input> {
 export interface LastingPart<Input> {
   /** Returns the values that name the thing. */
   names(input: Input): readonly string[];
+  /** Returns a value of the main read's state that is the same as long as the call is about the same thing, or undefined. */
+  witness(state: unknown): string | undefined;
   /** Returns undefined if the record does not have the part. */
   part(record: Readonly<Record<string, unknown>>, input: Input): Readonly<Record<string, unknown>> | undefined;
 }

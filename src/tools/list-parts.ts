@@ -184,6 +184,8 @@ export const listParts = defineOperation({
     maximumPages: 1,
     lasting: {
       names: ({ bucket, object, uploadId }) => [bucket, object, uploadId],
+      // Some stores may give an upload ID again, and a clock may be set. Then the first part has another time.
+      witness: firstTimeOf,
       part: ({ uploads }, input) => {
         const upload = uploadIn(uploads, input);
         return upload === undefined ? undefined : { uploads: [upload] };
@@ -247,6 +249,15 @@ export const listParts = defineOperation({
     return next('agent', 'call', say`${words(which)} partNumberMarker ${marker}.`);
   },
 });
+
+/** The time of the first part that arrived, as text. */
+function firstTimeOf(state: unknown): string | undefined {
+  const parts = isObject(state) && Array.isArray(state.parts) ? state.parts : [];
+  const times = parts.flatMap((part) =>
+    isObject(part) && typeof part.uploadedAt === 'number' ? [part.uploadedAt] : [],
+  );
+  return times.length === 0 ? undefined : String(times.reduce((first, time) => Math.min(first, time)));
+}
 
 /** The upload in a list of uploads. */
 const uploadIn = (uploads: unknown, { object, uploadId }: Pick<Input, 'object' | 'uploadId'>): unknown =>
