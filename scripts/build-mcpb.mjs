@@ -1,5 +1,4 @@
-// Makes build/cloudops-mcp-<version>.mcpb for Claude Desktop: the npm package with manifest.json and icon.png, checked and packed
-// by the official tool.
+// Makes build/cloudops-mcp-<version>.mcpb for Claude Desktop from the npm package, manifest.json and icon.png, with the official tool.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 

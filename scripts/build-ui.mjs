@@ -1,4 +1,4 @@
-// Builds the views of ui/ into dist/ui. Each is one HTML file without references, because hosts load a single file.
+// Builds the views of ui/ into dist/ui. Each view is one HTML file without references, because hosts load a single file.
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,8 +9,8 @@ const beside = (file) => fileURLToPath(new URL(file, import.meta.url));
 const browsers = ['chrome 123', 'safari 17.5', 'firefox 121'];
 
 /**
- * Views load nothing, and no text can become HTML or code (Trusted Types without a policy). Scripts are inline because a view is
- * one file. Hosts add their own policy.
+ * The content security policy of views. They load nothing, and no text can become HTML or code (Trusted Types without a policy).
+ * Scripts are inline because a view is one file. Hosts add their own policy.
  */
 const policy = [
   "default-src 'none'",
@@ -66,7 +66,7 @@ const page = ({ title, policy, icon = '', style, script }) =>
     `<title>${title}</title>${icon}<style>${style}</style></head><body><script type="module">${script}</script></body></html>`,
   ].join('');
 
-/** The icon of the page in the tabs of the browser. */
+/** The icon of the page in the browser's tabs. */
 async function iconLink() {
   const svg = await readFile(beside('../ui/page/icon.svg'), 'utf8');
   return `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(svg.trim())}">`;
@@ -92,7 +92,7 @@ async function styleOf(...files) {
   return inline(code.toString());
 }
 
-/** Text of an element, which it must not close. */
+/** Escapes text for an element, so that the text cannot close the element. */
 function inline(text) {
   if (/<\/(script|style)|<!--/i.test(text)) throw new Error('A view has text that would end the element it is in.');
   return text.trim();

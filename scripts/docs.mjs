@@ -1,6 +1,6 @@
-// Writes what is generated from the source: docs/TOOLS.md, docs/CONFIGURATION.md, what stands between `<!-- generated: … -->` and
-// `<!-- end -->` in other documents, the skill, parts of package.json, manifest.json and server.json, and links to the repository. With --check
-// nothing is written, and the exit code says whether everything is current.
+// Writes all generated documents: docs/TOOLS.md, docs/CONFIGURATION.md, the parts of other documents between `<!-- generated: … -->`
+// and `<!-- end -->`, the skill, parts of package.json, manifest.json and server.json, and links to the repository. With --check, it
+// writes nothing, and the exit code is 1 if a document is not current.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configurationDocument } from './configuration-doc.mjs';
 import { registryName, releaseFile, releasePage, repositoryUrl } from './repository.mjs';
@@ -31,7 +31,7 @@ const {
 const effects = { read: 'reads', create: 'creates', alter: 'alters', delete: 'deletes' };
 const sources = { reference: '[API](API.md)', s3: 'S3', sandbox: 'nothing else' };
 
-/** Where only the maintainers read what is written. */
+/** The form for private reports, which only the maintainers read. */
 const privateReport = `${repositoryUrl}/security/advisories/new`;
 
 /** Tables and links by the name in their marker. */
@@ -80,7 +80,7 @@ manifest.prompts = prompts.map((prompt) => {
   return { name: prompt.name, description: prompt.description, arguments: names, text };
 });
 
-// What the owner decides is said in package.json only, and where the project is, by `repository` only.
+// Only package.json states the owner's choices, and only its `repository` states the project's address.
 const packageJson = JSON.parse(read('package.json'));
 const { author, keywords, version } = packageJson;
 const homepage = `${repositoryUrl}#readme`;

@@ -1,4 +1,4 @@
-// Draws icon.png, 512 by 512: a cloud with a tick, on a rounded square. node scripts/icon.mjs
+// Draws icon.png with 512 by 512 pixels. It shows a cloud with a tick on a rounded square. Run it with node scripts/icon.mjs
 import { writeFileSync } from 'node:fs';
 import { crc32, deflateSync } from 'node:zlib';
 

@@ -1,5 +1,5 @@
-// Writes test/fixtures/journal, the journals of a release, which every later build has to open: a file, and the tables with the rows
-// of the same changes. Run once for a release whose journals differ, with PostgreSQL installed: node scripts/journal-fixture.mjs
+// Writes test/fixtures/journal, the journals of a release that every later build must open. They are a file, and a dump of the tables
+// with the same changes. Run it once for a release with new journals, with PostgreSQL installed, as node scripts/journal-fixture.mjs
 import { writeFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bundleLines } from './bundle.mjs';
 
-// The library of PostgreSQL wants to be in a file.
+// The PostgreSQL library must be loaded from a file.
 const module = join(tmpdir(), `cloudops-fixture-${process.pid}.mjs`);
 writeFileSync(
   module,

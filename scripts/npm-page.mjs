@@ -1,10 +1,10 @@
-// Makes the links and pictures of README.md absolute, because npm shows it far from the files that it links to. npm runs this before
-// it packs, and again with --undo after that.
+// Makes the links and pictures of README.md absolute, because npm shows the page without the files that it links to. npm runs this
+// before packing, and again with --undo afterwards.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { releaseFile, releasePage } from './repository.mjs';
 
 const picture = /\.(?:png|svg)$/;
-/** Code, which stays as it is, or where a link goes that is relative. */
+/** Matches code, which stays unchanged, or the target of a relative link. */
 const codeOrLink = /```[\s\S]*?```|`[^`\n]+`|(?<=\]\(|(?:src|srcset|href)=")(?!https:|#)[^)"\s]+/g;
 
 const absolute = (markdown) =>

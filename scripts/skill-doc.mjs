@@ -1,5 +1,5 @@
-// Makes skills/cloudops/SKILL.md, for hosts that load skills (https://agentskills.io), of the prompts and of the instructions that a server with
-// its settings as they are at first gives.
+// Makes skills/cloudops/SKILL.md, for hosts that load skills (https://agentskills.io), from the prompts and the instructions of a
+// server with default settings.
 import { readFileSync } from 'node:fs';
 import { importSource } from './source.mjs';
 
@@ -29,7 +29,7 @@ const description =
 
 const numbered = (steps) => steps.map((step, index) => `${index + 1}. ${step}`).join('\n');
 
-/** The skill. Values of its frontmatter are quoted as JSON, which is YAML too. */
+/** Returns the skill. The values of its frontmatter are quoted as JSON, which is also YAML. */
 export function skillDocument() {
   const { license, version } = JSON.parse(readFileSync('package.json', 'utf8'));
   return `---

@@ -1,10 +1,10 @@
-// Lists the packages in the bundle, found by the paths of its modules: licence texts for people, an SBOM for machines.
+// Lists the packages in the bundle by the paths of its modules. Writes licence texts for people and an SBOM for machines.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
 
-/** Packages that a library has bundled itself have no package.json. A comment at the start of their code names them. */
+/** Packages that a library has bundled itself, without a package.json. A comment at the start of their code names them. */
 const bundledAlready = {
   'content-type': { license: 'MIT', author: 'Douglas Christopher Wilson' },
 };
@@ -22,7 +22,7 @@ WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEM
 COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
 OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
-/** The packages in the bundle, sorted, each once: name, version, licence and its text. */
+/** Returns the packages in the bundle, sorted and without duplicates. */
 function packagesIn(modules) {
   const found = modules.flatMap((file) => {
     const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0];
@@ -50,7 +50,7 @@ function inside(file) {
   });
 }
 
-/** The licence text for a package that comes without. */
+/** Returns the licence text for a package without its own text. */
 function standardText(name, license, author = `the authors of ${name}`) {
   if (license !== 'MIT') throw new Error(`${name} comes without the text of its licence, ${license}.`);
   return `Copyright (c) ${author.replace(/ *[<(].*/, '')}\n\n${mit}`;
@@ -59,7 +59,7 @@ function standardText(name, license, author = `the authors of ${name}`) {
 function notices(packages) {
   const byText = new Map();
   for (const one of packages) byText.set(one.text, [...(byText.get(one.text) ?? []), one]);
-  // Texts that are nearly the same stand beside each other: gzip looks back no further than 32 KiB.
+  // Puts similar texts next to each other, because gzip looks back no further than 32 KiB.
   const alike = [...byText].sort(([one], [other]) => other.length - one.length);
   const sections = alike.map(([text, sharing]) => {
     const names = sharing.map(({ name, version, license }) => `${name} ${version} (${license})`);
@@ -69,7 +69,7 @@ function notices(packages) {
   return `cloudops-mcp contains code of these packages, under these licences.\n${rule}${sections.join(rule)}`;
 }
 
-/** CycloneDX 1.6, without serial number and time, so that the same bundle gives the same file. */
+/** Returns an SBOM in CycloneDX 1.6, without serial number and time, so that the same bundle gives the same file. */
 function sbom({ name, version, license, description }, packages) {
   const component = (type, one) => ({
     type,

@@ -22,7 +22,7 @@ const effects = {
   delete: 'It is destructive: it removes what exists, after consent.',
 };
 
-/** What this server refuses before anything is sent: codes of every call, and those of changes only. */
+/** Codes of this server's refusals before anything is sent: for every call, and for changes only. */
 const refusals = {
   every: ['InvalidArguments', 'NotConfigured', 'NotAllowed'],
   changes: [
@@ -31,7 +31,7 @@ const refusals = {
   ],
 };
 
-/** Errors and statuses of similar services for any operation (not in the reference). */
+/** Errors and statuses of similar services, because the API reference documents none. */
 const serviceErrors = {
   storage: {
     NoSuchBucket: 404,
@@ -69,7 +69,7 @@ const commonErrors = [
   ]),
 ];
 
-/** The first line of an answer says it all in a sentence; it is there again at the end. */
+/** The first line of an answer summarizes it, and is repeated at its end. */
 function section(operation, answer) {
   const { name, title, api, description, effect, example, errors = {} } = operation;
   const own = Object.entries(errors).map(([code, remedy]) => [`\`${code}\``, 'The cloud refused it.', remedy]);
@@ -86,7 +86,7 @@ function section(operation, answer) {
   ].join('\n\n');
 }
 
-/** Answers of the built server to the examples. */
+/** Returns the answers of the built server to the examples. */
 async function answers() {
   const state = mkdtempSync(join(tmpdir(), 'cloudops-doc-'));
   const time = Date.UTC(2026, 10, 20, 12);
@@ -102,7 +102,7 @@ async function answers() {
     for (const { name, example } of operations) {
       const { content, isError } = await client.callTool({ name, arguments: example });
       if (isError) throw new Error(`The example of ${name} fails:\n${content[0].text}`);
-      // The sandbox makes a new key each time.
+      // The sandbox creates a new key each time.
       texts[name] = content[0].text.replaceAll(/SANDBOX[0-9A-F]{12}/g, 'SANDBOX…');
     }
     return texts;

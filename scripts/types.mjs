@@ -1,4 +1,4 @@
-// Writes the types of the kit, which `cloudops-mcp/operation` brings to those who write operations of their own: dist/types.
+// Writes dist/types, the types of the kit. Authors of operations get them from `cloudops-mcp/operation`.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const options = [
   ...['--module', 'NodeNext', '--moduleResolution', 'NodeNext', '--types', 'node'],
 ];
 
-/** Only what the kit's own types name: the compiler writes those of everything that the kit is made of. */
+/** Writes only the files that the kit's own types need, because the compiler writes the types of every module. */
 export function writeTypes() {
   const folder = mkdtempSync(join(tmpdir(), 'cloudops-types-'));
   try {
