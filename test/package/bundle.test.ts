@@ -68,6 +68,14 @@ test('operations from outside bring little besides zod to the start', () => {
   expect(own.filter((module) => !isExpected(module))).toEqual([]);
 });
 
+test('the first call loads one file besides its entry', () => {
+  const files = loadedWith(['src/main.ts', 'src/cli/run.ts', 'src/calls/call-tool.ts']).filter(
+    (file) => !start.includes(file) && file.modules.length > 0,
+  );
+  expect(files).toHaveLength(1);
+  expect(modulesIn(files)).toContain('src/transport/http-client.ts');
+});
+
 test('the start is small: one import can bring all of a library along', () => {
   expect(Buffer.byteLength(textOf(start))).toBeLessThan(620_000);
 });
