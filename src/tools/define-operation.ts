@@ -34,7 +34,7 @@ export interface ApiRequest {
   readonly query?: Query;
   /** Made by `json` or `xml`. */
   readonly body?: RequestBody;
-  /** Region of endpoint and signature. Default: the configured region. */
+  /** Region of endpoint and signature. If absent, the configured region is used. */
   readonly region?: string | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface Operation<
   /** Extra sentences for the server's instructions. Models read them, and some clients search them for tools. */
   readonly instructions?: readonly Instruction[];
   readonly effect: Effect;
-  /** For a change: true if it is idempotent. Then a repetition needs no `allowRepeat`. */
+  /** True if the change is idempotent. Then a repetition needs no `allowRepeat`. */
   readonly repeatable?: boolean;
   readonly service: Service;
   /**
@@ -89,7 +89,7 @@ export interface Operation<
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
   /** Returns the next step, if there is one. After a change, it replaces the advice to look in the console. */
   next?(record: Lenient<z.output<Output>>, input: z.output<Input>): Next | undefined;
-  /** For a read: names of fields whose values agents pass back as arguments. Invisible characters in them are not escaped. */
+  /** Names of fields of a read whose values agents pass back as arguments. Invisible characters in them are not escaped. */
   readonly exact?: readonly string[];
   /**
    * Names of important fields of the answer by path, such as `{ 'instance.region': 'its region' }`. The result says if one of the fields
@@ -107,8 +107,8 @@ export interface Operation<
   readonly secretNames?: Readonly<Record<string, string>>;
   /** Object schema of the answer. A missing required field is logged and is not an error. */
   output(): Output;
-  /** Advice for the agent by error code of the service, or by the beginning of the code: what to ask or tell the user. */
-  readonly errors?: Readonly<Record<string, ErrorAdvice>>;
+  /** Advice for the agent on what to ask or tell the user, by error code of the service or by the beginning of the code. */
+  readonly errors?: Readonly<Record<string, string>>;
   /** Gaps in the API reference, one sentence each. */
   readonly undocumented: readonly string[];
   /** Tasks that users may expect but the operation cannot do, each with an alternative. */
@@ -119,13 +119,13 @@ export interface Operation<
   readonly unknownDefaults?: readonly string[];
   /** Paths of the arguments that affect the price although their defaults are not documented. */
   readonly costDrivers?: readonly string[];
-  /** Required unless `effect` is `read`: the texts for the person who decides. */
+  /** Texts for the person who decides. Required unless `effect` is `read`. */
   readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
-  /** For a change: a read that runs before the question. The plan shows its result; the request does not depend on it. */
+  /** A read that runs before the question of a change. The plan shows its result; the request does not depend on it. */
   readonly preflight?: Preflight<z.output<Input>>;
   /** Arguments of a call that succeeds. Tests call the built-in operations with them on the sandbox. */
   readonly example: z.input<Input>;
-  /** For a read: a call with which `doctor` checks keys and endpoint. */
+  /** A call with which `doctor` checks keys and endpoint. Only for reads. */
   readonly probe?: Probe<z.input<Input>>;
   /** JSON Schemas for hosts. Absent if the build generates them. */
   readonly schemas?: { readonly input: JsonSchema; readonly output: JsonSchema };
@@ -169,13 +169,13 @@ export interface LastingPart<Input> {
 export interface Change<Input = Readonly<Record<string, unknown>>, Output = unknown> {
   /** True if the change costs money. The server's instructions tell models. */
   readonly costsMoney: boolean;
-  /** True if the documentation has no way to undo the change. Default: true for the effect `delete`. */
+  /** True if the documentation has no way to undo the change. If absent, true for the effect `delete`. */
   readonly irreversible?: boolean;
   /** True if the change continues in the cloud after the answer. */
   readonly continues: boolean;
   /** The decision as one sentence without a full stop: `Create DevOps server "wiki" in jp-east-1`. */
   headline(input: Input, region: string): SafeText;
-  /** A headline of about 60 characters, for clients that show only the beginning. Default: the headline, shortened. */
+  /** A headline of about 60 characters, for clients that show only the beginning. If absent, the headline is shortened. */
   brief?(input: Input, region: string): SafeText;
   /** Label of the accepting button: `Create server "wiki"`. */
   accept(input: Input): SafeText;
