@@ -24,7 +24,7 @@ const maximumExample = 4000;
 /**
  * Checks a parsed definition as a whole, against the operations before it (`known`), the rules of hosts and its own example. Adds the
  * schemas for hosts.
- * @throws OperationFault for a fault of one of its functions
+ * @throws OperationFault if a function has a fault
  */
 export function checkDefinition(operation: Operation, known: readonly Operation[], hosts: HostRules): ParsedDefinition {
   const problems = [...combinationProblems(operation), ...conflictProblems(operation, known, hosts)];
@@ -52,7 +52,7 @@ function combinationProblems({ name, effect, method, service, signing, change, p
   ]);
 }
 
-/** Problems with the operations before this one. */
+/** Returns conflicts with the operations before it (`known`) and with reserved names. */
 function conflictProblems(operation: Operation, known: readonly Operation[], { reservedNames }: HostRules): string[] {
   const { name, service, signing, preflight, companionRead } = operation;
   const sameService = known.find((other) => other.service === service);

@@ -29,6 +29,10 @@ const toolName = name(
 const paths = z.array(text(200));
 const notes = z.array(text(500), 'must be a list of sentences').max(30);
 const textByName = z.record(z.string(), text(500));
+const errorAdvice = z.union(
+  [text(500), z.strictObject({ agent: text(500), person: text(500) })],
+  'must be text, or an object with agent and person',
+);
 const fields = z.record(z.string(), z.unknown(), 'must be an object');
 
 /** A value that JSON can hold. `JSON.stringify` throws for a bigint or a value that contains itself. */
@@ -190,7 +194,7 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     regions: z.array(text(32)).exactOptional(),
     undocumented: notes,
     limitations: notes,
-    errors: z.record(z.string(), z.union([text(500), object({ agent: text(500), person: text(500) })])).exactOptional(),
+    errors: z.record(z.string(), errorAdvice).exactOptional(),
     exact: paths.exactOptional(),
     tellIfMissing: textByName.exactOptional(),
     instructions: z

@@ -108,7 +108,7 @@ export interface Operation<
   /** Object schema of the answer. A missing required field is logged and is not an error. */
   output(): Output;
   /** Advice for the agent on what to ask or tell the user, by error code of the service or by the beginning of the code. */
-  readonly errors?: Readonly<Record<string, string>>;
+  readonly errors?: Readonly<Record<string, ErrorAdvice>>;
   /** Gaps in the API reference, one sentence each. */
   readonly undocumented: readonly string[];
   /** Tasks that users may expect but the operation cannot do, each with an alternative. */
