@@ -10,7 +10,7 @@ import { createConsentTokens } from '../consent/tokens.js';
 import type { Store } from '../journal/open-store.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
-import { escapeInvisible, shownReason } from '../util/log.js';
+import { escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
 import { failureText, planLines, successText } from './answer-for-people.js';
@@ -56,8 +56,7 @@ export const callCommand: Command = {
 /** Prints the outcome as JSON or for people, and returns the exit code. */
 function printOutcome(tool: string, outcome: EndedOutcome, code: number, { options, terminal }: Invocation): number {
   const { stdout, stderr } = terminal;
-  if (options.json !== undefined)
-    stdout.write(`${escapeInvisible(JSON.stringify(forMachines(tool, outcome, code)))}\n`);
+  if (options.json !== undefined) stdout.write(`${escapeJson(JSON.stringify(forMachines(tool, outcome, code)))}\n`);
   else if (outcome.kind === 'succeeded') stdout.write(successText(outcome.success, pageOf(terminal, 'stdout')));
   else stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
   return code;

@@ -4,7 +4,7 @@ import type { Config } from '../config/load-config.js';
 import { outcomes, type RecordedChange } from '../journal/entry.js';
 import { nothingYet, shownTool } from '../journal/journal.js';
 import { openStore } from '../journal/open-store.js';
-import { escapeInvisible, ShownError, shownReason } from '../util/log.js';
+import { escapeJson, ShownError, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { duration, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
@@ -40,7 +40,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
   const page = pageOf(terminal, 'stdout');
   const textOf = (change: RecordedChange) =>
-    options.json === undefined ? changeLines(change, page).join('\n') : escapeInvisible(JSON.stringify(change));
+    options.json === undefined ? changeLines(change, page).join('\n') : escapeJson(JSON.stringify(change));
   const journal = await openStore(config.journal, now).openJournal();
   let isEmpty = true;
   try {

@@ -1,6 +1,6 @@
 import { forReader, type SafeText, say, sentence, type Wording, words } from '../util/safe-text.js';
 
-/** Who has to act: the model that reads the answer, the person it works for, the person who runs this server, or nobody. */
+/** The one who has to act: the model, the person it works for (user), the person who runs this server (operator), or nobody. */
 export const actors = ['agent', 'user', 'operator', 'nobody'] as const;
 export type Actor = (typeof actors)[number];
 

@@ -1,6 +1,6 @@
 /**
- * The values of a list that somebody who wrote `given` most likely meant, at most `count`, in the order of the list.
- * Words count more than numbers: for `h2-large20` the other sizes of `h2-large` come first, nearest size first.
+ * Returns the values of a list that a misspelt value most likely means, at most `count`, in the order of the list. Words count more
+ * than numbers. For `h2-large20`, the other sizes of `h2-large` come first, nearest size first.
  */
 export function nearest(given: string, values: readonly string[], count = 3): string[] {
   const wanted = given.toLowerCase();
@@ -12,7 +12,7 @@ export function nearest(given: string, values: readonly string[], count = 3): st
   return values.filter((value) => best.includes(value));
 }
 
-/** The one value that `given` most likely misspells or begins, if there is one. */
+/** Returns the value that `given` most likely misspells or begins, if there is exactly one. */
 export function didYouMean(given: string, values: readonly string[]): string | undefined {
   const begun = values.filter((value) => given.length > 2 && value.toLowerCase().startsWith(given.toLowerCase()));
   if (begun.length === 1) return begun[0];
@@ -36,8 +36,8 @@ function distance(given: string, value: string): number {
 }
 
 /**
- * Levenshtein distance in which a letter left out counts half, because people abbreviate. Long input is cut: it cannot
- * be near to any of our names.
+ * Levenshtein distance in which a missing letter counts half, because people abbreviate. Long input is cut, because it is near to none
+ * of our names.
  */
 function edits(a: string, b: string): number {
   const left = a.slice(0, 64);

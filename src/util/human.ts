@@ -29,13 +29,13 @@ export const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + tex
 export const sentences = <Text>(...all: readonly (Text | false)[]): Text[] =>
   all.filter((sentence): sentence is Text => sentence !== false);
 
-/** A sentence with its times, in ISO 8601 and UTC, as `write` writes them (milliseconds since 1970). What it quotes stays as it is. */
+/** Replaces the times of a plain text (ISO 8601, UTC) by the text that `write` returns for them. Quoted values stay as they are. */
 export const withLocalTimes = (sentence: string, write: (time: number) => string): string =>
   sentence.replace(/"(?:[^"\\]|\\.)*"|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (found) =>
     found.startsWith('"') || Number.isNaN(Date.parse(found)) ? found : write(Date.parse(found)),
   );
 
-/** A table in Markdown. Bars and line feeds in its cells are taken care of. */
+/** A table in Markdown. Bars and line feeds in cells are escaped. */
 export function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;

@@ -53,23 +53,23 @@ export interface LogFields {
  */
 export type Log = (level: LogLevel, event: LogEvent, fields?: LogFields) => void;
 
-/** The most characters of a text in the log, because names of callers may come from anybody. */
+/** Length limit of a text in the log, because callers choose their names (characters). */
 const maximumText = 16_384;
 
 /**
- * A log of JSON lines, for stderr: stdout belongs to the protocol. Characters that are invisible or change the reading order are
- * escaped, so that a terminal shows a line as it is.
+ * Creates a log of JSON lines for stderr, because stdout belongs to the protocol. Characters that are invisible or change the reading
+ * order are escaped, so that a terminal shows the line as it is.
  */
 export function createLog(minimum: LogLevel, now: () => Date, write: (line: string) => void): Log {
   return (level, event, fields = {}) => {
     if (logLevels.indexOf(level) < logLevels.indexOf(minimum)) return;
     const line = JSON.stringify({ time: now().toISOString(), level, event, ...fields }, bounded);
-    write(`${escapeInvisible(line)}\n`);
+    write(`${escapeJson(line)}\n`);
   };
 }
 
-/** JSON on one line in which characters that are invisible or change the reading order are escaped. */
-export const escapeInvisible = (json: string): string => json.replace(everyInvisible, escaped);
+/** Escapes the characters of a line of JSON that are invisible or change the reading order. The value of the JSON stays the same. */
+export const escapeJson = (json: string): string => json.replace(everyInvisible, escaped);
 
 const bounded = (_key: string, value: unknown) =>
   typeof value === 'string' && value.length > maximumText ? `${value.slice(0, maximumText)}…` : value;
@@ -82,8 +82,8 @@ const escaped = (character: string) =>
     .join('');
 
 /**
- * The reason of a failure, for logs and messages: the code of an error, such as `ENOENT`, or else its message. Errors of a database,
- * whose messages may quote anything, have codes.
+ * Returns the reason of a failure for logs and messages, which is the code of an error, such as `ENOENT`, or else its message. Errors
+ * of a database have codes, so their messages, which may quote anything, are not used.
  */
 export const reasonOf = (error: unknown): string =>
   textAt(error, 'code') ?? (error instanceof Error ? error.message : 'unknown error');
@@ -97,7 +97,7 @@ export class ShownError extends Error {
   }
 }
 
-/** The reason of a failure for people: our own words, or a code; any other message is quoted. */
+/** Returns the reason of a failure for people. A message that is not our own is quoted. */
 export function shownReason(error: unknown): SafeText {
   if (error instanceof ShownError) return error.shown;
   const reason = reasonOf(error);

@@ -11,7 +11,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** True if a value is nested deeper than a number of levels. It looks no deeper. */
+/** True if a value is nested deeper than a number of levels. Deeper levels are not visited. */
 export const isDeeperThan = (levels: number, value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
@@ -40,7 +40,7 @@ export const textAt = (fields: unknown, path: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** A copy in which the value at a dotted path is another one, or is left out if that is undefined. */
+/** Copies a value with another value at a dotted path. Undefined removes the field. */
 export function withValueAt(fields: unknown, path: string, change: (value: unknown) => unknown): unknown {
   const [step = '', ...rest] = path.split('.');
   if (!isObject(fields)) return fields;
@@ -49,7 +49,7 @@ export function withValueAt(fields: unknown, path: string, change: (value: unkno
   return changed === undefined ? others : { ...others, [step]: changed };
 }
 
-/** A copy in which a text is another one wherever it stands alone, at any depth. */
+/** Copies a value and replaces one text by another at any depth, if the text is a whole value. */
 export function withText<Value>(value: Value, text: string, replacement: string): Value;
 export function withText(value: unknown, text: string, replacement: string): unknown {
   if (typeof value === 'string') return value === text ? replacement : value;
@@ -63,7 +63,7 @@ const holdsNull = (value: unknown): boolean =>
   value !== null &&
   Object.values(value).some((inner) => inner === null || holdsNull(inner));
 
-/** A copy without fields that are null: clients send null for what is absent. A value without any is returned as it is. */
+/** Copies a value without fields that are null, because clients send null for absent fields. A value without null is not copied. */
 export function withoutNulls(value: unknown): unknown {
   // Answers with a thousand parts have none, and a copy would take long.
   if (!holdsNull(value)) return value;
@@ -79,7 +79,7 @@ export function withoutUndefined<Fields extends object>(fields: Fields): Fields 
   return copy;
 }
 
-/** The leaves of a value with their paths: `['nodePools[0].name', 'a']`. An empty list or object is one too. */
+/** The leaves of a value with their paths, such as `['nodePools[0].name', 'a']`. An empty list or object is a leaf, too. */
 export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown]> {
   if (Array.isArray(value) && value.length > 0)
     for (const [index, element] of value.entries()) yield* leavesOf(element, `${path}[${index}]`);
@@ -88,7 +88,7 @@ export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown
   else yield [path, value];
 }
 
-/** A function that makes its value when it is first called, and answers with the same one from then on. */
+/** Returns a function that makes its value at the first call, and then always returns this value. */
 export function lazy<Value extends object>(make: () => Value): () => Value {
   let made: Value | undefined;
   return () => {

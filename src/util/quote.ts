@@ -1,7 +1,7 @@
 /**
- * Quotes text from outside, such as an object key or a service's message, so that it cannot pass for our own words: as a JSON string
- * literal on one line, with every character that is invisible or changes the reading order escaped, and cut after `limit` characters.
- * One that is not cut can be pasted into JSON and means the same.
+ * Quotes text from outside, such as an object key or a service's message, so that it cannot pass for our own words. The result is a JSON
+ * string literal on one line, in which characters that are invisible or change the reading order are escaped. It is cut after `limit`
+ * characters. A literal that is not cut can be pasted into JSON.
  */
 export function quote(text: string, limit = 300): string {
   // Shorter texts cannot have too many characters.
@@ -13,10 +13,10 @@ export function quote(text: string, limit = 300): string {
 /** A text as it stands between quotation marks. */
 export const escapeQuoted = (text: string): string => escapeInvisible(text.replace(/["\\]/g, '\\$&'));
 
-/** A line of text in which characters that are invisible or change the reading order are spelled out, without quotation marks. */
+/** Escapes the characters of a text that are invisible or change the reading order. */
 export const escapeInvisible = (line: string): string => line.replace(everyInvisible, spelled);
 
-/** A name from outside, such as an error code: bare if it is a plain word, otherwise quoted. */
+/** A name, such as an error code. It is quoted unless it is a plain word. */
 export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, 100));
 
 /** Controls, formats (bidirectional and zero-width among them), unassigned, private and half characters, separators. */
@@ -26,7 +26,7 @@ function spelled(character: string): string {
   if (character === '\n') return '\\n';
   if (character === '\r') return '\\r';
   if (character === '\t') return '\\t';
-  // Units of UTF-16, as in JSON: a character beyond 16 bits has two.
+  // As in JSON, a character beyond 16 bits is two units of UTF-16.
   return character
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -2,8 +2,8 @@ import { countText as countedText, humanBytes, humanDuration, sentenceCase } fro
 import { escapeInvisible, escapeQuoted, quote, quoteName } from './quote.js';
 
 /**
- * Text for people, models and terminals: our own words, in which everything from outside is quoted. Whatever shows text takes this
- * type, so that other text does not compile. Only this file makes it (test/util/safe-text.test.ts).
+ * Text for people, models and terminals. It has our own words, and quotes everything from outside. Code that shows text takes this type,
+ * so that other text does not compile. Only this file makes it (test/util/safe-text.test.ts).
  *
  * The text is a list of parts, so that it can be shortened, stored and written for another reader without searching its words.
  */
@@ -99,7 +99,7 @@ const ownWords = (text: string): SafeText => textOfPart(wordsPart(text));
 
 /**
  * Makes safe text: say`Set up ${name} with ${count} nodes`. The words and numbers stay as they are, and so does other safe text. A string
- * is quoted: as a JSON string literal on one line, shortened, with invisible characters escaped.
+ * becomes a JSON string literal on one line, shortened, with invisible characters escaped.
  */
 export function say(words: TemplateStringsArray, ...values: readonly (string | number | SafeText)[]): SafeText {
   return new SafeText(
@@ -242,7 +242,7 @@ function mapParts(text: SafeText, change: (part: Part) => readonly Part[]): Safe
 export const withoutDetails = (text: SafeText): SafeText =>
   new SafeText(text.parts.filter((part) => part.kind !== 'detail'));
 
-/** Shortens a text to `limit` characters: with short names, then without its details, the last one first, or else cut. */
+/** Shortens a text to `limit` characters. Names become short, then details are dropped from the last to the first, then the text is cut. */
 export function fitted(text: SafeText, limit: number): SafeText {
   const { parts } = shortNames(text);
   const details = parts.flatMap((part, index) => (part.kind === 'detail' ? [index] : []));
@@ -317,6 +317,6 @@ export function withStoredTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withStoredTexts(inner)]));
 }
 
-/** A text that this server made, and that was sealed or reached a view in between: its parts, or all of it as our own words. */
+/** Reads a text of this server that was sealed, or came back from a view. A string counts as our own words. */
 export const fromServer = (text: string | readonly Part[]): SafeText =>
   typeof text === 'string' ? ownWords(text) : new SafeText(text);

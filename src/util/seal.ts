@@ -3,25 +3,25 @@ import { lazy } from './objects.js';
 
 /** A secret of at least 32 bytes. */
 export type SealingKey = Uint8Array | string;
-/** Several of them, so that one can be replaced: the first one seals, and all of them open. */
+/** Several keys, so that a key can be replaced. The first key seals, and all keys open. */
 export type KeyRing = readonly [SealingKey, ...SealingKey[]];
-/** Asked for when something is sealed or opened: most servers do neither, and making random keys loads cryptography. */
+/** Called when something is sealed or opened, because most servers do neither, and making random keys loads cryptography. */
 export type SealingKeys = () => KeyRing;
 
 /** Seals texts that this server gives away, and opens those that come back. */
 export interface Seal {
   /** The sealed text, as base64url. */
   seal(text: string): string;
-  /** The text, or undefined if it was not sealed here, was altered, or is longer than any that is. */
+  /** The text, or undefined if it was not sealed with one of the keys, was altered, or is too long. */
   open(sealed: string): string | undefined;
 }
 
 /** The purpose of a seal. A text that was sealed for one purpose, or with one associated data, opens with no other. */
 export interface SealUse {
   readonly purpose: string;
-  /** The name of the caller, for one: what is not in the text, but whoever opens it has to know. */
+  /** Data that is not in the text, but is needed to open it, such as the name of the caller. */
   readonly associatedData: string;
-  /** The most characters of a sealed text. */
+  /** Length limit of a sealed text (characters). */
   readonly longest: number;
 }
 
@@ -29,8 +29,8 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /**
- * AES-256-GCM with a key made of another one for each purpose. Nobody can read or make a sealed text without the key, so any
- * replica that has it can open what another sealed, and none has to remember it.
+ * Seals with AES-256-GCM and a key that is derived for each purpose. Without the key, a sealed text can be neither read nor made. Any
+ * replica with the key can open texts of the others, and no replica has to remember them.
  */
 export function createSeal(keys: SealingKeys, { purpose, associatedData, longest }: SealUse): Seal {
   // Most servers live for one request, and seal nothing.

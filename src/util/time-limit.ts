@@ -1,5 +1,6 @@
 /**
- * A signal that aborts when the time is up (milliseconds), with a `TimeoutError`, or when another one does. Disposing of it ends both.
+ * A signal that aborts with a `TimeoutError` when the time is up (milliseconds), or when another signal aborts. The disposer stops
+ * the timer and leaves the other signal.
  * (On Node 20, a time-out inside `AbortSignal.any` can be collected as garbage and never fires.)
  */
 export function timeLimit(ms: number, signal: AbortSignal): Disposable & { readonly signal: AbortSignal } {

@@ -5,7 +5,7 @@ export type Attributes = Readonly<Record<string, string | number | undefined>>;
 export interface Span {
   /** Starts a request to another system within this work. */
   child(name: string, attributes: Attributes): Span;
-  /** Ends it. `error` is the type of an error, if there was one. */
+  /** Ends the span. `error` is the type of an error. */
   end(attributes: Attributes, error: string | undefined): void;
 }
 
@@ -13,7 +13,7 @@ export interface Span {
 export interface TraceParent {
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
-  /** True for a trace of its own that is only linked to that span: callers over a network must not decide what is sampled. */
+  /** True for a separate trace with a link to the caller's span, because callers over a network must not decide about sampling. */
   readonly linkOnly?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Does long work piece by piece: one after the other, and each from a turn of the event loop on, so that short work comes in between. */
+/** Runs long work in pieces, each in its own turn of the event loop, so that short work can run in between. */
 export type TakeTurn = <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
 
 export function createTurns(): TakeTurn {

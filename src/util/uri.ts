@@ -1,7 +1,7 @@
 /** Percent-encoding as RFC 3986 has it, and host names. */
 
 /**
- * Encodes one path segment, or a name or value of a query: everything but letters, digits and `-._~`.
+ * Percent-encodes a path segment, or a name or value of a query, except for letters, digits and `-._~`.
  * @throws URIError for half of a surrogate pair
  */
 export const encodeSegment = (segment: string) =>
@@ -13,7 +13,7 @@ export const encodeSegment = (segment: string) =>
 /** Names and values before encoding. `true` stands for a name without a value, as in `?uploads`. */
 export type Query = Readonly<Record<string, string | true>>;
 
-/** The query string as it goes on the wire, without a question mark: in the order in which it is signed. */
+/** The query string for the wire, without a question mark, in the order in which it is signed. */
 export const encodeQuery = (query: Query): string =>
   Object.entries(query)
     .map(([name, value]) => [encodeSegment(name), value === true ? '' : `=${encodeSegment(value)}`] as const)

@@ -1,4 +1,4 @@
-/** The content of an element: text, or elements by name in their order, where a list repeats its element and undefined is left out. */
+/** The content of an element: text, or elements by name in order. A list repeats its element, and undefined is left out. */
 export type XmlContent = string | number | boolean | XmlElements;
 export type XmlElements = {
   readonly [element: string]: XmlContent | readonly XmlContent[] | undefined;
@@ -7,12 +7,12 @@ export type XmlElements = {
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
 /** Names of elements as XML 1.0 allows them, without a prefix or letters beyond ASCII. */
 const elementName = /^[A-Za-z_][\w.-]*$/;
-/** Characters that XML 1.0 has no form for, not even escaped, and halves of surrogate pairs. */
+/** Characters that XML 1.0 cannot hold even if escaped, and halves of surrogate pairs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const impossible = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/u;
 
 /**
- * Writes a document with one element a line, indented, so that people read what is sent.
+ * Writes a document with one element per line, indented, because people read it before it is sent.
  * @throws TypeError for a name or text that XML cannot hold
  */
 export function writeXml(root: string, content: XmlElements, namespace?: string): string {
@@ -34,7 +34,7 @@ function element(name: string, content: XmlContent, indent: string, attributes =
 
 const references: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Line breaks and tabs are references, so that no reader changes them. */
+/** Line breaks and tabs are written as references, because XML readers would change them. */
 function escaped(text: string): string {
   if (impossible.test(text)) throw new TypeError('XML cannot hold this text: it has a control character');
   return text.replace(/[&<>"\t\n\r]/g, (one) => references[one] ?? `&#${one.charCodeAt(0)};`);
