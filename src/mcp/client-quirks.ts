@@ -29,21 +29,6 @@ export const refusedKeywords: readonly string[] = [
   '$schema',
 ];
 
-/**
- * The size of a question that every known client shows in full. Some have 24 lines for the form and everything around it. Some show
- * three lines, cut to the width of the terminal, and cannot unfold the rest.
- */
-export const questionLimits = {
-  lines: 9,
-  characters: 2_000,
-  /** Characters of a line that must be visible everywhere. */
-  lineLength: 70,
-  /** Characters of an argument's value. */
-  valueLength: 80,
-  /** Characters of the account's name with the word "account" before it. */
-  accountLength: 'account '.length + 24,
-};
-
 const versionHeader = 'mcp-protocol-version';
 
 /**

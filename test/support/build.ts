@@ -7,7 +7,7 @@ declare module 'vitest' {
   }
 }
 
-/** Builds the server once a run, however many projects of it start the server. */
+/** Builds the server once per run, even if several projects start it. */
 export default function buildOnce({ vitest }: TestProject): void {
   const root = vitest.getRootProject();
   if (root.getProvidedContext().isBuilt === true) return;

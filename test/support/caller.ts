@@ -32,19 +32,19 @@ import { createSignedClients, type OpenClient } from '../../src/transport/signed
 import type { Log } from '../../src/util/log.js';
 import type { SafeText } from '../../src/util/safe-text.js';
 
-/** Keys of nothing: they sign requests to servers that the tests start themselves. */
+/** Test keys, which sign requests to servers that the tests start themselves. */
 export const testKeys = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test/secret+key' };
 
 const testStateKey = 'k'.repeat(32);
 
 export interface TestCallerOptions {
-  /** Of the one account; its keys may be given as they are. */
+  /** The cloud of the only account. Its keys may be given directly. */
   readonly cloud?: Partial<Cloud> & { readonly credentials?: Credentials };
   /** In place of the one account. */
   readonly accounts?: Accounts;
   readonly budget?: Budget;
   readonly policy?: Policy;
-  /** Those of servers; all that are built in by default. */
+  /** Operations of the server; by default all built-in ones. */
   readonly operations?: readonly Operation[];
   readonly limits?: Partial<Limits>;
   readonly now?: () => Date;
@@ -64,13 +64,15 @@ export interface TestCallerOptions {
   readonly statusWaitMs?: number;
   /** In place of those reports. */
   readonly pendingNotices?: CallDependencies['pendingNotices'];
-  /** Gets each event beside those that are kept. */
+  /** Gets each log event, which is also kept. */
   readonly log?: Log;
-  /** Whether a change goes on when its client has gone. */
+  /** True if a change continues after its client has disconnected. */
   readonly outlivesClients?: boolean;
 }
 
-/** The calls of a real server, transport included, against one origin, and what the server needs for them. Waits between attempts take no time but are noted. */
+/**
+ * The calls of a real server against one origin, transport included, and the dependencies of a server. Pauses between attempts take no time, but are recorded.
+ */
 export function testCaller(origin: string, options: TestCallerOptions = {}) {
   const waits: number[] = [];
   const logged: { level: string; event: string; fields: unknown }[] = [];
@@ -216,14 +218,14 @@ export function createMemoryJournal(now = () => new Date()): Journal {
   };
 }
 
-/** What a call came to, as data and as text. */
+/** The result of a call, as data and as text. */
 export type Ended =
   | { readonly ok: true; readonly structured: Success; readonly text: string }
   | { readonly ok: false; readonly failure: Failure; readonly text: string };
 
 export const never = new AbortController().signal;
 
-/** One account without a name, for what asks accounts for their policy alone. */
+/** One account without a name, for code that needs the account's policy only. */
 export function accountsWith(policy: Policy, confirm: ConsentMode = 'ask'): Accounts {
   const cloud = () => Promise.reject(new Error('nothing is called'));
   const account: Account = { name: defaultAccount, cloud, policy, confirm };

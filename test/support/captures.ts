@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 
-/** A line of test/fixtures/captures/*.jsonl: see the README there. */
+/** A line of test/fixtures/captures/*.jsonl. The README there describes the fields. */
 const lineSchema = z.object({
   server: z.enum(['radosgw', 'swift']),
   name: z.string(),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { CapturingServer } from './http-server.js';
 
-/** What a collector is sent, as OTLP in JSON writes it. */
+/** The body of a request to a collector, as OTLP in JSON. */
 const spansSchema = z.object({
   resourceSpans: z.array(
     z.object({

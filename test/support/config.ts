@@ -21,7 +21,7 @@ export const load = (
     },
   });
 
-/** What is wrong with it, one sentence each. */
+/** Returns the problems of a configuration, one sentence each. */
 export const problems = (...args: Parameters<typeof load>): readonly string[] => {
   const result = load(...args);
   return result.ok ? [] : result.problems.map(({ text }) => text);

@@ -40,7 +40,7 @@ export interface DecisionsSetup {
   readonly signIn?: SignIn;
   /** In place of one account without a name. */
   readonly accounts?: Accounts;
-  /** False if nobody can decide on a page. */
+  /** False if the server has no page for decisions. */
   readonly hasPage?: boolean;
 }
 
@@ -120,7 +120,7 @@ export async function serveDecisions({
 
 export type Decisions = Awaited<ReturnType<typeof serveDecisions>>;
 
-/** A browser without a screen: it keeps cookies, and follows no redirect. */
+/** A browser without a screen. It keeps cookies and follows no redirect. */
 export function browserOf({ origin, publicUrl }: Pick<Decisions, 'origin' | 'publicUrl'>) {
   const cookies = new Map<string, string>();
   const send = async (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) => {

@@ -16,9 +16,9 @@ export async function serveInProcess({
   cloud?: string;
   limits?: Partial<HttpLimits>;
   caller?: TestCallerOptions;
-  /** What the server has beside what its calls need. */
+  /** Dependencies of the server besides those of its calls. */
   serverOptions?: Partial<ServerDependencies>;
-  /** The page for decisions, of what carries out calls. */
+  /** The page for decisions of the call stack. */
   decisions?: (caller: ReturnType<typeof testCaller>) => HttpOptions['decisions'];
 } = {}) {
   const caller = testCaller(cloud, callerOptions);

@@ -9,7 +9,7 @@ export interface HttpProcess {
   readonly port: number;
   readonly metricsOrigin: string;
   readonly metrics: () => Promise<string>;
-  /** Lines of the log so far. */
+  /** Log lines so far. */
   readonly logged: () => { event: string; [field: string]: unknown }[];
   readonly stderr: () => string;
   readonly ended: Promise<number | null>;

@@ -4,7 +4,7 @@ import { post } from './http-in-process.js';
 export interface RawClient {
   /** The ID of its session, as the server gave it. */
   readonly session: string | undefined;
-  /** Calls a tool, and reads the answer as far as the first question or the result. */
+  /** Calls a tool, and reads the stream up to the first question or the result. */
   call(name: string, args: object, more?: { id?: number; headers?: Record<string, string> }): Promise<RawCall>;
   /** Posts any message. */
   send(message: object, headers?: Record<string, string>): Promise<Response>;
@@ -12,11 +12,11 @@ export interface RawClient {
   answer(question: unknown, result: object, headers?: Record<string, string>): Promise<number>;
 }
 
-/** A call that runs, with what has come of it. */
+/** A running call with its messages so far. */
 export interface RawCall {
-  /** The first message that is no notification: a question or the result. */
+  /** The first question or result. */
   readonly first: Message;
-  /** The rest of the stream: the result after a question. */
+  /** The rest of the stream, with the result after a question. */
   rest(): Promise<Message | undefined>;
   /** Closes the connection. */
   drop(): void;

@@ -58,7 +58,7 @@ export async function signInAs(login: string, start: URL, callback: string): Pro
   return at;
 }
 
-/** Opens addresses with the cookies of those before, and follows redirects, but not to what begins with `end`. */
+/** Opens URLs with the cookies of earlier answers, and follows redirects, but not to URLs that begin with `end`. */
 function createBrowser() {
   const cookies = new Map<string, string>();
   const browse = async (at: URL, end: string, form?: URLSearchParams): Promise<{ at: URL; page: string }> => {

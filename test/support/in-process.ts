@@ -21,7 +21,7 @@ export type Era = (typeof eras)[number][1];
 export interface SessionOptions extends Partial<SandboxOptions> {
   readonly confirm?: ConsentMode;
   readonly journal?: Journal;
-  /** What the client's user answers; without it, the client cannot ask. */
+  /** The user's reply to a question. Without it, the client cannot ask. */
   readonly answer?: (question: ElicitRequestFormParams) => ElicitResult | Promise<ElicitResult>;
 }
 

@@ -4,7 +4,7 @@ import { operations } from '../../src/tools/index.js';
 /** Nothing is left out by settings. */
 export const openPolicy: Policy = { readOnly: false, tools: undefined };
 
-/** What a server offers under a policy. */
+/** Returns the operations that a server offers under a policy. */
 export const offeredBy = (policy: Policy) => operations.filter((operation) => isAllowed(policy, operation));
 
 /** Names of all operations, for CLOUDOPS_TOOLS: those beyond the API reference are offered only by name. */

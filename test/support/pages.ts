@@ -4,7 +4,7 @@ import { marked } from 'marked';
 export interface Page {
   /** Where its links and pictures go, as they are written. */
   readonly links: readonly string[];
-  /** What a link to a part of the page may end with, after the `#`. */
+  /** Returns the fragments (after `#`) that a link to the page may have. */
   readonly anchors: readonly string[];
 }
 
@@ -25,7 +25,7 @@ function anchorsOf(html: string): string[] {
   });
 }
 
-/** Renders Markdown with HTML in it, and finds what it leads to. */
+/** Renders Markdown that contains HTML, and returns its links. */
 export function renderPage(markdown: string): Page {
   const html = marked.parse(markdown, { gfm: true, async: false });
   const links = [...html.matchAll(/\s(?:href|src|srcset)="([^"]*)"/g)].map(([, link = '']) => unescaped(link));

@@ -12,7 +12,7 @@ const program = '/usr/sbin/pgbouncer';
 
 const missing = 'PgBouncer is not installed: apt-get install -y --no-install-recommends pgbouncer';
 
-/** Whether tests with a real PgBouncer can run. On CI they have to. */
+/** True if tests with a real PgBouncer can run. On CI, they must. */
 export function hasPgBouncer(): boolean {
   const isThere = existsSync(program);
   if (!isThere && process.env.CI === 'true') throw new Error(missing);

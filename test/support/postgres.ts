@@ -13,7 +13,7 @@ const programs = (existsSync(versions) ? readdirSync(versions) : [])
 
 const missing = 'PostgreSQL is not installed: apt-get install -y --no-install-recommends postgresql';
 
-/** Whether tests with a real PostgreSQL can run. On CI they have to. */
+/** True if tests with a real PostgreSQL can run. On CI, they must. */
 export function hasPostgres(): boolean {
   if (programs === undefined && process.env.CI === 'true') throw new Error(missing);
   if (programs === undefined) process.stderr.write(`Tests are skipped. ${missing}\n`);
@@ -25,12 +25,12 @@ export interface Postgres {
   url(database: string): string;
   /** Runs SQL and returns its rows, a line each, columns apart by `|`. */
   sql(database: string, statement: string): string;
-  /** All of a database as SQL, without what only this version of the server sets. */
+  /** Dumps a database as SQL, without settings of this server version. */
   dump(database: string): string;
-  /** Ends the server at once, as a crash would. What was flushed is there when it starts again. */
+  /** Ends the server at once, like a crash. Flushed data is there when it starts again. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Ends the server and removes all of it. */
+  /** Ends the server and deletes its files. */
   remove(): void;
 }
 
@@ -48,13 +48,13 @@ export async function startPostgres(certificate?: { readonly key: Buffer; readon
   // The server refuses to run as root.
   const user = unprivileged();
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
-  // The server keeps what pg_ctl has open: a pipe would never end.
+  // The server keeps the standard streams of pg_ctl open, so that a pipe would never end.
   const given = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: 'ignore' } as const;
   const run = async (program: string, ...args: readonly string[]) => {
     const [code] = await once(spawn(join(programs ?? '', program), args, given), 'exit');
     if (code !== 0) throw new Error(`${program} ${args.at(-1)} ended with ${code}`);
   };
-  // A database that does not flush by itself, so that only what asks for it is durable.
+  // The database does not flush by itself, so that only explicitly flushed data is durable.
   const ssl = certificate === undefined ? {} : { ssl: 'on', ssl_key_file: 'server.key', ssl_cert_file: 'server.pem' };
   const settings = {
     ...ssl,
@@ -125,7 +125,7 @@ export function unprivileged(): { uid?: number; gid?: number } {
   return process.getuid?.() === 0 ? { uid: id('-u'), gid: id('-g') } : {};
 }
 
-/** Nobody has it now. */
+/** Returns a port that is free at present. */
 export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const probe = createServer().listen(0, '127.0.0.1', () => {

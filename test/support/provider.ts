@@ -45,7 +45,7 @@ export async function startProvider(redirectUri: string, granted: Readonly<Recor
       grant.addOIDCScope('openid');
       const own = (granted[accountId ?? ''] ?? '').split(' ');
       grant.addResourceScope(audience, own.join(' '));
-      // The rest is turned down, so that nobody is asked for it.
+      // Declines the other scopes without asking the user.
       grant.rejectResourceScope(audience, scopes.filter((scope) => !own.includes(scope)).join(' '));
       await grant.save();
       return grant;

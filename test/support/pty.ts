@@ -6,7 +6,7 @@ import { cleanEnv, serverPath } from './server-process.js';
 export interface Shown {
   readonly code: number | null;
   readonly lines: readonly string[];
-  /** With colours and what else a terminal understands. */
+  /** The output with colours and other control sequences. */
   readonly raw: string;
 }
 
@@ -43,7 +43,7 @@ export function onTerminal(
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {
-      // A line that is written anew, such as one of progress, leaves nothing behind.
+      // Drops lines that were overwritten, such as progress.
       const lines = raw
         .split('\n')
         .map((line) => stripVTControlCharacters(line.split(anew).at(-1) ?? '').replace(/\r+$/, ''));

@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { cleanEnv, serverPath } from './server-process.js';
 
-/** The built server as a child, spoken to line by line: for tests that kill it. */
+/** A server in a child process, driven line by line, for tests that kill it. */
 export interface RawServer {
   readonly child: ChildProcessWithoutNullStreams;
   readonly stdout: () => string;

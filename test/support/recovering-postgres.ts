@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** What PostgreSQL answers to every connection while it replays its log after a crash: an error of SQL, 57P03. */
+/** The answer of PostgreSQL to every connection while it replays its log after a crash, with SQLSTATE 57P03. */
 function startingUp(): Buffer {
   const fields = ['SFATAL', 'VFATAL', 'C57P03', 'Mthe database system is starting up'];
   const body = Buffer.from(`${fields.map((field) => `${field}\0`).join('')}\0`);

@@ -28,7 +28,7 @@ const first: Attempt = { result: '429', waitedMs: 150 };
 /** An answer in JSON. */
 export const answered = (status: number, value: unknown): FinalReply => answeredBy(status, { kind: 'json', value });
 
-/** An answer after so many attempts. */
+/** An answer after `attempts` attempts. */
 export const answeredBy = (status: number, body: Body, attempts = 1, headers: object = {}): FinalReply => ({
   kind: 'answered',
   response: { kind: 'response', status, headers: { 'x-request-id': 'r-1', ...headers } },

@@ -10,7 +10,7 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-/** A server that answers bytes, not HTTP: it can do what no HTTP library would. */
+/** A TCP server that answers with bytes. It can do things that no HTTP library would. */
 export async function startScripted(script: Script, onConnect?: (socket: Socket) => void): Promise<ScriptedServer> {
   let requests = 0;
   const sockets = new Set<Socket>();

@@ -29,7 +29,7 @@ export interface UploadedPart {
   readonly mebibytes: number;
 }
 
-/** A cloud that lists an upload of these parts. */
+/** A cloud that lists an upload with these parts. */
 export const uploadOf = (parts: readonly UploadedPart[]) => {
   const elements = parts.map(({ number, minutesAgo, mebibytes }) => {
     const time = new Date(now.getTime() - minutesAgo * 60_000).toISOString();
@@ -39,7 +39,7 @@ export const uploadOf = (parts: readonly UploadedPart[]) => {
   return answering(200, body, 'application/xml');
 };
 
-/** A cloud that lists so many uploads, 7 hours after each other, two of them of one object. */
+/** A cloud that lists `count` uploads, seven hours apart. Two of them are for the same object. */
 export const uploadsOf = (count: number) => {
   const elements = Array.from({ length: count }, (_, index) => {
     const time = new Date(now.getTime() - (index + 1) * 7 * 3_600_000).toISOString();
@@ -69,7 +69,7 @@ export interface Situation {
   readonly elicitor?: Elicitor;
   /** Calls again with the planId of the first answer. */
   readonly redeems?: boolean;
-  /** The same change is in the journal already: what came of it, of whom. */
+  /** An earlier entry of the same change in the journal, with its outcome and caller. */
   readonly earlier?: Ending['outcome'] | 'open' | 'of another';
 }
 

@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import type { Terminal } from '../../src/cli/command.js';
 
-/** A terminal for commands that run in this process, and what they printed on it. */
+/** A terminal for commands that run in this process. It records their output. */
 export function fakeTerminal(changes: Partial<Terminal> = {}) {
   const printed = { stdout: '', stderr: '' };
   const keptAs = (name: keyof typeof printed) =>
