@@ -174,7 +174,7 @@ describe('the signed read', () => {
     [403, 'AccessDenied', 'problem', '--bucket'],
     [403, 'RequestTimeTooSkewed', 'problem', 'clock'],
     [400, 'AuthorizationHeaderMalformed', 'problem', 'CLOUDOPS_REGION'],
-    [503, 'SlowDown', 'problem', 'Call again'],
+    [503, 'SlowDown', 'problem', 'Try again'],
   ])('%i %s is %s', async (status, code, expected, remedy) => {
     const { env } = await storage((response) => response.writeHead(status).end(error(code)));
     const [finding] = (await examine(env)).of('storage signature');
