@@ -72,7 +72,11 @@ const commonErrors = [
 /** The first line of an answer summarizes it, and is repeated at its end. */
 function section(operation, answer) {
   const { name, title, api, description, effect, example, errors = {} } = operation;
-  const own = Object.entries(errors).map(([code, remedy]) => [`\`${code}\``, 'The cloud refused it.', remedy.agent ?? remedy]);
+  const own = Object.entries(errors).map(([code, advice]) => [
+    `\`${code}\``,
+    'The cloud refused it.',
+    typeof advice === 'string' ? advice : advice.agent,
+  ]);
   return [
     `## ${name}`,
     `**${title}** (operation ${api}). ${effects[effect]}`,
