@@ -35,6 +35,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/sign-in.test.ts', 'nobody is signed in'],
     ['test/http/sign-in.test.ts', 'a person stays signed in for as long as their token is good'],
     ['test/http/sign-in.test.ts', 'who approves with a scope for %s is treated as a caller is'],
+    ['test/http/issuer.test.ts', 'cloudops:approve among other scopes is ignored'],
     ['test/browser/decisions.test.ts', 'a link of another site shows the plan and decides nothing'],
     ['test/http/url-question.test.ts', 'who opens the page has agreed to nothing'],
     ['test/consent/required-consent.test.ts', 'who decides on the page'],

@@ -229,6 +229,17 @@ describe('tokens of an OAuth issuer', () => {
     },
   );
 
+  test('cloudops:approve among other scopes is ignored, and allows nothing by itself', async () => {
+    const both = await post(
+      server.url,
+      message('tools/list'),
+      bearer(await sign({ scope: 'cloudops:approve cloudops:read' })),
+    );
+    expect(await toolNames(both)).toEqual(namesOf(true));
+    const alone = await post(server.url, message('tools/list'), bearer(await sign({ scope: 'cloudops:approve' })));
+    expect(alone.status).toBe(403);
+  });
+
   test('without a scope of this server, nothing is served', async () => {
     for (const token of [await sign({ scope: 'openid' }), await sign({ scope: undefined })]) {
       const response = await post(server.url, message('resources/list'), bearer(token));
