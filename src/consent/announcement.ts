@@ -103,8 +103,21 @@ async function post(client: HttpClient, { url, key }: Webhook, body: string, tim
 
 /** The headline and the link, in Slack's format, which other services read as well. */
 const bodyOf = ({ headline, decideAt }: Announcement): string =>
-  JSON.stringify({ text: `${forSlack(escapeInvisible(headline.text))} <${decideAt}|Decide>` });
+  JSON.stringify({ text: `${withoutMarkup(escapeInvisible(headline.text))} <${decideAt}|Decide>` });
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-/** Escapes Slack's control characters, because a name may hold `<!channel>`. */
-const forSlack = (text: string) => text.replace(/[&<>]/g, (sign) => entities[sign] ?? '');
+/** Characters that look like those that Slack and Markdown format with. Slack has no escape for them. */
+const lookalikes: Readonly<Record<string, string>> = { '*': '\u2217', _: '\u02cd', '~': '\u223c', '`': '\u02cb' };
+/** Formatting characters. Between letters, `_` formats nothing, and names often have it there. */
+const formatting = /[*~`]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
+/** The places in which a link, a mention, an emoji or a Markdown link would be recognised. */
+const recognized = /[@#:\]]|(?<=[\p{L}\p{N}])\.(?=[\p{L}\p{N}])/gu;
+/** An invisible space, which ends what chat services recognise. */
+const zeroWidthSpace = '\u200b';
+
+/** Text that chat services show as it is, because a name may hold a link, a mention or formatting, such as `<!channel>`. */
+const withoutMarkup = (text: string) =>
+  text
+    .replace(formatting, (sign) => lookalikes[sign] ?? sign)
+    .replace(recognized, (sign) => sign + zeroWidthSpace)
+    .replace(/[&<>]/g, (sign) => entities[sign] ?? sign);

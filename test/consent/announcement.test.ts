@@ -57,6 +57,24 @@ test('by a line of the log, and a message with headline and link in which nothin
   await hook.close();
 });
 
+test.each([
+  ['https://evil.co/x', 'https:\u200b//evil.\u200bco/x'],
+  ['www.evil.co', 'www.\u200bevil.\u200bco'],
+  ['@here', '@\u200bhere'],
+  ['#general :tada:', '#\u200bgeneral :\u200btada:\u200b'],
+  ['[x](mailto:a)', '[x]\u200b(mailto:\u200ba)'],
+  ['*bold* ~gone~ `code`', '∗bold∗ ∼gone∼ ˋcodeˋ'],
+  ['_slanted_ __a__', 'ˍslantedˍ ˍˍaˍˍ'],
+  ['my_bucket', 'my_bucket'],
+  ['report. 2026', 'report. 2026'],
+])('a name %s is text, which links, mentions and formats nothing', async (name, shown) => {
+  const { announce, sent } = scripted([200]);
+  announce({ ...announcement, headline: say`Delete ${name}.` });
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  const { text } = JSON.parse(String(sent[0]?.body));
+  expect(text).toBe(`Delete "${shown}". <${announcement.decideAt}|Decide>`);
+});
+
 test('again, after pauses, where it was not taken; the address is not in the log', async () => {
   const { hook, logged, pauses, settled } = await announceTo([503, 429, 500, 502]);
   await settled(4);
