@@ -108,8 +108,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
 }
 
 function settingFindings({ origins, sandbox }: Config): Finding[] {
-  const set = origins.map(({ name, value, secret, from }) =>
-    ok('configuration', say`${own(name)}: ${secret ? exact(value) : quoted(value, 200)}, from ${defined(from)}`),
+  const set = origins.map(({ name, shown, secret, from }) =>
+    ok('configuration', say`${own(name)}: ${secret ? exact(shown) : quoted(shown, 200)}, from ${defined(from)}`),
   );
   const unused = hiddenBySandbox({ sandbox, origins });
   if (unused.length > 0) {

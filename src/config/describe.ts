@@ -46,7 +46,7 @@ export function describeConfig(
       const name = variableName(setting);
       const [direct, file] = [byName.get(name), byName.get(`${name}_FILE`)];
       const value =
-        direct?.value ?? (file === undefined ? String(row.default ?? 'not set') : `read from ${quote(file.value)}`);
+        direct?.shown ?? (file === undefined ? String(row.default ?? 'not set') : `read from ${quote(file.shown)}`);
       return [name, value, (direct ?? file)?.from ?? 'default', helpOf(row)];
     });
   const parts = sentences(

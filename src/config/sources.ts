@@ -1,6 +1,7 @@
 import { storePlace } from '../journal/store-place.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { shownReason } from '../util/log.js';
+import { parseJson } from '../util/objects.js';
 import { own as ownName, say, type Wording } from '../util/safe-text.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
 import type { Environment } from './environment.js';
@@ -32,6 +33,8 @@ export interface Origin {
   readonly name: string;
   /** The value without secrets. */
   readonly value: string;
+  /** The value for agents and doctor. Of a program, only its name, because an argument may be a secret. */
+  readonly shown: string;
   /** True if the real value is a secret or may hold one. */
   readonly secret: boolean;
   /** True for the path of a file or folder. */
@@ -101,14 +104,26 @@ function textsOf(all: readonly SettingInput[], readFile: ConfigSources['readFile
 function originOf(input: SettingInput): Origin {
   const { name, setting, isFile, isSecret, isOption, text } = input;
   const inDatabase = isDatabase(input);
-  const value = isSecret ? 'set, not shown' : text;
+  const withoutSecret = isSecret ? notShown : text;
+  const value = inDatabase ? storePlace(text).name : withoutSecret;
+  const isCommand = setting !== undefined && settings[setting].kind === 'command';
   return {
     name: variableName(name),
-    value: inDatabase ? storePlace(text).name : value,
+    value,
+    shown: isCommand ? programIn(text) : value,
     secret: inDatabase || isSecret,
     isPath: isFile || (setting !== undefined && settings[setting].kind === 'path' && !inDatabase),
     from: isOption ? `option ${optionName(name)}` : 'environment',
   };
+}
+
+const notShown = 'set, not shown';
+
+/** The program's name in the JSON array of a command. */
+function programIn(text: string): string {
+  const command = parseJson(text);
+  const [program]: readonly unknown[] = Array.isArray(command) ? command : [];
+  return typeof program === 'string' ? program : notShown;
 }
 
 const isDatabase = ({ name, text }: SettingInput): boolean => name === 'JOURNAL' && storePlace(text).path === undefined;

@@ -98,11 +98,14 @@ describe('the configuration', () => {
   });
 
   test('what is set is shown with where it comes from, secrets by name only', async () => {
-    const { of } = await examine({ CLOUDOPS_STATE_KEY: 'MARKER'.repeat(6) }, '--sandbox', '--region', 'jp-west-2');
+    const command = '["/usr/bin/vault", "--token=MARKER"]';
+    const env = { CLOUDOPS_STATE_KEY: 'MARKER'.repeat(6), CLOUDOPS_CREDENTIAL_PROCESS: command };
+    const { of } = await examine(env, '--sandbox', '--region', 'jp-west-2');
     expect(of('configuration').map(({ detail }) => detail)).toEqual(
       expect.arrayContaining([
         'CLOUDOPS_STATE_KEY: set, not shown, from environment',
         'CLOUDOPS_REGION: "jp-west-2", from option --region',
+        'CLOUDOPS_CREDENTIAL_PROCESS: "/usr/bin/vault", from environment',
       ]),
     );
     expect(of('state key')).toMatchObject([{ detail: expect.stringMatching(/^set/) }]);

@@ -170,6 +170,13 @@ describe('endpoints', () => {
   });
 });
 
+test('the effective configuration names the program that prints keys, and none of its arguments', () => {
+  const env = { CLOUDOPS_CREDENTIAL_PROCESS: '["/usr/bin/vault", "--token=MARKER", "MARKER"]' };
+  const text = describeConfig(config(env), 'operator');
+  expect(text).toContain('| CLOUDOPS_CREDENTIAL_PROCESS | /usr/bin/vault | environment |');
+  expect(text).not.toContain('MARKER');
+});
+
 test('the effective configuration names every setting, its value and its origin, and no secret', () => {
   const env = {
     CLOUDOPS_SESSION_TOKEN: 'MARKER',

@@ -35,7 +35,7 @@ test.each([
 ])('comes from %s', (_what, env: Record<string, string>, args, url, from) => {
   expect(loaded(env, args)).toEqual({
     endpoint: url,
-    origins: [{ name: variable, value: url, secret: false, isPath: false, from }],
+    origins: [{ name: variable, value: url, shown: url, secret: false, isPath: false, from }],
   });
 });
 
