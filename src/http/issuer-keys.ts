@@ -1,9 +1,10 @@
-import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTHeaderParameters, type JWTVerifyGetKey } from 'jose';
 import * as z from 'zod';
 import { httpFailureText } from '../calls/remedies.js';
 import type { HttpClient } from '../transport/http-client.js';
 import { type Log, ShownError } from '../util/log.js';
 import { exact, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { createCounter } from './limits.js';
 
 /** Time limit for each document, in milliseconds. */
 const networkMs = 5000;
@@ -13,6 +14,11 @@ const freshMs = 10 * 60_000;
 const lastGoodMs = 24 * 60 * 60_000;
 /** Pause between two attempts, in milliseconds, because an issuer in trouble should not get more requests. */
 const pauseMs = 5000;
+/** Number of requests that wait for the issuer at a time. Strangers send tokens too, and must not take all connections of a proxy. */
+const mostWaiting = 32;
+/** Number of keys that are remembered as unknown, and the longest remembered name of a key. */
+const mostUnknown = 1000;
+const longestKeyName = 256;
 /** Size limit of a document with metadata or keys. */
 export const documentBytes = 1024 * 1024;
 
@@ -22,8 +28,8 @@ export class IssuerProblem extends ShownError {}
 /** The keys of an issuer, found through its metadata. */
 export interface IssuerKeys {
   /**
-   * Finds the key of a token. If the key is unknown, the keys are fetched again first.
-   * @throws IssuerProblem if there are no keys, or if the key is unknown and the keys cannot be fetched
+   * Finds the key of a token. If the key is unknown, the keys are fetched again first, at most once for each pause.
+   * @throws IssuerProblem if there are no keys, if the key is unknown and the keys cannot be fetched, or if too many requests wait
    */
   readonly keyOf: JWTVerifyGetKey;
   /** Fetches the keys before the first caller needs them. Never rejects, because problems are logged. */
@@ -50,12 +56,17 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
   const pauseLeft = () => (lastAttempt === undefined ? 0 : Math.max(0, pauseMs - ageOf(lastAttempt)));
   const isLastGoodTooOld = () => lastGood !== undefined && ageOf(lastGood) >= lastGoodMs;
 
+  /** Keys that the last fetch did not find. Their tokens need not wait for the next fetch. */
+  const unknownKeys = new Set<string>();
+  const enterWaiting = createCounter(mostWaiting);
+
   const note = (problem: IssuerProblem | undefined): void => {
     const before = lastAttempt?.problem;
     if (problem !== undefined && problem.message !== before?.message)
       log('error', 'issuer', { error: problem.message });
     if (problem === undefined && before !== undefined) log('info', 'issuer', { message: words('It answers again.') });
     lastAttempt = { at: now().getTime(), problem };
+    unknownKeys.clear();
   };
   const attempt = async (): Promise<IssuerProblem | undefined> => {
     try {
@@ -76,28 +87,51 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
     if (lastGood !== undefined && !isLastGoodTooOld()) return Response.json(lastGood.keys);
     throw problem;
   };
-  // jose wants one address. Ours is in the issuer's metadata, which each fetch reads first. The pause replaces jose's cooldown.
+  // jose wants one address. Ours is in the issuer's metadata, which each fetch reads first. `keyAfterFetch` and the
+  // pause replace jose's cooldown.
   const keySet = createRemoteJWKSet(new URL(issuer), {
     cacheMaxAge: freshMs,
-    cooldownDuration: 0,
+    cooldownDuration: Number.POSITIVE_INFINITY,
     [customFetch]: fetchKeys,
   });
   const fetch = () => keySet.reload().catch(() => undefined);
 
+  const waitForIssuer = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const leave = enterWaiting('');
+    if (leave === undefined) throw new IssuerProblem(words('too many requests wait for it'));
+    return work().finally(leave);
+  };
+  /** Fetches the keys again and finds the key of a token. If it is still unknown, it is remembered until the next fetch. */
+  const keyAfterFetch: JWTVerifyGetKey = async (header, token) => {
+    const name = nameOf(header);
+    if (pauseLeft() > 0 && unknownKeys.has(name)) throw new errors.JWKSNoMatchingKey();
+    await waitForIssuer(() => keySet.reload());
+    return keySet(header, token).catch((error: unknown) => {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (lastAttempt?.problem !== undefined) throw lastAttempt.problem;
+      if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
+      throw error;
+    });
+  };
+
   return {
     async keyOf(header, token) {
       // jose counts last good keys as new ones.
-      if (isLastGoodTooOld()) await keySet.reload();
+      if (isLastGoodTooOld()) await waitForIssuer(() => keySet.reload());
       else if (lastAttempt?.problem !== undefined && pauseLeft() === 0) void fetch();
+      if (!keySet.fresh) await waitForIssuer(() => keySet.reload());
       return keySet(header, token).catch((error: unknown) => {
-        const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-        throw isUnknown ? (lastAttempt?.problem ?? error) : error;
+        if (error instanceof errors.JWKSNoMatchingKey) return keyAfterFetch(header, token);
+        throw error;
       });
     },
     fetch,
     reachable: () => lastAttempt !== undefined && lastAttempt.problem === undefined,
   };
 }
+
+/** The name of a token's key, with the algorithm, because a key fits one algorithm. */
+const nameOf = ({ kid, alg }: JWTHeaderParameters) => `${alg} ${kid}`;
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
 /** A token that names no key is tried with each key. With thousands of keys, that would take seconds. */

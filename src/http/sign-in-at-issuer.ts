@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import * as oidc from 'openid-client';
 import * as z from 'zod';
@@ -6,9 +6,10 @@ import { approveScope, readScope, scopes as serverScopes, writeScope } from '../
 import type { HttpClient } from '../transport/http-client.js';
 import { reasonOf } from '../util/log.js';
 import { lazy } from '../util/objects.js';
-import { words } from '../util/safe-text.js';
+import { type SafeText, words } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 import { sessionMs } from './decision-session.js';
+import { createCounter } from './limits.js';
 import { notFound, type PageEnv } from './pages.js';
 import { createSealedCookie } from './sealed-cookie.js';
 import { type NewSession, namesAccount, planInQuery, type Reception, type SignIn } from './sign-in.js';
@@ -35,6 +36,10 @@ const metadataMs = 5000;
 /** Time limit for signing in at the issuer, in milliseconds. */
 const signInMs = 10 * 60_000;
 
+/** Number of sign-ins that wait for the issuer at a time, as they begin and as they end, because anybody may begin one. */
+const mostWaiting = 32;
+/** Number of ended sign-ins that are remembered. The oldest is dropped first: to use a cookie twice takes that many other sign-ins. */
+const mostEnded = 10_000;
 /** `cloudops:audit` is not requested, because strict issuers refuse a request with a scope that the client may not have. */
 const requestedScopes = ['openid', readScope, writeScope, approveScope];
 
@@ -42,6 +47,8 @@ const requestedScopes = ['openid', readScope, writeScope, approveScope];
 const pendingSchema = lazy(() =>
   z.object({ state: z.string(), verifier: z.string(), nonce: z.string().optional(), expiresAt: z.number() }),
 );
+
+type Pending = z.output<ReturnType<typeof pendingSchema>>;
 
 /**
  * Signs in at the issuer, by authorization code with PKCE. Name and scopes come from the access token for our own audience. ID tokens
@@ -82,12 +89,27 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
       keys: stateKeys,
       now,
     });
+    const takeOnce = createOnceOnly();
+    const enterStart = createCounter(mostWaiting);
+    const enterCallback = createCounter(mostWaiting);
+    const comeAgain = (context: Context<PageEnv>, text: SafeText, reason: string, nonce: string | undefined) => {
+      context.header('retry-after', String(networkSeconds));
+      return refuse(context, { status: 503, text, reason }, nonce);
+    };
+    /** The session, or the reason why there is none. A browser's cookie could be sent again, and each answer of the issuer costs a request. */
+    const endOnce = async (pending: Pending, search: string): Promise<NewSession | string> => {
+      if (!takeOnce(pending.state)) return 'used';
+      return accessTokenFor(search, pending)
+        .then((token) => sessionOf(token, options))
+        .catch(reasonOf);
+    };
     const pages = new Hono<PageEnv>();
     pages.get('/decisions/start', async (context) => {
       const nonce = planInQuery(context);
-      const begun = await begin().catch(reasonOf);
-      if (typeof begun === 'string')
-        return refuse(context, { status: 503, text: words('The issuer does not answer now.'), reason: begun }, nonce);
+      const leave = enterStart('');
+      if (leave === undefined) return comeAgain(context, tooMany, 'busy', nonce);
+      const begun = await begin().catch(reasonOf).finally(leave);
+      if (typeof begun === 'string') return comeAgain(context, words('The issuer does not answer now.'), begun, nonce);
       const { url, state, verifier } = begun;
       pendingCookie.write(context, { state, verifier, nonce, expiresAt: now().getTime() + signInMs });
       return context.redirect(url, 303);
@@ -95,10 +117,11 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
     pages.get('/decisions/callback', async (context) => {
       const pending = pendingCookie.read(context);
       if (pending === undefined) throw notFound();
+      const leave = enterCallback('');
+      // The cookie stays, so that the browser can come again.
+      if (leave === undefined) return comeAgain(context, tooMany, 'busy', pending.nonce);
       pendingCookie.clear(context);
-      const session = await accessTokenFor(new URL(context.req.url).search, pending)
-        .then((token) => sessionOf(token, options))
-        .catch(reasonOf);
+      const session = await endOnce(pending, new URL(context.req.url).search).finally(leave);
       if (typeof session !== 'string') return admit(context, session, pending.nonce);
       const text = words('Signing in did not work, or you may not decide here.');
       return refuse(context, { status: 401, text, reason: session }, pending.nonce);
@@ -110,6 +133,20 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
     form: (query) => html`<a class="button" href="/decisions/start${query}">Sign in</a>`,
     routes,
     renew: async (session) => (session.token === undefined ? session : undefined),
+  };
+}
+
+const tooMany = words('Too many people sign in now. Try again in a few seconds.');
+
+/** Returns a function that is true for each text once. */
+function createOnceOnly(): (text: string) => boolean {
+  const ended = new Set<string>();
+  return (text) => {
+    if (ended.has(text)) return false;
+    ended.add(text);
+    const [oldest] = ended;
+    if (ended.size > mostEnded && oldest !== undefined) ended.delete(oldest);
+    return true;
   };
 }
 

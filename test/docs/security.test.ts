@@ -44,6 +44,8 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/http/decisions.test.ts', 'strangers whose forms never end leave room for people'],
     ['test/http/decisions.test.ts', 'guesses of a token are logged with their address, and do not flood the log'],
     ['test/http/sign-in.test.ts', 'an issuer is not asked by each stranger who comes to sign in'],
+    ['test/http/sign-in.test.ts', 'a sign-in cookie works once'],
+    ['test/http/sign-in.test.ts', 'with an issuer that hangs, 32 requests wait for it'],
   ],
   'Plans that wait are read, altered or exchanged on disk': [
     ['test/consent/plans.test.ts', 'and is nothing with another key, altered, or under the name of another plan'],
@@ -142,6 +144,8 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   'A stranger calls the HTTP server': [
     ['test/http/issuer.test.ts', 'one %s is refused'],
     ['test/http/identity-provider.test.ts', 'a token that was altered is refused'],
+    ['test/http/issuer-keys.test.ts', 'wait 32 at a time; the others are told to come again'],
+    ['test/http/issuer-keys.test.ts', 'are refused at once until the next fetch'],
     ['test/http/issuer.test.ts', '%s without end are not read to their end'],
     ['test/http/tokens-file.test.ts', 'tokens that were taken out stop, new ones work, scopes change'],
     ['test/http/limits-by-address.test.ts', 'from many addresses do not flood the log'],

@@ -29,6 +29,7 @@ let asked: string[];
 let waits: number[];
 let logged: unknown[];
 let onWait: () => void;
+let onSleep: (() => Promise<unknown>) | undefined;
 beforeEach(() => {
   published = ['old'];
   metadata = { issuer, jwks_uri: `${issuer}/keys` };
@@ -38,6 +39,7 @@ beforeEach(() => {
   logged = [];
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T12:00:00Z') });
   onWait = () => undefined;
+  onSleep = undefined;
 });
 afterEach(() => void vi.useRealTimers());
 /** jose reads the clock itself. */
@@ -63,6 +65,7 @@ const open = (named = issuer) =>
     now: () => new Date(),
     sleep: async (milliseconds) => {
       waits.push(milliseconds);
+      if (onSleep !== undefined) return onSleep();
       pass(milliseconds);
       onWait();
     },
@@ -150,6 +153,45 @@ describe('keys of an issuer', () => {
     expect(await verify(keys, 'new')).toBe('away');
     // During the pause, the issuer gets no requests, and tokens with known keys are valid.
     expect([await verify(keys, 'new'), await verify(keys, 'old'), fetches()]).toEqual(['away', 'good', 3]);
+  });
+});
+
+describe('strangers, whose tokens name keys that nobody has,', () => {
+  /** Resolves like `verify` for a token that names any key. */
+  const verifyNamed = async (keys: ReturnType<typeof open>, kid: string) => {
+    const token = await new SignJWT().setProtectedHeader({ alg: 'ES256', kid }).sign(pairs.old.privateKey);
+    return jwtVerify(token, keys.keyOf).catch((error) => (error instanceof IssuerProblem ? 'away' : error.code));
+  };
+
+  test('are refused at once until the next fetch, if the last fetch did not find the key', async () => {
+    const keys = open();
+    await verify(keys, 'old');
+    expect(await verifyNamed(keys, 'none')).toBe('ERR_JWKS_NO_MATCHING_KEY');
+    const waitsBefore = waits.length;
+    for (let count = 0; count < 50; count += 1)
+      expect(await verifyNamed(keys, 'none')).toBe('ERR_JWKS_NO_MATCHING_KEY');
+    expect([waits.length, fetches()]).toEqual([waitsBefore, 2]);
+    pass(5000);
+    published.push('new');
+    expect(await verify(keys, 'new')).toBe('good');
+  });
+
+  test('wait 32 at a time; the others are told to come again, and known keys do not wait', async () => {
+    const waiting: (() => void)[] = [];
+    onSleep = () => new Promise((resolve) => waiting.push(() => resolve(undefined)));
+    const keys = open();
+    await verify(keys, 'old');
+    const results: unknown[] = [];
+    const all = Array.from({ length: 200 }, (_, index) =>
+      verifyNamed(keys, `none ${index}`).then((result) => results.push(result)),
+    );
+    await vi.waitFor(() => expect(results).toEqual(Array(168).fill('away')));
+    expect(await verify(keys, 'old')).toBe('good');
+    pass(5000);
+    for (const wake of waiting) wake();
+    await Promise.all(all);
+    expect(results.slice(168)).toEqual(Array(32).fill('ERR_JWKS_NO_MATCHING_KEY'));
+    expect(await verify(keys, 'old')).toBe('good');
   });
 });
 

@@ -1,5 +1,5 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
 import { signInAtIssuer } from '../../src/http/sign-in-at-issuer.js';
@@ -190,6 +190,81 @@ test('an issuer is not asked by each stranger who comes to sign in', async () =>
   const visits = Array.from({ length: 20 }, () => browserOf(served).get('/decisions/start'));
   for (const { status } of await Promise.all(visits)) expect(status).toBe(303);
   expect(issuer.requests).toHaveLength(1);
+});
+
+test('a sign-in cookie works once, however often and fast it is sent', async () => {
+  const issuer = await startOddIssuer();
+  const { served } = await startAt(issuer.origin);
+  const browser = browserOf(served);
+  const location = (await browser.get('/decisions/start')).headers.get('location') ?? '';
+  const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
+  const path = `/decisions/callback?code=any&state=${new URL(location).searchParams.get('state')}`;
+  const send = () => fetch(`${served.origin}${path}`, { redirect: 'manual', headers: { cookie } });
+  const answers = await Promise.all(Array.from({ length: 20 }, send));
+  expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array(19).fill(401)]);
+  expect((await send()).status).toBe(401);
+  expect(issuer.requests.filter(({ url }) => url === '/token')).toHaveLength(1);
+});
+
+describe('with an issuer that hangs, 32 requests wait for it, and others are told to come again,', () => {
+  /** An odd issuer that answers one path only after `resume`. */
+  async function startHanging(path: string) {
+    const real = await startOddIssuer();
+    let resume = () => {};
+    const resumed = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    const held: string[] = [];
+    const server = await startServer(async ({ url = '', method = 'GET' }, response) => {
+      if (url === path) {
+        held.push(url);
+        await resumed;
+      }
+      const answer = await fetch(`${real.origin}${url}`, { method });
+      const text = (await answer.text()).replaceAll(real.origin, server.origin);
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
+    });
+    opened.push(server.close);
+    return { origin: server.origin, held, resume };
+  }
+  const statusesOf = (answers: readonly Response[]) => answers.map(({ status }) => status).sort();
+
+  test('as they begin to sign in', async () => {
+    const issuer = await startHanging('/.well-known/openid-configuration');
+    const { served } = await startAt(issuer.origin);
+    const busy: Response[] = [];
+    const all = Array.from({ length: 40 }, async () => {
+      const answer = await browserOf(served).get('/decisions/start');
+      if (answer.status === 503) busy.push(answer);
+      return answer;
+    });
+    await vi.waitFor(() => expect(busy).toHaveLength(8));
+    expect(busy.map(({ headers }) => headers.get('retry-after'))).toEqual(Array(8).fill('5'));
+    issuer.resume();
+    expect(statusesOf(await Promise.all(all))).toEqual([...Array(32).fill(303), ...Array(8).fill(503)]);
+  });
+
+  test('as they come back, with cookies that stay good', async () => {
+    const issuer = await startHanging('/token');
+    const { served } = await startAt(issuer.origin);
+    const busy: (() => Promise<Response>)[] = [];
+    const all = Array.from({ length: 33 }, async () => {
+      const browser = browserOf(served);
+      const location = (await browser.get('/decisions/start')).headers.get('location') ?? '';
+      const state = new URL(location).searchParams.get('state');
+      const comeBack = () => browser.get(`/decisions/callback?code=any&state=${state}`);
+      const answer = await comeBack();
+      if (answer.status === 503) busy.push(comeBack);
+      return answer;
+    });
+    await vi.waitFor(() => expect(busy).toHaveLength(1));
+    expect(issuer.held).toHaveLength(32);
+    issuer.resume();
+    await Promise.all(all);
+    // Each access token of this issuer names the odd issuer behind it, so that no sign-in succeeds.
+    expect((await busy[0]?.())?.status).toBe(401);
+    expect(issuer.held).toHaveLength(33);
+  });
 });
 
 describe('a person stays signed in for as long as their token is good, and eight hours at most', () => {
