@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { type Principal, readScope, scopeOf, scopes, writeScope } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
-import { HttpError, unavailable } from './http-helpers.js';
+import { HttpError, onlyHeader, unavailable } from './http-helpers.js';
 
 /** The result of verifying a bearer token. Reasons are fixed words for the log, never text from a client. */
 export type Authentication =
@@ -56,7 +56,7 @@ export async function authenticateRequest(
   resource: ProtectedResource | undefined,
   onFailedLogin: OnFailedLogin,
 ): Promise<Principal> {
-  const { authorization } = request.headers;
+  const authorization = onlyHeader(request, 'authorization');
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
     // A request without a token is not a failed login, because the answer tells clients where to get a token.

@@ -73,7 +73,7 @@ export async function close(server: Server, graceMs: number): Promise<void> {
  * @throws HttpError
  */
 export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly string[]): void {
-  if (!validateHostHeader(oneHost(request), [...hosts]).ok) throw wrongHost();
+  if (!validateHostHeader(onlyHeader(request, 'host'), [...hosts]).ok) throw wrongHost();
   if (!validateOriginHeader(request.headers.origin, [...hosts]).ok)
     throw new HttpError(403, 'origin', 'The Origin header names a site that is not allowed here.');
 }
@@ -83,15 +83,24 @@ export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly str
  * @throws HttpError
  */
 export function checkMetricsHost(request: IncomingMessage, hosts: readonly string[]): void {
-  const result = validateHostHeader(oneHost(request), [...hosts, 'localhost']);
+  const result = validateHostHeader(onlyHeader(request, 'host'), [...hosts, 'localhost']);
   if (!result.ok && isIP((result.hostname ?? '').replace(/^\[|\]$/g, '')) === 0) throw wrongHost();
 }
 
-/** The only Host header. If there were two, a proxy in front of this server might use the other one. */
-function oneHost({ headers, headersDistinct }: IncomingMessage): string | undefined {
-  if ((headersDistinct.host?.length ?? 0) > 1) throw new HttpError(400, 'host', 'There is more than one Host header.');
-  return headers.host;
+/**
+ * The value of a header that may come only once. If there were two, a proxy in front of this server might use the other one.
+ * @throws HttpError
+ */
+export function onlyHeader(
+  { headers, headersDistinct }: IncomingMessage,
+  name: 'host' | 'authorization',
+): string | undefined {
+  if ((headersDistinct[name]?.length ?? 0) > 1)
+    throw new HttpError(400, name, `There is more than one ${headerTitles[name]} header.`);
+  return headers[name];
 }
+
+const headerTitles = { host: 'Host', authorization: 'Authorization' };
 
 const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host that is not allowed here.');
 

@@ -152,6 +152,16 @@ describe('the Host header', () => {
     await server.close();
   });
 
+  test('and the Authorization header may each come once, because a proxy might use the other one', async () => {
+    const principal = { name: 'alice', scopes: ['cloudops:read'] };
+    const server = await serveInProcess({ authenticate: async () => ({ kind: 'authenticated', principal }) });
+    const good = 'Host: 127.0.0.1\r\nAuthorization: Bearer good\r\n';
+    expect(await statusWith(server.port, '/mcp', good)).toBe(405);
+    expect(await statusWith(server.port, '/mcp', `${good}Authorization: Bearer other\r\n`)).toBe(400);
+    expect(await statusWith(server.port, '/mcp', `${good}authorization: Bearer good\r\n`)).toBe(400);
+    await server.close();
+  });
+
   test.each([
     ['Host: 127.0.0.1', 400],
     ['Origin: https://evil.example.com', 403],
