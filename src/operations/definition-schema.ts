@@ -60,9 +60,12 @@ const requestPath = z
   .regex(/^[^?#\\]*$/, 'must have no query')
   .max(maximumPath, `must have at most ${maximumPath} characters`);
 
-/** Servers and proxies resolve "." and "..", so the request would address another resource. */
+/**
+ * Servers and proxies resolve "." and "..", so the request would address another resource. Some decode `%2F` and `%5C` first, or drop
+ * what follows a `;` in a segment.
+ */
 const pathWithoutDots = requestPath.refine(
-  (path) => !/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path),
+  (path) => !/(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|;|%3b|$)/i.test(path),
   'must not hold ".." or ".", which addresses another resource: fields.pathName() refuses both',
 );
 

@@ -159,6 +159,13 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     fileWith("request: () => ({ path: '/things/%2E./users' })"),
     /request returned a wrong value: path must not hold "\.\." or "\."/,
   ],
+  ...['..%2F', 'things/..%2fusers', '..;/users', '%2e%2e%3B/', 'a%2F../b', '..%5Cusers', '.;x'].map(
+    (path): [string, string, RegExp] => [
+      `a request to /${path}, which some servers resolve`,
+      fileWith(`request: () => ({ path: '/${path}' })`),
+      /request returned a wrong value: path must not hold "\.\." or "\."/,
+    ],
+  ),
   [
     'a request longer than servers take',
     fileWith("request: () => ({ path: '/' + 'a'.repeat(20_000) })"),
