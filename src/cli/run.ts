@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { parseCommandLine } from '../config/command-line.js';
 import { loadConfig } from '../config/load-config.js';
 import { noOwnOperations, operationsPath, ownSettings } from '../config/own-operations.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
-import { defined, exact, own, say } from '../util/safe-text.js';
+import { ShownError } from '../util/log.js';
+import { defined, exact, own, say, words } from '../util/safe-text.js';
 import { type Command, type Commands, notOneOf, problemsText, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
 import { stdioCommand } from './stdio-command.js';
@@ -61,8 +62,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
     printLine(terminal.stdout, say`${exact(terminal.version)}`);
     return 0;
   }
-  const readFile = (path: string) => readFileSync(path, 'utf8');
-  const config = loadConfig({ env: terminal.env, commandLine, own, readFile });
+  const config = loadConfig({ env: terminal.env, commandLine, own, readFile: readSettingsFile });
   const operations = [...builtIn, ...own.operations];
   if (wants === 'help') {
     const subject = name === '' || name === 'help' ? positionals : [name, ...positionals];
@@ -75,6 +75,20 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
     if (!isMisconfigured || !command.serves || !(error instanceof UsageError)) throw error;
     throw error.under('cloudops-mcp cannot start');
   }
+}
+
+/** A file that a shell opens for a command in `<(…)`. It is a pipe, and has a writer. */
+const fileOfShell = /^\/(?:dev|proc\/self)\/fd\/\d+$/;
+
+/**
+ * Reads a file that a setting names. Reading a pipe without a writer, or a device, would never end.
+ * @throws ShownError, or NodeJS.ErrnoException
+ */
+function readSettingsFile(path: string): string {
+  const stats = statSync(path);
+  const mayEnd = stats.isFile() || stats.isDirectory() || fileOfShell.test(path);
+  if (!mayEnd) throw new ShownError(words('it is not a regular file'));
+  return readFileSync(path, 'utf8');
 }
 
 /** The operations of CLOUDOPS_OPERATIONS. The code that loads them is loaded only if the setting is given. */

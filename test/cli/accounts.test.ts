@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,6 +68,16 @@ test.each([
 ])('call is for %s', async (_what, options, keys) => {
   await run([...call, ...options]);
   expect(signedBy()).toEqual(keys);
+});
+
+test.skipIf(process.platform === 'win32')('a pipe or a device is no file of accounts, and is not read', async () => {
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  for (const path of [pipe, '/dev/zero'])
+    expect(await run(call, { CLOUDOPS_ACCOUNTS_FILE: path })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('CLOUDOPS_ACCOUNTS_FILE names cannot be read (it is not a regular file)'),
+    });
 });
 
 test('call is for none that does not exist, and for none by name without a file of accounts', async () => {
