@@ -35,7 +35,7 @@ export function findOperation(request: ApiRequest) {
   return routes.sort((a, b) => b.query.length - a.query.length)[0];
 }
 
-/** Decodes path parameters. Undefined if one is badly encoded, empty or a dot segment, or contains a slash (allowed only in `key`). */
+/** Decodes path parameters. Undefined if a parameter is badly encoded, empty or a dot segment, or contains a slash (allowed only in `key`). */
 function decoded(groups: Readonly<Record<string, string>>): Record<string, string> | undefined {
   try {
     const parameters = Object.entries(groups).map(([name, text]) => [name, decodeURIComponent(text)] as const);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { parseJson } from './http.js';
 
-/** The reason why the sandbox cannot start. The message is a sentence for the user. */
+/** A problem that stops the sandbox from starting. The message is a sentence for the user. */
 export class SandboxProblem extends Error {
   override readonly name = 'SandboxProblem';
 }
@@ -86,7 +86,7 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
       count += 1;
       waiting.push(change);
     },
-    /** The number of changes so far. */
+    /** The number of changes. */
     count: () => count,
     /** Writes the queued changes in one go. Resolves when all are on disk. After a failure, every later call rejects too. */
     flushed: () => {

@@ -120,7 +120,7 @@ const byStatus: Readonly<Record<number, Advice>> = {
 };
 
 /** Advice on an error of the service, with this server's own code for it. */
-export interface Remedy {
+interface Remedy {
   /** A key of a table here or of the operation's errors, or else the HTTP status as `Http409`. Never the service's own text. */
   readonly code: string;
   readonly next: Next;

@@ -20,7 +20,7 @@ export interface WrittenAccount {
   readonly endpoints: Readonly<Record<string, string>>;
 }
 
-export interface WrittenAccounts {
+interface WrittenAccounts {
   readonly accounts: readonly WrittenAccount[];
   readonly byDefault: string | undefined;
 }

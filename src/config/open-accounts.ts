@@ -11,9 +11,9 @@ import { endpoint, regionName } from './setting-schemas.js';
 import { variableName } from './settings.js';
 
 /** The sandbox's own endpoints and credentials. */
-export type SandboxCloud = Pick<Cloud, 'endpoints' | 'signingServices'> & { readonly credentials: Credentials };
+type SandboxCloud = Pick<Cloud, 'endpoints' | 'signingServices'> & { readonly credentials: Credentials };
 
-export interface OpenAccountsDependencies extends KeyDependencies {
+interface OpenAccountsDependencies extends KeyDependencies {
   /** Replaces the cloud of every account, if the sandbox is in use. */
   readonly sandbox: (() => Promise<SandboxCloud>) | undefined;
 }

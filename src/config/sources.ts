@@ -28,7 +28,7 @@ export interface Gathered {
 }
 
 /** A setting that is given, for people to read. */
-export interface Origin {
+interface Origin {
   /** Such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
   readonly name: string;
   /** The value without secrets. */

@@ -53,7 +53,7 @@ export interface Plan {
 export type Risk = 'costs money' | 'no way back';
 
 /** A default with the name of its field in words. */
-export interface NamedDefault {
+interface NamedDefault {
   readonly name: SafeText;
   readonly value: SafeText;
 }
@@ -170,7 +170,7 @@ const pastedSecrets = ({ operation: { secrets = [], secretNames = {} }, input, s
   });
 
 /** A place that a change goes to, with its origin. */
-export interface Place {
+interface Place {
   readonly name: SafeText;
   readonly origin?: SafeText;
 }

@@ -71,7 +71,7 @@ const mostWaiting = 20;
 /** More than any plan with its answer takes. */
 const longest = 1024 * 1024;
 
-export interface PlansOptions {
+interface PlansOptions {
   readonly store: PlanStore;
   readonly keys: SealingKeys;
   readonly now: () => Date;

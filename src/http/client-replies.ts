@@ -43,7 +43,7 @@ export function cancelledIn({ method, params }: JSONRPCNotification): RequestId 
 }
 
 /** The session from which a reply comes. */
-export interface Correspondent {
+interface Correspondent {
   /** Empty if callers are not authenticated. */
   readonly caller: string;
   readonly session: string;
@@ -51,7 +51,7 @@ export interface Correspondent {
 
 export type Inbox = ReturnType<typeof createInbox>;
 
-export interface InboxOptions {
+interface InboxOptions {
   /** Undefined if there are no other replicas. */
   readonly shared: SharedMessages | undefined;
   /** Keys that seal messages to other replicas. */

@@ -34,7 +34,7 @@ export type HttpLimits = Readonly<typeof defaultHttpLimits>;
 export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
 /** A running call's place, of which there are `concurrentCalls`. */
-export interface Place {
+interface Place {
   leave(): void;
   /**
    * Gives up the place during work that waits for a person. Afterwards, the call gets a place before all waiting calls.

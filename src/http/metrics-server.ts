@@ -4,7 +4,7 @@ import { checkMetricsHost, HttpError, sendJson } from './http-helpers.js';
 import type { HttpLimits } from './limits.js';
 
 /** The state of the server for its orchestrator. Without a journal, the server accepts no calls yet. */
-export type Readiness = 'ready' | 'waiting for the journal' | 'stopping';
+type Readiness = 'ready' | 'waiting for the journal' | 'stopping';
 
 /** Answers a probe. Returns false for any other request. */
 export type Probes = (request: IncomingMessage, response: ServerResponse) => boolean;

@@ -12,7 +12,7 @@ interface Expiring {
   readonly expiresAt: number;
 }
 
-export interface SealedCookieOptions<Value extends Expiring> {
+interface SealedCookieOptions<Value extends Expiring> {
   /** The cookie is called `__Host-cloudops-<name>`, which only this host can set, and only over https. */
   readonly name: string;
   /** Binds the seal to one kind of cookie. Sessions that browsers hold depend on it. */

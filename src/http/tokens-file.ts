@@ -84,7 +84,7 @@ interface TokensFileOptions {
 const rereadAfterMs = 1000;
 
 /** Authenticates by a tokens file, and finds callers in its present text. */
-export type AuthenticateByFile = Authenticate & {
+type AuthenticateByFile = Authenticate & {
   /** The caller with this name; undefined if the file does not name it. */
   readonly principalNamed: (name: string) => Promise<Principal | undefined>;
 };

@@ -5,7 +5,7 @@ import { checkHostAndOrigin, close, createBodyReader, HttpError, listen, sendJso
 import { createPages, hostHeaders, type PageEnv, requireJson, servePages, viewHeaders } from './pages.js';
 
 /** The content of the page, and the calls that it may make. */
-export interface ViewPage {
+interface ViewPage {
   /** Port on loopback; 0 takes any free port. */
   readonly port: number;
   /** The HTML of the page around the view, and of the view. */

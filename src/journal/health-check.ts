@@ -7,7 +7,7 @@ const untilReadyMs = 3_000;
 const afterwardsMs = 30_000;
 
 /** The state of a journal, for readiness and metrics. */
-export interface JournalWatch {
+interface JournalWatch {
   /** True once changes could be recorded. It stays true, because reads go on without a journal and a restart would not help. */
   wasReady(): boolean;
   /** The result of the last check. False before the first check. */

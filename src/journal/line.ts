@@ -22,7 +22,7 @@ export interface EndingLine extends Pick<Ending, 'id' | 'outcome'> {
 }
 
 /** An intent that this version cannot read, perhaps of a newer version. It may be in conflict with any other intent. */
-export interface NotUnderstood {
+interface NotUnderstood {
   readonly kind: 'notUnderstood';
   /** Milliseconds; infinite if the line has no valid time. */
   readonly time: number;

@@ -23,7 +23,7 @@ const answerMs = 10 * 60 * 1000;
 /** Interval of progress notifications while a question is open. Many clients reset their time limit with each notification. */
 const progressMs = 10_000;
 
-export interface Asking {
+interface Asking {
   /** Called every ten seconds while a question waits for its answer. */
   readonly stillAsking: () => void;
 }

@@ -9,7 +9,7 @@ import {
 import { quote } from '../util/quote.js';
 
 /** An argument of a prompt. Clients send its value as text. */
-export interface PromptArgument {
+interface PromptArgument {
   readonly description: string;
   readonly required?: boolean;
   readonly values?: readonly string[];

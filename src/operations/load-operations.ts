@@ -19,7 +19,7 @@ export interface OwnOperations {
   readonly problems: readonly SafeText[];
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly observer?: CallObserver;
   /** Time limit for the import of a file and its default export (milliseconds). */
   readonly timeLimitMs?: number;

@@ -33,14 +33,14 @@ export function filesOfProfiles(env: Readonly<Record<string, string | undefined>
 type Profiles = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>;
 
 /** Reads profiles: `parseKnownFiles` of `@smithy/shared-ini-file-loader`. */
-export type ParseProfiles = (init: {
+type ParseProfiles = (init: {
   readonly profile: string;
   readonly configFilepath: string;
   readonly filepath: string;
   readonly ignoreCache: boolean;
 }) => Promise<Profiles>;
 
-export interface ProfileOptions extends FileAccess {
+interface ProfileOptions extends FileAccess {
   readonly name: string;
   readonly files: ProfileFiles;
   /** Loads the parser, which most servers do not need. */

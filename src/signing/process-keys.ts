@@ -6,7 +6,7 @@ import { areSameKeys, type KeySource, KeysUnavailable } from './keys.js';
 import type { RunProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
 
-export interface ProcessKeysOptions {
+interface ProcessKeysOptions {
   readonly id: string;
   readonly command: readonly string[];
   /** The setting that names the program, for people. */

@@ -12,7 +12,7 @@ export type RunProgram = (command: readonly string[]) => Promise<ProgramResult>;
 const longestRunMs = 10_000;
 const mostBytes = 64 * 1024;
 
-export interface RunOptions {
+interface RunOptions {
   /** Variables of the program, without the settings of this server, which may hold other keys. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborts when no call waits for the program any more. */

@@ -31,7 +31,7 @@ export interface UnsignedRequest {
 }
 
 /** Credentials, scope and variant of a signature. `date` is the signing time. */
-export interface SigningContext {
+interface SigningContext {
   readonly profile: SigningProfile;
   readonly credentials: Credentials;
   readonly region: string;
@@ -40,7 +40,7 @@ export interface SigningContext {
 }
 
 /** Headers to send, and the texts that were signed, for debugging. The only secret in them is the session token. */
-export interface Signed {
+interface Signed {
   readonly headers: Readonly<Record<string, string>>;
   readonly canonicalRequest: string;
   readonly stringToSign: string;

@@ -20,7 +20,7 @@ export interface FileAccess {
   readonly log: Log;
 }
 
-export interface WatchOptions<Value> extends FileAccess {
+interface WatchOptions<Value> extends FileAccess {
   readonly paths: readonly string[];
   /** The value at the start; undefined if it is still to be read. */
   readonly initial: Value | undefined;
@@ -29,7 +29,7 @@ export interface WatchOptions<Value> extends FileAccess {
 }
 
 /** A value made from files, which is updated when they change. */
-export interface WatchedFiles<Value> {
+interface WatchedFiles<Value> {
   /**
    * The last value that could be read.
    * @throws KeysUnavailable if none could be read yet

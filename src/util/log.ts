@@ -42,7 +42,7 @@ export type LogEvent =
   | 'webhook';
 
 /** Facts about an event, which are quoted wherever they are shown, and a sentence for people. */
-export interface LogFields {
+interface LogFields {
   readonly message?: SafeText;
   readonly [name: string]: unknown;
 }

@@ -9,7 +9,7 @@ export type KeyRing = readonly [SealingKey, ...SealingKey[]];
 export type SealingKeys = () => KeyRing;
 
 /** Seals texts that this server gives away, and opens those that come back. */
-export interface Seal {
+interface Seal {
   /** The sealed text, as base64url. */
   seal(text: string): string;
   /** The text, or undefined if it was not sealed with one of the keys, was altered, or is too long. */

@@ -1,5 +1,5 @@
 /** The content of an element: text, or elements by name in order. A list repeats its element, and undefined is left out. */
-export type XmlContent = string | number | boolean | XmlElements;
+type XmlContent = string | number | boolean | XmlElements;
 export type XmlElements = {
   readonly [element: string]: XmlContent | readonly XmlContent[] | undefined;
 };

@@ -16,7 +16,7 @@ export interface PartMap {
 }
 
 export interface PartMapOptions {
-  /** A swatch of each state in the legend; its CSS `color` is that of the state. */
+  /** The legend's swatch for each state. Its CSS `color` is the colour of the state. */
   readonly swatches: Readonly<Record<PartState, HTMLCanvasElement>>;
   /** The user points at these part numbers, or selected them. */
   onLook(first: number, last: number): void;

@@ -8,7 +8,7 @@ import { decideTool } from './contract/apps.js';
 import { decisionSchema } from './view-of-tool.js';
 
 /** The outcome of a click. */
-export interface Decided {
+interface Decided {
   readonly outcome: EndedOutcome;
   /** The call that the plan belongs to; the call of the tool itself without a plan. */
   readonly call: Pick<ActionToken, 'tool' | 'args'>;

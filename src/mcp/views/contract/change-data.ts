@@ -4,11 +4,11 @@ import { type Fields, fieldsOf, readText, textsOf, timeOf } from './read-fields.
 export const changeKey = 'cloudops/change';
 
 /** The risks that a plan can be marked with. */
-export const riskNames = ['costs money', 'no way back'] as const;
+const riskNames = ['costs money', 'no way back'] as const;
 export type RiskName = (typeof riskNames)[number];
 
 /** The name of a setting in words, and its value. */
-export interface NamedValue {
+interface NamedValue {
   readonly name: string;
   readonly value: string;
 }

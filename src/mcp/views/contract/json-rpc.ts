@@ -30,7 +30,7 @@ export interface Peer {
   close(): void;
 }
 
-export interface PeerHandlers {
+interface PeerHandlers {
   /** Answers a request of the other side. Returns undefined if the method is not known. */
   onRequest(method: string, params: Fields): Promise<Fields> | undefined;
   onNotification(method: string, params: Fields): void;

@@ -26,7 +26,7 @@ const maximumUnpacked = 1024 * 1024;
 /** The API has this many part numbers, so longer lists are not packed. */
 export const maximumParts = 10_000;
 
-export interface UnpackedParts {
+interface UnpackedParts {
   /** Parts in the order of their numbers, each number once. */
   readonly parts: readonly UploadPart[];
   /** Sizes are rounded to a multiple of `unit` bytes, and times to a multiple of `unit` milliseconds. Exact values have the unit 1. */
