@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { say } from '../util/safe-text.js';
@@ -39,6 +40,28 @@ type ParseProfiles = (init: {
   readonly filepath: string;
   readonly ignoreCache: boolean;
 }) => Promise<Profiles>;
+
+/** The part of `@smithy/shared-ini-file-loader` that is used here. */
+interface ProfileLoader {
+  readonly parseKnownFiles: ParseProfiles;
+  readonly externalDataInterceptor: { interceptFile(path: string, contents: string): void };
+}
+
+/** The header of a profile that the loader refuses, and with it all other profiles of the file. */
+const unusableHeader = /^[^\S\n]*\[(?:profile\s)?__proto__\]/gm;
+
+/** Reads profiles with the loader, which is given the files without profiles that it refuses. */
+export const parserOfProfiles =
+  ({ parseKnownFiles, externalDataInterceptor }: ProfileLoader): ParseProfiles =>
+  async (init) => {
+    for (const path of [init.configFilepath, init.filepath]) {
+      // A missing file has no profiles.
+      const text = await readFile(path, 'utf8').catch(() => '');
+      // The loader skips sections of kinds that it does not know.
+      externalDataInterceptor.interceptFile(path, text.replace(unusableHeader, '[unusable __proto__]'));
+    }
+    return parseKnownFiles(init);
+  };
 
 interface ProfileOptions extends FileAccess {
   readonly name: string;

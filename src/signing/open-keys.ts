@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, shownReason } from '../util/log.js';
 import { say, words } from '../util/safe-text.js';
-import { filesOfProfiles, openProfile, type ProfileFacts } from './aws-profile.js';
+import { filesOfProfiles, openProfile, type ProfileFacts, parserOfProfiles } from './aws-profile.js';
 import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.js';
 import { createProcessKeys } from './process-keys.js';
 import { runProgram } from './run-program.js';
@@ -67,7 +67,7 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
       return { keys: createProcessKeys({ id, command, name, run, now, log }) };
     }
     case 'profile': {
-      const load = async () => (await import('@smithy/shared-ini-file-loader')).parseKnownFiles;
+      const load = () => import('@smithy/shared-ini-file-loader').then(parserOfProfiles);
       return openProfile({ ...files, name: settings.name, files: filesOfProfiles(env), load, run });
     }
   }

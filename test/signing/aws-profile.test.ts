@@ -36,6 +36,18 @@ test('its keys are in either file, and those in credentials win', async () => {
   expect(keys.id).toBe('profile prod');
 });
 
+test.each(['[profile __proto__]', '[__proto__]', '  [profile __proto__] # odd'])(
+  'a profile that no tool can use leaves the others usable: %s',
+  async (header) => {
+    const keysOf = (id: string) => `aws_access_key_id = ${id}\naws_secret_access_key = s\n`;
+    const text = `${header}\n${keysOf('AKODD')}[profile prod]\n${keysOf('AKPROD')}`;
+    expect(await open('prod', text).keys.current()).toMatchObject({ accessKeyId: 'AKPROD' });
+    await expect(open('__proto__', text).keys.current()).rejects.toThrow('there is no profile "__proto__"');
+    const inCredentials = `[prod]\n${keysOf('AKCRED')}${header}\n${keysOf('AKODD')}`;
+    expect(await open('prod', '', inCredentials).keys.current()).toMatchObject({ accessKeyId: 'AKCRED' });
+  },
+);
+
 test('its program is run, without a shell', async () => {
   const printed = JSON.stringify({ Version: 1, AccessKeyId: 'AKPROG', SecretAccessKey: 'a $HOME b' });
   writeFileSync(join(folder, 'keys.js'), `console.log(${JSON.stringify(printed)})`);
