@@ -144,6 +144,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   'A stranger calls the HTTP server': [
     ['test/http/issuer.test.ts', 'one %s is refused'],
     ['test/http/identity-provider.test.ts', 'a token that was altered is refused'],
+    ['test/http/issuer.test.ts', 'strangers whose tokens name unknown keys do not lock out a caller'],
     ['test/http/issuer-keys.test.ts', 'wait 32 at a time; the others are told to come again'],
     ['test/http/issuer-keys.test.ts', 'are refused at once until the next fetch'],
     ['test/http/issuer.test.ts', '%s without end are not read to their end'],

@@ -171,6 +171,31 @@ describe('tokens of an OAuth issuer', () => {
     await own.close();
   });
 
+  test('strangers whose tokens name unknown keys do not lock out a caller with the same address', async () => {
+    let wake = () => {};
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const authenticate = authenticateBy(issuer.origin, { sleep: () => woken });
+    const own = await serveInProcess({ resource: { url: audience, issuer: issuer.origin }, authenticate });
+    const good = await sign();
+    expect((await post(own.url, message('ping'), bearer(good))).status).toBe(200);
+    const statuses: number[] = [];
+    const strangers = Array.from({ length: 200 }, async (_, index) => {
+      const token = await sign({}, others.privateKey, { kid: `unknown ${index}` });
+      const response = await post(own.url, message('ping'), bearer(token));
+      if (response.status === 503) expect(response.headers.get('retry-after')).toBe('5');
+      statuses.push(response.status);
+    });
+    // All but the 32 that wait for the keys have their answers.
+    await vi.waitFor(() => expect(statuses).toEqual(Array(168).fill(503)));
+    expect((await post(own.url, message('ping'), bearer(good))).status).toBe(200);
+    wake();
+    await Promise.all(strangers);
+    expect(statuses.slice(168)).toEqual(Array(32).fill(401));
+    await own.close();
+  });
+
   test('the keys are fetched once', async () => {
     const fetched = () => issuer.requests.filter(({ url }) => url === '/keys').length;
     const authenticate = authenticateBy(issuer.origin);
