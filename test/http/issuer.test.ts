@@ -188,7 +188,7 @@ describe('tokens of an OAuth issuer', () => {
       statuses.push(response.status);
     });
     // All but the 32 that wait for the keys have their answers.
-    await vi.waitFor(() => expect(statuses).toEqual(Array(168).fill(503)));
+    await vi.waitFor(() => expect(statuses).toEqual(Array(168).fill(503)), { timeout: 10_000 });
     expect((await post(own.url, message('ping'), bearer(good))).status).toBe(200);
     wake();
     await Promise.all(strangers);
