@@ -54,6 +54,9 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/SANDBOX[0-9A-F]{12}/g, '<key>'],
   [/sandbox-\d{6}(-\w)?/g, '<request>'],
   [/\/[^\s"']*\/cloudops-docs-\w+/g, '~'],
+  [/\b\d\d:\d\d UTC/g, '<clock>'],
+  [/\b\d\d:\d\d to (?=<clock>)/g, '<clock> to '],
+  [/\b\d+ to (?=\d+ (ms|s|min)\b)/g, '<duration> to '],
   [/\b\d+(\.\d+)? (ms|s|min)\b/g, '<duration>'],
   [/\b\d+(\.\d+)? KiB\/s/g, '<rate>'],
 ];
