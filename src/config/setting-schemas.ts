@@ -29,12 +29,12 @@ const matching = <const Rule extends string>(pattern: RegExp, rule: Wording<Rule
 
 export const onOff = () => z.boolean(mustBe(words('true or false')));
 
-export const oneOf =
+export const choice =
   <const Values extends readonly string[]>(values: Values) =>
   () =>
     z.enum(values, mustBe(say`${namesOf(values, ' or ')}`));
 
-export const wholeNumber = (minimum: number, maximum: number) => () =>
+export const count = (minimum: number, maximum: number) => () =>
   anyText()
     .refine(
       (text) => /^\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum,

@@ -65,7 +65,7 @@ export const sections = {
       default: 'ext',
       account: true,
       help: 'signed headers: ext, or amz for any S3-compatible store',
-      schema: schemas.oneOf(['ext', 'amz']),
+      schema: schemas.choice(['ext', 'amz']),
     },
     STORAGE_SERVICE: {
       default: 's3',
@@ -103,7 +103,7 @@ export const sections = {
       default: 'ask',
       account: true,
       help: 'consent to changes: ask, human, approval, plan or off',
-      schema: schemas.oneOf(consentModes),
+      schema: schemas.choice(consentModes),
     },
     MAX_CHANGES: {
       account: true,
@@ -113,12 +113,12 @@ export const sections = {
     VIEWS: {
       default: 'declared',
       help: 'clients that are offered views: declared for those that say they show them, or on for all',
-      schema: schemas.oneOf(['declared', 'on']),
+      schema: schemas.choice(['declared', 'on']),
     },
     OPEN_BROWSER: {
       default: 'on',
       help: 'over stdio on a desktop, open a page in the browser where a change would otherwise have no person to decide on it: on or off',
-      schema: schemas.oneOf(['on', 'off']),
+      schema: schemas.choice(['on', 'off']),
     },
     STATE_KEY: {
       secret: true,
@@ -129,7 +129,7 @@ export const sections = {
     PLAN_HOURS: {
       default: 24,
       help: 'hours that a plan waits for a person on the page for decisions',
-      schema: schemas.wholeNumber(1, 24 * 14),
+      schema: schemas.count(1, 24 * 14),
     },
     DECISIONS_WEBHOOK: {
       secret: true,
@@ -159,13 +159,13 @@ export const sections = {
     TIMEOUT_MS: {
       default: 60_000,
       help: 'time limit of a whole call in milliseconds, retries included',
-      schema: schemas.wholeNumber(100, 3_600_000),
+      schema: schemas.count(100, 3_600_000),
     },
-    MAX_ATTEMPTS: { default: 4, help: 'attempts of a call that only reads', schema: schemas.wholeNumber(1, 20) },
+    MAX_ATTEMPTS: { default: 4, help: 'attempts of a call that only reads', schema: schemas.count(1, 20) },
     LOG_LEVEL: {
       default: 'info',
       help: 'debug, info, warn or error; logs go to stderr',
-      schema: schemas.oneOf(logLevels),
+      schema: schemas.choice(logLevels),
     },
   },
   'HTTP server': {
@@ -203,7 +203,7 @@ export const sections = {
     HTTP_RATE: {
       default: 50,
       help: 'calls per second for each caller; twice as many at once',
-      schema: schemas.wholeNumber(1, 1_000_000),
+      schema: schemas.count(1, 1_000_000),
     },
     HTTP_METRICS_PORT: {
       help: 'port, or address:port, that serves /metrics; a port alone listens on loopback; no metrics if not set',

@@ -25,7 +25,7 @@ export interface Transaction {
 }
 
 /** A pool of connections, which are made when they are needed. */
-export interface Connections {
+export interface ConnectionPool {
   /**
    * Runs work in a transaction, which is flushed to disk even if the database does not flush by default.
    * @param onCommit called just before the work may have been committed
@@ -39,7 +39,7 @@ export interface Connections {
 export interface Database {
   /** Host, port and name, for people to read. */
   readonly name: string;
-  connect(mostConnections: number): Connections;
+  connect(mostConnections: number): ConnectionPool;
 }
 
 export interface DatabaseOptions {
@@ -66,7 +66,7 @@ interface ConnectionOptions {
   readonly databaseTime: (shown: number) => number;
 }
 
-function createConnections({ url, now, mostConnections, tables, databaseTime }: ConnectionOptions): Connections {
+function createConnections({ url, now, mostConnections, tables, databaseTime }: ConnectionOptions): ConnectionPool {
   const pool = new pg.Pool({
     connectionString: url,
     max: mostConnections,
