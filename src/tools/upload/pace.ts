@@ -99,7 +99,7 @@ const tuned = {
   firstRoundSilence: 0.15,
   /** Parts without a known start that are certainly more than one round. */
   moreThanOneRound: 20,
-  /** A silence this many times as long as any other is a pause. */
+  /** A silence is a pause if it lasts this many times as long as the longest other silence. */
   pauseFactor: 1.9,
   /** Silence, in usual parts, after which an upload has stopped. */
   stoppedRounds: 5,
