@@ -228,7 +228,9 @@ export const listParts = defineOperation({
       // Progress and rate cannot be derived from a part of the list.
       if (rest !== undefined)
         return {
-          ...{ view: 'summary', ...whole, ...summarise(parts, {}) },
+          view: 'summary',
+          ...whole,
+          ...summarise(parts, {}),
           isTruncated: true,
           nextPartNumberMarker: Number(rest['part-number-marker']),
         };

@@ -92,7 +92,13 @@ export async function serveDecisions({
       stateKey,
     },
     decisions: ({ server: { accounts, call, stateKeys }, logged }) => ({
-      ...{ publicUrl, plans, accounts, operations, call, stateKeys, now },
+      publicUrl,
+      plans,
+      accounts,
+      operations,
+      call,
+      stateKeys,
+      now,
       signIn: signIn ?? signInByToken(authenticate, now),
       callerOf: async ({ caller }) => (caller === undefined ? undefined : authenticate.principalNamed(caller)),
       log: (level, event, fields) => logged.push({ level, event, fields }),
@@ -107,7 +113,12 @@ export async function serveDecisions({
   };
   return {
     ...http,
-    ...{ publicUrl, plans, journal, requests, ask, now },
+    publicUrl,
+    plans,
+    journal,
+    requests,
+    ask,
+    now,
     pass: (milliseconds: number) => {
       waitedMs += milliseconds;
     },

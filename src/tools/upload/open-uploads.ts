@@ -95,8 +95,13 @@ export interface OpenUploadsSoFar {
 }
 
 export const noUploads = (): OpenUploadsSoFar => ({
-  ...{ countOfAnyAge: 0, count: 0, first: [], onLastPage: new Set() },
-  ...{ folders: new Map(), initiators: new Map(), objects: new Map() },
+  countOfAnyAge: 0,
+  count: 0,
+  first: [],
+  onLastPage: new Set(),
+  folders: new Map(),
+  initiators: new Map(),
+  objects: new Map(),
 });
 
 /**
@@ -123,7 +128,12 @@ export function addUploads(
     addToObject(objects, upload);
   }
   return {
-    ...{ first, folders, initiators, objects, oldest, checkedAt },
+    first,
+    folders,
+    initiators,
+    objects,
+    oldest,
+    checkedAt,
     countOfAnyAge: state.countOfAnyAge + fresh.length,
     count: state.count + uploads.length,
     onLastPage: new Set(byId.keys()),
