@@ -46,11 +46,17 @@ const written = [...new Set([...pages.flatMap(commandsOf), ...templates])];
 const { bucket, key: object, uploadId } = seededUpload;
 const call = `cloudops-mcp call list_parts '${JSON.stringify({ bucket, object, uploadId })}'`;
 
+/** The settings of "One server, one team, one afternoon". */
+const [, teamSettings = ''] = /```ini\n([\s\S]*?)```/.exec(readFileSync('docs/DEPLOY.md', 'utf8')) ?? [];
+
 /** Commands that a page names in part, and in full. */
 const inFull: Readonly<Record<string, string>> = {
   'cloudops-mcp call': call,
   'cloudops-mcp call <tool> [arguments]': call,
   'cloudops-mcp client-config <client>': 'cloudops-mcp client-config claude-desktop',
+  'cloudops-mcp client-config <client> --http https://cloudops.example.com/mcp':
+    'cloudops-mcp client-config vscode --http https://cloudops.example.com/mcp',
+  'cloudops-mcp http --host 0.0.0.0': `${teamSettings.trim().split(/\s+/).join(' ')} cloudops-mcp http --host 0.0.0.0`,
   'cloudops-mcp operations [check <file>]': 'cloudops-mcp operations',
   'cloudops-mcp journal --json --follow --since 1h | your-log-shipper':
     'cloudops-mcp journal --json --follow --since 1h | cat',
@@ -91,7 +97,6 @@ const notRun: readonly (readonly [RegExp, string])[] = [
   [/^npm install --global/, 'it changes the machine; test/package installs the tarball with a prefix'],
   [/^docker /, 'there is no Docker where the checks run'],
   [/^kubectl /, 'there is no cluster; test/deploy.process.test.ts reads the manifests'],
-  [/^openssl rand/, "of OpenSSL's own documentation"],
   [/^npm run bench|^npm run test:mutation/, 'it takes minutes to hours, and is run by hand'],
   [/^npm run test:clients/, 'it installs the clients of others; clients.yml runs it each week'],
   [/^npm (?:run|test -- -u)$|-u\ngit diff$/, 'it only lists commands, or rewrites files of this checkout'],
