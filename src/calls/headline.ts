@@ -1,11 +1,21 @@
-import { cut, type Reader, type SafeText, say, shortNames, textFor, upTo, withoutDetails } from '../util/safe-text.js';
+import {
+  cut,
+  longestLabelName,
+  type Reader,
+  type SafeText,
+  say,
+  shortNames,
+  textFor,
+  upTo,
+  withoutDetails,
+} from '../util/safe-text.js';
 
 /** Every client shows a line of this length (characters). */
 const longestHeadline = 100;
 
 /** Shortens a summary to one line: its first sentence with short names, then without details, then the words before a colon. */
 export function headlineOf(summary: SafeText, reader: Reader = 'agent'): SafeText {
-  const short = shortNames(textFor(reader, summary));
+  const short = shortNames(textFor(reader, summary), longestLabelName);
   const first = upTo(short, '. ');
   const sentence = first === undefined ? short : say`${first}.`;
   if (sentence.text.length <= longestHeadline) return sentence;

@@ -14,7 +14,7 @@ import {
   distinct,
   join,
   listed,
-  longestName,
+  longestLabelName,
   namesOf,
   own,
   type SafeText,
@@ -136,10 +136,10 @@ function risksOf({ operation, change }: Pick<PlanInput, 'operation' | 'change'>)
 export function acceptOf(call: Pick<PlanInput, 'operation' | 'change' | 'input'>): SafeText {
   const risks = risksOf(call);
   const accept = call.change.accept(call.input);
-  if (risks.length === 0) return shortNames(accept);
+  if (risks.length === 0) return shortNames(accept, longestLabelName);
   const risk = say` (${risksIn(risks)})`;
   const room = longestAccept - risk.text.length;
-  let most = longestName;
+  let most = longestLabelName;
   while (most > shortestName && shortNames(accept, most).text.length > room) most -= 1;
   return say`${cut(shortNames(accept, most), room)}${risk}`;
 }

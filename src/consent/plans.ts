@@ -33,6 +33,8 @@ export interface WaitingPlan {
   readonly outcome?: EndedOutcome | undefined;
   /** Name of the person who decided on the page. */
   readonly approver?: string | undefined;
+  /** Time of the decision, in milliseconds since 1970. */
+  readonly decidedAt?: number | undefined;
 }
 
 /** A plan from the store. */
@@ -116,8 +118,8 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
     async settle(nonce, end) {
       const plan = await find(nonce);
       if (plan === undefined) return;
-      const { state: _, expiresAt: __, ...kept } = plan;
-      const sealed = sealOf(plan).seal(JSON.stringify(withStoredTexts({ ...kept, ...end })));
+      const { state: _, expiresAt: __, decidedAt = now().getTime(), ...kept } = plan;
+      const sealed = sealOf(plan).seal(JSON.stringify(withStoredTexts({ ...kept, decidedAt, ...end })));
       // An outcome that is too long is still in the journal, without its answer.
       if (sealed.length <= longest) await store.update(nonce, sealed);
     },
@@ -147,5 +149,6 @@ const schema = lazy(() =>
     accept: storedSchemas().text,
     outcome: storedSchemas().outcome.optional(),
     approver: z.string().optional(),
+    decidedAt: z.number().optional(),
   }),
 );

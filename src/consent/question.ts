@@ -4,6 +4,7 @@ import {
   defined,
   fitted,
   join,
+  longestLabelName,
   own,
   quoted,
   type SafeText,
@@ -79,7 +80,7 @@ const riskSentences: Readonly<Record<Risk, SafeText>> = {
 /** The places that a change goes to, without their origin: `Region jp-east-1, zone east-11, account default.` It always includes the account. */
 function whereLine(call: PlanInput): SafeText {
   const account = cut(accountText(call), longestAccount);
-  const places = placesOf(call).map(({ name }) => shortNames(name));
+  const places = placesOf(call).map(({ name }) => shortNames(name, longestLabelName));
   const room = longestLine - account.text.length - ', .'.length;
   while (places.length > 1 && join(places, ', ').text.length > room) places.pop();
   return say`${sentenceOf(join([fitted(join(places, ', '), room), account], ', '))}.`;

@@ -220,8 +220,11 @@ export function sentence(text: SafeText): SafeText {
   return first?.kind === 'words' ? new SafeText([wordsPart(sentenceCase(first.text)), ...others]) : text;
 }
 
-/** The longest name in a headline, or on a button. */
-export const longestName = 24;
+/** The longest name in a headline or a table. An ID of 32 characters stays whole. */
+export const longestName = 32;
+
+/** The longest name on a button, or in a text that has to fit. */
+export const longestLabelName = 24;
 
 /** A text in which each quoted value has at most `longest` characters. The whole value has to be shown elsewhere. */
 export const shortNames = (text: SafeText, longest = longestName): SafeText =>
@@ -244,7 +247,7 @@ export const withoutDetails = (text: SafeText): SafeText =>
 
 /** Shortens a text to `limit` characters. Names become short, then details are dropped from the last to the first, then the text is cut. */
 export function fitted(text: SafeText, limit: number): SafeText {
-  const { parts } = shortNames(text);
+  const { parts } = shortNames(text, longestLabelName);
   const details = parts.flatMap((part, index) => (part.kind === 'detail' ? [index] : []));
   for (let kept = details.length; kept >= 0; kept -= 1) {
     const dropped = details.slice(kept);

@@ -44,9 +44,11 @@ test('what is so is said, each thing under its title', () => {
     found: 'Found at noon: nothing.',
     risks: ['costs money', 'no way back'],
   });
-  const text = planText(plan, '2026-11-20T12:10:00.000Z');
+  const summary = say`Create ${'x'.repeat(33)}.`;
+  const text = planText({ ...plan, summary }, '2026-11-20T12:10:00.000Z');
   for (const line of [
-    `In full: ${plan.summary}`,
+    `Create "${'x'.repeat(31)}…".`,
+    `In full: ${summary}`,
     'Risk: costs money, no way back.',
     'Found at noon: nothing.',
     'Warnings:\n- Mind the gap.',

@@ -110,8 +110,9 @@ describe('of what waits', () => {
     expect(await plans.claim(waiting.nonce)).toBe('taken');
     await plans.settle(waiting.nonce, end);
     expect(await plans.countWaiting()).toBe(0);
-    const settled = { ...waiting, ...end, state: 'decided', expiresAt: start + 1000 };
+    const settled = { ...waiting, ...end, decidedAt: time, state: 'decided', expiresAt: start + 1000 };
     time += 1000;
+    await plans.settle(waiting.nonce, { approver: 'bob' });
     expect(await plans.find(waiting.nonce)).toEqual(settled);
     time += 1;
     expect(await plans.find(waiting.nonce)).toBeUndefined();

@@ -73,10 +73,10 @@ test('the words of a definition have nothing invisible in them', () => {
 
 describe('a headline', () => {
   test.each([
-    ['x'.repeat(24), 'x'.repeat(24)],
-    ['x'.repeat(25), `${'x'.repeat(23)}…`],
-    [`${'x'.repeat(22)}\u202eyyy`, `${'x'.repeat(22)}\\u202e…`],
-  ])('has at most 24 characters of a name: %s', (name, shown) => {
+    ['x'.repeat(32), 'x'.repeat(32)],
+    ['x'.repeat(33), `${'x'.repeat(31)}…`],
+    [`${'x'.repeat(30)}\u202eyyy`, `${'x'.repeat(30)}\\u202e…`],
+  ])('has at most 32 characters of a name: %s', (name, shown) => {
     expect(shortNames(say`Set up ${name} here`).text).toBe(`Set up "${shown}" here`);
   });
 });
