@@ -84,10 +84,8 @@ const elsewhere: readonly (readonly [RegExp, string, string])[] = [
   ],
   [/^aws s3/, 'test/s3-clients/commands.ts', "'list-multipart-uploads'"],
   [/rclone copyto/, 'test/s3-clients/commands.ts', "'copyto'"],
-  [/s3cmd --no-ssl/, 'test/s3-clients/commands.ts', 's3cmd'],
   [/npm run eval/, 'test/eval/eval.process.test.ts', "'eval/main.mjs'"],
   [/^mkdir -p ~\/\.agents\/skills/, 'test/clients/agents.test.ts', "'skills/cloudops/SKILL.md'"],
-  [/restic init/, 'test/s3-clients/restic.test.ts', "'restore'"],
 ];
 
 const notRun: readonly (readonly [RegExp, string])[] = [
