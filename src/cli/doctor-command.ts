@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import type { Account } from '../calls/account.js';
-import { missingSettings, resolveEndpoint } from '../calls/endpoint.js';
+import { type Cloud, missingSettings, resolveEndpoint } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
@@ -13,8 +13,12 @@ import { createConsentTokens } from '../consent/tokens.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';
 import { openStore, type Store } from '../journal/open-store.js';
 import { planKeyPath, type Runtime, startRuntime } from '../runtime.js';
+import { sign } from '../signing/sign.js';
 import type { Operation, Probe, Service } from '../tools/define-operation.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
+import { parseBody } from '../transport/parse-body.js';
+import { encodeRequest } from '../transport/request.js';
+import { readServiceError } from '../transport/service-error.js';
 import { shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import {
@@ -192,22 +196,40 @@ async function apiFindings(
           'no tool of this API can be tried without changing something',
           say`The first call shows it: ${tools}.`,
         )
-      : await probeFinding(check, probeOperation, probeOperation.probe, runtime, bucket, name);
+      : await probeFinding({
+          check,
+          operation: probeOperation,
+          trial: probeOperation.probe,
+          runtime,
+          bucket,
+          account: name,
+          cloud,
+          probing,
+        });
   return [...endpointFindings, signatureFinding];
 }
 
+/** A call that checks a signature. */
+interface SignatureTrial {
+  readonly check: string;
+  readonly operation: Operation;
+  readonly trial: Probe<Readonly<Record<string, unknown>>>;
+  readonly runtime: Runtime;
+  /** The bucket of `--bucket`. */
+  readonly bucket: string | undefined;
+  /** Name of the account. */
+  readonly account: string;
+  readonly cloud: Cloud;
+  readonly probing: ProbeOptions;
+}
+
 /** Makes the probe call of an operation, to check the signature. */
-async function probeFinding(
-  check: string,
-  operation: Operation,
-  { arguments: probeArguments, accepted }: Probe<Readonly<Record<string, unknown>>>,
-  { call, server }: Pick<Runtime, 'call' | 'server'>,
-  bucket: string | undefined,
-  account: string,
-): Promise<Finding> {
-  const bucketToRead = 'bucket' in probeArguments ? bucket : undefined;
+async function probeFinding(signatureTrial: SignatureTrial): Promise<Finding> {
+  const { check, operation, trial, runtime, bucket, account } = signatureTrial;
+  const { call, server } = runtime;
+  const bucketToRead = 'bucket' in trial.arguments ? bucket : undefined;
   const args = {
-    ...probeArguments,
+    ...trial.arguments,
     ...(bucketToRead !== undefined && { bucket: bucketToRead }),
     ...(server.accounts.areNamed && { account }),
   };
@@ -217,13 +239,35 @@ async function probeFinding(
   const { code, summary, problems, next } = outcome.failure;
   if (code === 'NoSuchBucket' && bucketToRead !== undefined)
     return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textFor('operator', next.text));
-  if (accepted.includes(code))
+  if (trial.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
+  const otherHeaders = operation.service === 'storage' ? await otherHeadersFinding(signatureTrial) : undefined;
+  if (otherHeaders !== undefined) return otherHeaders;
   const remedy =
     code === 'AccessDenied'
       ? say`${textFor('operator', next.text)} Or name a bucket that you can read with --bucket.`
       : textFor('operator', next.text);
   return problem(check, join([summary, ...problems], ' '), remedy);
+}
+
+/** Tries the other kind of signed headers, because many stores answer the wrong kind with `AccessDenied`. */
+async function otherHeadersFinding(signatureTrial: SignatureTrial): Promise<Finding | undefined> {
+  const { check, operation, trial, cloud, probing } = signatureTrial;
+  const storageHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
+  const { method } = operation;
+  const endpoint = resolveEndpoint({ ...cloud, storageHeaders }, operation);
+  const { origin } = endpoint;
+  const request = encodeRequest(method, operation.request(operation.input().parse(trial.arguments)), endpoint);
+  const credentials = await endpoint.keys.current();
+  const date = probing.now();
+  const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date });
+  const message = { method, origin, path: request.target, headers, newConnection: false };
+  const response = await probing.httpClient.send(message, new AbortController().signal);
+  if (response.kind === 'failure') return undefined;
+  const { code = '' } = readServiceError(parseBody(response.body), response.headers);
+  if (response.status !== 200 && !trial.accepted.includes(code)) return undefined;
+  const detail = say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(storageHeaders)} headers`;
+  return problem(check, detail, say`Set CLOUDOPS_STORAGE_HEADERS=${own(storageHeaders)}.`);
 }
 
 /** Fetches the issuer's keys as a server does, if an issuer is set. */

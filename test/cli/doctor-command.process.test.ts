@@ -191,6 +191,20 @@ describe('the signed read', () => {
     expect(finding).toMatchObject({ status: 'problem', detail: 'accepted, but there is no bucket "mine" here' });
   });
 
+  test.each([
+    ['ext', 'x-amz-date', 'amz'],
+    ['amz', 'x-ext-date', 'ext'],
+  ])('with %s headers, on a store that reads %s', async (configured, header, remedy) => {
+    const { env } = await storage((response, request) => {
+      const isRead = header in request.headers;
+      response.writeHead(isRead ? 404 : 403).end(error(isRead ? 'NoSuchBucket' : 'AccessDenied'));
+    });
+    const { of } = await examine({ ...env, CLOUDOPS_STORAGE_HEADERS: configured });
+    expect(of('storage signature')).toMatchObject([
+      { status: 'problem', remedy: `Set CLOUDOPS_STORAGE_HEADERS=${remedy}.` },
+    ]);
+  });
+
   test('asks for the bucket that is named, and nothing but reads goes to nobody but the endpoint', async () => {
     const { server, env } = await storage((response) => response.writeHead(404).end(error('NoSuchUpload')));
     await examine(env, '--bucket', 'mine');
