@@ -192,7 +192,7 @@ export function wireCalls(
   const questions = createQuestionQueue();
   const refusals = createRefusals(journal, now, randomUUID, log);
   const consent = { newNonce, questions, refusals, plans, statusWaitMs };
-  const callStack = openCallStack({ ...parts, ...consent, newId: randomUUID, inFlight });
+  const callStack = openCallStack({ ...parts, ...consent, operations, newId: randomUUID, inFlight });
   const call = tracer === undefined ? callStack.call : withTracing(callStack.call, tracer);
   return {
     call,

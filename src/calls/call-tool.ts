@@ -1,8 +1,9 @@
+import type { EndedOutcome } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { createHttpClient, type Proxies } from '../transport/http-client.js';
 import { createSignedClients, type SignedClientDependencies } from '../transport/signed-client.js';
-import { join, type SafeText, say, time } from '../util/safe-text.js';
+import { join, own, say, time } from '../util/safe-text.js';
 import { type AccountResolution, resolveAccount } from './account.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
 import { keysRefusal } from './endpoint.js';
@@ -44,8 +45,8 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
   const carryOut = async (operation: Operation, resolution: AccountResolution, context: CallContext) => {
     const call = await resolveCall(operation, resolution, context, dependencies);
     if (call.kind === 'read') return runRead(call, shared, context, dependencies);
-    const found = showsPlan(call, context) ? await readBefore(call, callTool, context, dependencies.now) : undefined;
-    return runChange(found === undefined ? call : { ...call, found }, context, dependencies);
+    const ready = showsPlan(call, context) ? await readBefore(call, callTool, context, dependencies.now) : call;
+    return ready.kind === 'failed' ? ready : runChange(ready, context, dependencies);
   };
 
   const callTool: CallTool = async (operation, args, context) => {
@@ -76,21 +77,35 @@ const showsPlan = (
   look === undefined &&
   (planOnly || (click === undefined && elicitor?.resumedReply === undefined && agreed !== true && confirm !== 'off'));
 
-/** Makes the read that precedes a change, and tells its result in sentences. A read that fails does not stop the change. */
+/**
+ * Makes the read that precedes a change, and adds its result to the call. If the error of the read is decisive, returns the failure of
+ * the change. No other error stops the change.
+ */
 async function readBefore(
-  { operation: { preflight }, input, accountName: account }: ResolvedChange,
+  call: ResolvedChange,
   callTool: CallTool,
   { onPage: _, onFollowedPage: __, hasView: ___, ...context }: CallContext,
   now: () => Date,
-): Promise<SafeText | undefined> {
-  if (preflight === undefined) return undefined;
+): Promise<ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }>> {
+  const { operation, input, accountName: account } = call;
+  const { name, preflight } = operation;
+  if (preflight === undefined) return call;
   const readArguments = preflight.input(input);
   const args = account === undefined ? readArguments : { ...readArguments, account };
   const outcome = await callTool(preflight.operation, args, context);
-  if (outcome.kind === 'succeeded') return say`Found at ${time(now().toISOString())}: ${outcome.success.summary}`;
-  if (outcome.kind === 'failed')
-    return say`What is there now is not known. ${join([outcome.failure.summary, ...outcome.failure.problems], ' ')}`;
-  return undefined;
+  if (outcome.kind === 'inputRequired') return call;
+  if (outcome.kind === 'succeeded') {
+    const { summary, answer = {} } = outcome.success;
+    return { ...call, found: say`Found at ${time(now().toISOString())}: ${summary}`, alert: preflight.alert?.(answer) };
+  }
+  const { failure } = outcome;
+  if (preflight.decisiveErrors?.includes(failure.code) !== true)
+    return {
+      ...call,
+      found: say`What is there now is not known. ${join([failure.summary, ...failure.problems], ' ')}`,
+    };
+  const summary = say`${own(name)} was not sent. ${failure.summary}`;
+  return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } };
 }
 
 /** The failure of a call that threw. A change that throws was not sent, because `sendChange` throws nothing after the first byte. */

@@ -93,7 +93,7 @@ function acceptedSuccess(accepted: SentChange): Success {
     const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
     const told = join(contradictions, '; ');
     const contradicts = contradictions.length > 0;
-    const own = operation.next?.(record, input);
+    const own = operation.next?.(record, input, call.isOffered);
     const shown = truncateRecord(record);
     return {
       // The summary comes first because some hosts pass on only the beginning of the structure.

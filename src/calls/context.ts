@@ -23,6 +23,7 @@ export type CallTool = (operation: Operation, args: unknown, context: CallContex
 /** The parts of the process that every call shares. */
 export interface CallDependencies {
   readonly accounts: Accounts;
+  readonly operations: readonly Operation[];
   readonly openClient: OpenClient;
   readonly secretFiles: SecretFiles;
   readonly journal: Journal;

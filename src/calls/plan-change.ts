@@ -78,11 +78,12 @@ function withRemarks(
   earlier: Earlier | undefined,
   budgetText: SafeText | undefined,
 ): ShownPlan {
-  if (earlier === undefined && budgetText === undefined) return shown;
+  const { alert = false } = shown.plan;
+  if (earlier === undefined && budgetText === undefined && alert === false) return shown;
   const plan: Plan = {
     ...shown.plan,
     consequences: sentences(...shown.plan.consequences, budgetText ?? false),
-    warnings: sentences(earlier !== undefined && repeatWarning(earlier), ...shown.plan.warnings),
+    warnings: sentences(alert, earlier !== undefined && repeatWarning(earlier), ...shown.plan.warnings),
   };
   return { plan, question: elicitor === undefined ? undefined : questionText(plan, call) };
 }
@@ -101,7 +102,7 @@ export function consentDigest(call: PlanInput, plan: Plan, repeats: string | boo
   const { origin, pathPrefix, region, service, account, keys } = endpoint;
   const target = [origin, pathPrefix, region, service, account, keys.id];
   // `where` and the headers name the key.
-  const { found: _, where: __, headers, ...shown } = plan;
+  const { found: _, alert: __, where: ___, headers, ...shown } = plan;
   const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, repeats];
   return digestOf(bound).slice(0, digestDigits);
 }

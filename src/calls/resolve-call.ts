@@ -8,7 +8,7 @@ import { budgetOf } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
 import { insertSecrets } from './insert-secrets.js';
-import { checkPolicy, checkRegions } from './policy.js';
+import { checkPolicy, checkRegions, isAllowed } from './policy.js';
 import type { ResolvedCall } from './stages.js';
 import { validate } from './validate.js';
 
@@ -20,7 +20,7 @@ export async function resolveCall(
   operation: Operation,
   resolution: AccountResolution,
   { principal }: CallContext,
-  { secretFiles }: CallDependencies,
+  { operations, secretFiles }: CallDependencies,
 ): Promise<ResolvedCall> {
   if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
   if (resolution.kind === 'unclear') throw withOtherProblems(resolution.problem, operation, resolution.args);
@@ -36,8 +36,11 @@ export async function resolveCall(
   checkRegions(account.policy, region ?? cloud.region, input);
   const endpoint = resolveEndpoint(cloud, operation, region);
   const request = wireRequest(operation, apiRequest, endpoint);
+  const isOffered = (tool: string) =>
+    operations.some((other) => other.name === tool && isAllowed(account.policy, other, principal));
   const { change } = operation;
-  if (change === undefined) return { kind: 'read', operation, account, accountName, endpoint, input, request };
+  if (change === undefined)
+    return { kind: 'read', operation, account, accountName, endpoint, input, request, isOffered };
 
   const { accessKeyId: keyId } = await endpoint.keys.current();
   return {
@@ -54,6 +57,7 @@ export async function resolveCall(
     secretNames: complete.secretNames,
     regionSource: regionSourceOf(cloud, region),
     budget: budgetOf(cloud, account.budget, principal?.name),
+    isOffered,
     control: {
       planOnly: planOnly === true,
       planId: typeof planId === 'string' ? planId : undefined,

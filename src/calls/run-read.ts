@@ -45,7 +45,7 @@ export async function runRead(
   if (missingFields.length > 0) dependencies.log('debug', 'answer', { tool: operation.name, lacks: missingFields });
   const record = pages.result(state, input, companion, rest);
   const shown = truncateRecord(record, operation.exact);
-  const next = operation.next?.(record, input);
+  const next = operation.next?.(record, input, call.isOffered);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),

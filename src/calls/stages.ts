@@ -36,13 +36,18 @@ export interface ResolvedRead {
   readonly input: Readonly<Record<string, unknown>>;
   /** For the first page. */
   readonly request: WireRequest;
+  readonly isOffered: IsOffered;
 }
+
+/** True for the name of a tool that the caller may use in the account of the call. */
+type IsOffered = (tool: string) => boolean;
 
 export interface ResolvedChange extends PlanInput {
   readonly kind: 'change';
   readonly account: Account;
   readonly control: ControlArguments;
   readonly budget: CallBudget;
+  readonly isOffered: IsOffered;
 }
 
 /** Arguments of a change that control the call and are not sent. */

@@ -112,6 +112,7 @@ function callTool(openClient: OpenClient, confirm: ConsentMode) {
   const account = accountWith(confirm);
   return createCallTool({
     accounts: { all: [account], byDefault: account, areNamed: false },
+    operations: [],
     openClient,
     journal: nullJournal,
     refusals: createRefusals(

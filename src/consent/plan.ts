@@ -39,6 +39,8 @@ export interface Plan {
   readonly where: readonly SafeText[];
   /** The state before the change with the time of reading, or the reason for not knowing it. */
   readonly found?: SafeText;
+  /** A warning about what was found, which stands directly below the summary. */
+  readonly alert?: SafeText;
   /** Everything that will be created, changed or billed. */
   readonly consequences: readonly SafeText[];
   readonly risks: readonly Risk[];
@@ -77,6 +79,7 @@ export interface PlanInput {
   readonly regionSource: RegionSource;
   /** The result of the preceding read (see `Plan.found`). */
   readonly found?: SafeText | undefined;
+  readonly alert?: SafeText | undefined;
   /** Names of secrets that were given by name, by the dotted path of the secret. */
   readonly secretNames?: Readonly<Record<string, string>>;
 }
@@ -99,6 +102,7 @@ export function makePlan(call: PlanInput): Plan {
     ...(request.content !== undefined && { body: shownBody(call, request.content) }),
     where: whereOf(call),
     ...(call.found !== undefined && { found: call.found }),
+    ...(call.alert !== undefined && { alert: call.alert }),
     consequences: sentences(
       operation.effect === 'delete' && say`This is destructive.`,
       ...change.consequences(input, region),
@@ -296,8 +300,9 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
   return join(
     [
       short,
+      ...(plan.alert === undefined ? [] : [alertLine(plan)]),
       ...sentences(!short.equals(plan.summary) && say`In full: ${plan.summary}`),
-      ...riskLine(plan.risks),
+      ...(plan.alert === undefined ? riskLine(plan.risks) : []),
       say`Where: ${join(plan.where, ', ')}.`,
       ...(plan.found === undefined ? [] : [plan.found]),
       ...section(words('What will happen:'), plan.consequences),
@@ -314,6 +319,16 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
 }
 
 const riskLine = (risks: readonly Risk[]): SafeText[] => (risks.length === 0 ? [] : [say`Risk: ${risksIn(risks)}.`]);
+
+const riskSentences: Readonly<Record<Risk, SafeText>> = {
+  'costs money': say`It costs money.`,
+  'no way back': say`This cannot be undone.`,
+};
+
+export const riskSentencesOf = ({ risks }: Plan): readonly SafeText[] => risks.map((risk) => riskSentences[risk]);
+
+/** The alert and the risks of a plan in one line. Empty if there are none. */
+export const alertLine = (plan: Plan): SafeText => join(sentences(plan.alert ?? false, ...riskSentencesOf(plan)), ' ');
 
 /** A default of the cloud, as its definition has it. */
 export const defaultText = ({ path, value }: Default): SafeText => say`${own(path)}: ${defined(value)}`;

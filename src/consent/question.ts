@@ -14,7 +14,15 @@ import {
   type Wording,
   words,
 } from '../util/safe-text.js';
-import { accountText, type Plan, type PlanInput, placesOf, type Risk, withoutSecrets } from './plan.js';
+import {
+  accountText,
+  alertLine,
+  type Plan,
+  type PlanInput,
+  placesOf,
+  riskSentencesOf,
+  withoutSecrets,
+} from './plan.js';
 
 /** Some clients show 24 lines in total. */
 const maximumLines = 9;
@@ -40,7 +48,7 @@ export function questionText(plan: Plan, call: PlanInput): SafeText | undefined 
     parts.length === 0 ? [] : [say`${words(title)}: ${join(parts, ', ')}.`];
   const headline = change.headline(input, endpoint.region);
   const decision = [...decisionLines(plan, call), whereLine(call)];
-  const risks = risksOf(plan);
+  const risks = riskSentencesOf(plan);
   const lines = [
     ...(say`${headline}?`.equals(decision[0]) ? [] : sentence('In full', [headline])),
     ...(plan.found === undefined ? [] : [plan.found]),
@@ -61,21 +69,14 @@ export function questionText(plan: Plan, call: PlanInput): SafeText | undefined 
   return text.text.length > maximumQuestion ? undefined : text;
 }
 
-/** The change and its risks, in a line each that is short enough for every client. */
+/** The change, and its alert with its risks, in a line each that is short enough for every client. */
 export function decisionLines(plan: Plan, { change, input, endpoint }: PlanInput): readonly SafeText[] {
   const headline = change.headline(input, endpoint.region);
   const whole = shortNames(headline);
   const brief = whole.text.length < longestLine ? whole : (change.brief?.(input, endpoint.region) ?? headline);
-  const risks = risksOf(plan);
-  return [say`${fitted(brief, longestLine - 1)}?`, ...(risks.length === 0 ? [] : [join(risks, ' ')])];
+  const alert = alertLine(plan);
+  return [say`${fitted(brief, longestLine - 1)}?`, ...(alert.text === '' ? [] : [alert])];
 }
-
-const risksOf = ({ risks }: Plan) => risks.map((risk) => riskSentences[risk]);
-
-const riskSentences: Readonly<Record<Risk, SafeText>> = {
-  'costs money': say`It costs money.`,
-  'no way back': say`There is no way back.`,
-};
 
 /** The places that a change goes to, without their origin: `Region jp-east-1, zone east-11, account default.` It always includes the account. */
 function whereLine(call: PlanInput): SafeText {

@@ -41,6 +41,7 @@ export const storedSchemas = lazy(() => {
     headers: words,
     where: texts,
     found: text.exactOptional(),
+    alert: text.exactOptional(),
     consequences: texts,
     risks: z.array(z.enum(['costs money', 'no way back'])).readonly(),
     sandbox: z.literal(true).exactOptional(),

@@ -155,6 +155,8 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
   const preflight = object({
     operation: otherOperation,
     input: returns('preflight.input', jsonObject),
+    decisiveErrors: z.array(z.string()).exactOptional(),
+    alert: returns('preflight.alert', safeText.optional()).exactOptional(),
   } satisfies FieldsOf<NonNullable<Operation['preflight']>>);
 
   const companionRead = object({

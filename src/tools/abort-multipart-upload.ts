@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { detail, quoted, say } from '../util/safe-text.js';
+import { detail, duration, quoted, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
@@ -62,6 +62,11 @@ export const abortMultipartUpload = defineOperation({
       view: 'summary',
       ...(region !== undefined && { region }),
     }),
+    decisiveErrors: ['NoSuchUpload', 'NoSuchKey'],
+    alert: ({ idleSeconds, stopped }) =>
+      typeof idleSeconds === 'number' && stopped !== true
+        ? say`Still receiving: last part ${duration(idleSeconds)} ago.`
+        : undefined,
   },
 
   change: {
@@ -92,10 +97,12 @@ export const abortMultipartUpload = defineOperation({
 
   summarize: (_record, { object, bucket }) =>
     say`The upload of ${object} to bucket ${bucket} was aborted, and its parts are deleted.`,
-  next: () =>
-    next(
-      'agent',
-      'call',
-      'A part that was still being sent may arrive after the abort: call list_multipart_uploads, and abort the upload again if it is still listed.',
-    ),
+  next: (_record, _input, isOffered) =>
+    isOffered('list_multipart_uploads')
+      ? next(
+          'agent',
+          'call',
+          'A part that was still being sent may arrive after the abort. If the upload was still receiving parts, call list_multipart_uploads. If it is still listed, ask the user whether to abort it again, which needs a new plan.',
+        )
+      : undefined,
 });

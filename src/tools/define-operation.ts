@@ -87,8 +87,15 @@ export interface Operation<
   readonly companionRead?: CompanionRead<z.output<Input>>;
   /** Summarizes the answer in a few sentences. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
-  /** Returns the next step, if there is one. After a change, it replaces the advice to look in the console. */
-  next?(record: Lenient<z.output<Output>>, input: z.output<Input>): Next | undefined;
+  /**
+   * Returns the next step, if there is one. After a change, it replaces the advice to look in the console.
+   * @param isOffered true for the name of a tool that the caller may use in the same account
+   */
+  next?(
+    record: Lenient<z.output<Output>>,
+    input: z.output<Input>,
+    isOffered: (tool: string) => boolean,
+  ): Next | undefined;
   /** Names of fields of a read whose values agents pass back as arguments. Invisible characters in them are not escaped. */
   readonly exact?: readonly string[];
   /**
@@ -142,6 +149,10 @@ export interface Instruction {
 export interface Preflight<Input> {
   readonly operation: Operation;
   input(input: Input): Readonly<Record<string, unknown>>;
+  /** Error codes of the read that end the call, because the change would fail. After other errors, the call continues. */
+  readonly decisiveErrors?: readonly string[];
+  /** Returns a warning about the answer, which the plan shows directly below the headline, or undefined. */
+  alert?(answer: Readonly<Record<string, unknown>>): SafeText | undefined;
 }
 
 /** A simultaneous read of another operation in the same service and region. */

@@ -56,7 +56,7 @@ export const listMultipartUploads = defineOperation({
   example: { bucket: 'demo-bucket' },
   defaults: [],
   undocumented: ['The whole operation: it is that of S3-compatible stores, which differ in what they answer.'],
-  limitations: ['Completing an upload: use the client that uploads, or any S3 client.'],
+  limitations: ['Completing an upload: use the client that uploads.'],
 
   input: () =>
     withConditions(

@@ -132,8 +132,8 @@ export const listParts = defineOperation({
   errors: { NoSuchUpload: uploadGone, NoSuchKey: uploadGone },
 
   limitations: [
-    'Uploading a part, or completing an upload: use the client that started it, or any S3 client.',
-    'Aborting an upload: use abort_multipart_upload if this server has it, or any S3 client.',
+    'Uploading a part, or completing an upload: use the client that started it.',
+    'Aborting an upload: use abort_multipart_upload. If this server does not offer it, the person who runs the server can abort the upload.',
     'Object storage in a region other than jp-east-1 and jp-west-2: the API takes no other.',
   ],
 
@@ -244,9 +244,10 @@ export const listParts = defineOperation({
     const name = say`The upload of ${quoted(record.object ?? '', longestKey)}`;
     return record.isTruncated === true ? beginningSentences(record, name) : summarySentences(record, name);
   },
-  next(record) {
+  next(record, _input, isOffered) {
     const { view, isTruncated, nextPartNumberMarker: marker = numbersOf(record).at(-1) ?? 0 } = record;
-    if (isTruncated !== true) return view === 'parts' ? undefined : nextOfUpload(record);
+    if (isTruncated !== true)
+      return view === 'parts' ? undefined : nextOfUpload(record, isOffered('abort_multipart_upload'));
     const which = view === 'parts' ? 'Call again with' : 'For the parts after these, call again with view "parts" and';
     return next('agent', 'call', say`${words(which)} partNumberMarker ${marker}.`);
   },

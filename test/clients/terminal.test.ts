@@ -65,7 +65,7 @@ describe(titled('@anthropic-ai/claude-code'), () => {
       'what cannot be undone',
       { tool: upgradeKubeVersion.name, args: upgradeKubeVersion.example },
       /^Upgrade .+\?$/,
-      'There is no way back.',
+      'This cannot be undone.',
       '(no way back)',
     ],
   ])(

@@ -47,7 +47,7 @@ describe.each(changes)('$name', (operation) => {
     const said = others.join(' ');
     expect(said.includes('It costs money.')).toBe(operation.change?.costsMoney);
     const isFinal = operation.change?.irreversible ?? operation.effect === 'delete';
-    expect(said.includes('no way back')).toBe(isFinal);
+    expect(said.includes('cannot be undone')).toBe(isFinal);
     expect(said).toMatch(/jp-east-1/);
     expect(said).toContain('account AKIDTEST');
   });

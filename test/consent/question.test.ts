@@ -141,7 +141,7 @@ describe('the question', () => {
 
   test('has all risks in its second line', () => {
     const call = callOf(input, { costsMoney: true, irreversible: true });
-    expect(question(call)?.text.split('\n')[1]).toBe('It costs money. There is no way back.');
+    expect(question(call)?.text.split('\n')[1]).toBe('It costs money. This cannot be undone.');
   });
 
   test.each([

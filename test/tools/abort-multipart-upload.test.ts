@@ -5,13 +5,15 @@ import { createConsentTokens } from '../../src/consent/tokens.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { WireRequest } from '../../src/transport/request.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
+import type { SafeText } from '../../src/util/safe-text.js';
 import { never, testCaller } from '../support/caller.js';
 import { problems } from '../support/rules.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
 const args = { bucket: 'b', object: 'a b/c', uploadId: 'u/1' };
 const aborted = answeredBy(204, { kind: 'empty' });
-const gone = answeredBy(404, { kind: 'xml', value: { Error: { Code: 'NoSuchUpload' } } });
+const errorOf = (status: number, code: string) => answeredBy(status, { kind: 'xml', value: { Error: { Code: code } } });
+const gone = errorOf(404, 'NoSuchUpload');
 const part = { PartNumber: '1', LastModified: '2026-11-20T11:00:00.000Z', ETag: '"e"', Size: '5242880' };
 const listed = answeredBy(200, {
   kind: 'xml',
@@ -21,7 +23,7 @@ const listed = answeredBy(200, {
 interface Given {
   readonly replies: readonly FinalReply[];
   readonly policy?: Policy;
-  readonly confirm?: 'plan' | 'off';
+  readonly confirm?: 'ask' | 'plan' | 'off';
 }
 
 /** Without list_multipart_uploads, which list_parts would ask for the start of the upload. */
@@ -41,7 +43,11 @@ function setUp({ replies, policy = twoTools, confirm = 'plan' }: Given) {
       () => new Date(),
     ),
   };
-  return { requests, call: (given: object = args) => caller.call(abortMultipartUpload, given, context) };
+  return {
+    requests,
+    call: (given: object = args, more: Partial<CallContext> = {}) =>
+      caller.call(abortMultipartUpload, given, { ...context, ...more }),
+  };
 }
 
 const methods = (requests: readonly WireRequest[]) => requests.map(({ method }) => method);
@@ -76,12 +82,56 @@ describe('its plan', () => {
     expect(methods(requests)).toEqual(['GET']);
   });
 
+  const seconds = 23;
+  const partAgo = (part: object, since: number) =>
+    answeredBy(
+      200,
+      { kind: 'xml', value: { ListPartsResult: { Key: 'a b/c', IsTruncated: 'false', Part: part } } },
+      1,
+      { date: new Date(Date.parse('2026-11-20T11:00:00.000Z') + since * 1000).toUTCString() },
+    );
+  const receiving = 'Still receiving: last part 23 s ago.';
+
+  test('says in its second line and in a warning that the upload still receives parts', async () => {
+    const { call } = setUp({ replies: [partAgo(part, seconds)] });
+    const result = await call();
+    if (!result.ok) throw new Error(result.text);
+    expect(result.structured.show?.text.split('\n')[1]).toBe(`${receiving} This cannot be undone.`);
+    expect(result.text).toContain(`- ${receiving}\n`);
+  });
+
+  test('says so in the second line of the question', async () => {
+    const { call } = setUp({ replies: [partAgo(part, seconds)], confirm: 'ask' });
+    const asked: string[] = [];
+    const ask = async (question: SafeText) => {
+      asked.push(question.text);
+      return 'declined' as const;
+    };
+    await call(args, { elicitor: { ask } });
+    expect(asked.map((question) => question.split('\n')[1])).toEqual([`${receiving} This cannot be undone.`]);
+  });
+
   test.each([
-    [
-      'fails',
-      { replies: [answeredBy(403, { kind: 'xml', value: { Error: { Code: 'AccessDenied' } } })] },
-      'AccessDenied',
-    ],
+    ['that has stopped', partAgo(part, 3 * 24 * 3600)],
+    ['without parts', partAgo([], seconds)],
+  ])('says nothing of that for an upload %s', async (_which, reply) => {
+    const { call } = setUp({ replies: [reply] });
+    expect((await call()).text).not.toContain('Still receiving');
+  });
+
+  test.each(['NoSuchUpload', 'NoSuchKey'])(
+    'is not made if the cloud answers %s: the call ends before anybody is asked',
+    async (code) => {
+      const { call, requests } = setUp({ replies: [errorOf(404, code)] });
+      const result = await call();
+      expect(result).toMatchObject({ ok: false, failure: { code, mayHaveHappened: false, next: { who: 'user' } } });
+      expect(result.text).toMatch(/^abort_multipart_upload was not sent\./);
+      expect(methods(requests)).toEqual(['GET']);
+    },
+  );
+
+  test.each([
+    ['fails', { replies: [errorOf(403, 'AccessDenied')] }, 'AccessDenied'],
     [
       'is not allowed',
       { replies: [], policy: { readOnly: false, tools: ['abort_multipart_upload'] } },

@@ -1,4 +1,4 @@
-import { forReader, say } from '../../util/safe-text.js';
+import { forReader, say, words } from '../../util/safe-text.js';
 import { callAgain, type Next, next } from '../next.js';
 import type { Summary } from './sentences.js';
 
@@ -6,10 +6,21 @@ import type { Summary } from './sentences.js';
 const shortestWait = 30;
 const longestWait = 600;
 
+const abortIt = forReader({
+  agent: 'if they want the upload gone, call abort_multipart_upload',
+  person: 'abort_multipart_upload deletes the upload',
+});
+
 const askWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
 
-/** The step after a summary of an upload. */
-export function nextOfUpload({ partCount = 0, percent, stopped, estimatedSecondsLeft }: Summary): Next {
+/**
+ * The step after a summary of an upload.
+ * @param canAbort whether the caller is offered the tool that aborts uploads
+ */
+export function nextOfUpload(
+  { partCount = 0, percent, stopped, estimatedSecondsLeft }: Summary,
+  canAbort: boolean,
+): Next {
   if (percent === 100)
     return next(
       'user',
@@ -26,7 +37,7 @@ export function nextOfUpload({ partCount = 0, percent, stopped, estimatedSeconds
     return next(
       'user',
       'ask',
-      say`${askWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID, or the upload can be aborted with an S3 client.`,
+      say`${askWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${canAbort ? abortIt : words('the person who runs this server can abort the upload')}.`,
     );
   const wait = Math.min(Math.max(Math.round((estimatedSecondsLeft ?? 0) / 10), shortestWait), longestWait);
   return next(
