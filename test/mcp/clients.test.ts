@@ -96,7 +96,9 @@ describe.each(eras)('%s', (_name, era) => {
       for (const fact of decision) expect(message).toContain(fact);
       const seen = message.split('\n').slice(0, 3);
       for (const line of seen) expect(line.length, line).toBeLessThanOrEqual(70);
-      expect(seen.join(' ')).toMatch(/^[A-Z].*\? (It costs money|This cannot be undone)\. .*jp-east-1.* account \w+\.$/);
+      expect(seen.join(' ')).toMatch(
+        /^[A-Z].*\? (It costs money|This cannot be undone)\. .*jp-east-1.* account \w+\.$/,
+      );
     });
 
     test.each(changes)('a question of %s has at most eight more lines', async (tool, args) => {
