@@ -6,14 +6,10 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { importSource } from './source.mjs';
 
-const { operations, argumentReference, gaps, markdownTable, Refusal, refusalFailure, remedyFor, words } =
-  await importSource(`
+const { operations, argumentReference, gaps, markdownTable } = await importSource(`
   export { operations } from './src/tools/index.js';
   export { argumentReference, gaps } from './src/mcp/reference.js';
-  export { markdownTable } from './src/util/human.js';
-  export { Refusal, refusalFailure } from './src/consent/refusal.js';
-  export { remedyFor } from './src/calls/remedies.js';
-  export { words } from './src/util/safe-text.js';`);
+  export { markdownTable } from './src/util/human.js';`);
 
 const effects = {
   read: 'It only reads.',
@@ -22,53 +18,10 @@ const effects = {
   delete: 'It is destructive: it removes what exists, after consent.',
 };
 
-/** Codes of this server's refusals before anything is sent: for every call, and for changes only. */
-const refusals = {
-  every: ['InvalidArguments', 'NotConfigured', 'NotAllowed'],
-  changes: [
-    ...['Declined', 'NobodyAsked', 'TooManyRefusals', 'NeedsHuman', 'TooLargeToShow', 'PlanRefused', 'Repeated'],
-    'JournalUnavailable',
-  ],
-};
-
-/** Errors and statuses of similar services, because the API reference documents none. */
-const serviceErrors = {
-  storage: {
-    NoSuchBucket: 404,
-    AccessDenied: 403,
-    SignatureDoesNotMatch: 403,
-    RequestTimeTooSkewed: 403,
-  },
-  api: {
-    'Client.AuthFailure': 401,
-    'Client.AuthFailurePermission': 403,
-  },
-};
-
 const fenced = (language, text) => `\`\`\`${language}\n${text}\n\`\`\``;
 const folded = (title, ...parts) => [`<details>\n<summary>${title}</summary>`, ...parts, '</details>'].join('\n\n');
 
 const errorTable = (rows) => markdownTable(['code', 'what it is', 'what to do'], rows);
-const ofServer = (isChange) => (code) => {
-  const { summary, next } = refusalFailure(words('The call'), new Refusal(code, []), isChange);
-  return [`\`${code}\``, summary.text, next.text.text];
-};
-const ofService = ([code, status], isStorage) => {
-  const { text } = remedyFor({}, code, status, { api: 'this', isStorage, account: '…' }).next.text;
-  return [`\`${code}\``, `The cloud refused it with HTTP status ${status}.`, text.replace('"…"', '…')];
-};
-
-const commonErrors = [
-  '## Common errors',
-  'Any tool may answer with these; with those of this server, no change was sent. [Troubleshooting](TROUBLESHOOTING.md) has more codes.',
-  errorTable([
-    ...refusals.every.map(ofServer(false)),
-    ...refusals.changes.map(ofServer(true)),
-    ...Object.entries(serviceErrors.storage).map((error) => ofService(error, true)),
-    ...Object.entries(serviceErrors.api).map((error) => ofService(error, false)),
-  ]),
-];
-
 /** The first line of an answer summarizes it, and is repeated at its end. */
 function section(operation, answer) {
   const { name, title, api, description, effect, example, errors = {} } = operation;
@@ -123,9 +76,9 @@ with \`CLOUDOPS_CONFIRM=off\`; with the default setting, tools that create or ch
 holds the same facts as its text. \`npm run docs\` makes this page from the source.
 
 An error names its code, whether anything may have happened (\`mayHaveHappened\`) and the next step. If a change may have
-happened, its outcome is unknown: look in the console, and do not repeat it.`;
+happened, its outcome is unknown: look in the console, and do not repeat it. [Troubleshooting](TROUBLESHOOTING.md) has the codes.`;
 
 export async function toolsDocument() {
   const texts = await answers();
-  return `${[introduction, ...operations.map((operation) => section(operation, texts[operation.name])), ...commonErrors].join('\n\n')}\n`;
+  return `${[introduction, ...operations.map((operation) => section(operation, texts[operation.name]))].join('\n\n')}\n`;
 }
