@@ -1,0 +1,353 @@
+/** Converts botocore's descriptions of APIs (`service-2.json`, `paginators-1.json`) to the AST of Smithy, the one form that others read. */
+import * as z from 'zod';
+import { withoutUndefined } from '../../util/objects.js';
+import { quoteName } from '../../util/quote.js';
+import { check, ModelError, type Traits } from './model.js';
+
+const text = z.string().max(100_000);
+const flag = z.boolean().optional();
+const namespace = z.union([text, z.looseObject({ uri: text, prefix: text.optional() })]).optional();
+/** Serialization of a shape or of a reference to a shape. A reference may repeat most fields of its shape. */
+const serialization = {
+  documentation: text.optional(),
+  location: text.optional(),
+  locationName: text.optional(),
+  queryName: text.optional(),
+  timestampFormat: text.optional(),
+  xmlNamespace: namespace,
+  xmlAttribute: flag,
+  flattened: flag,
+  streaming: flag,
+  eventstream: flag,
+  jsonvalue: flag,
+  hostLabel: flag,
+  idempotencyToken: flag,
+  sensitive: flag,
+  deprecated: flag,
+};
+const reference = z.object({ shape: text, ...serialization });
+const shapeSchema = z.object({
+  ...serialization,
+  type: text,
+  members: z.record(z.string(), reference).default({}),
+  member: reference.optional(),
+  key: reference.optional(),
+  value: reference.optional(),
+  required: z.array(text).default([]),
+  enum: z.array(text).optional(),
+  min: z.number().optional(),
+  max: z.number().optional(),
+  pattern: text.optional(),
+  payload: text.optional(),
+  union: flag,
+  document: flag,
+  exception: flag,
+  fault: flag,
+  error: z.object({ code: text.optional(), httpStatusCode: z.int().optional(), senderFault: flag }).optional(),
+});
+const operationSchema = z.object({
+  http: z.object({ method: text, requestUri: text, responseCode: z.int().optional() }),
+  input: reference.optional(),
+  output: reference.optional(),
+  errors: z.array(reference).default([]),
+  documentation: text.optional(),
+  idempotent: flag,
+  readonly: flag,
+  deprecated: flag,
+  endpoint: z.object({ hostPrefix: text.optional() }).optional(),
+  httpChecksumRequired: flag,
+  httpChecksum: z.record(z.string(), z.unknown()).optional(),
+  requestcompression: z.record(z.string(), z.unknown()).optional(),
+  authtype: text.optional(),
+  auth: z.array(text).optional(),
+});
+const description = z.object({
+  metadata: z.object({
+    apiVersion: text.default(''),
+    protocol: text,
+    protocols: z.array(text).default([]),
+    jsonVersion: text.default('1.0'),
+    targetPrefix: text.optional(),
+    signatureVersion: text.optional(),
+    auth: z.array(text).default([]),
+    signingName: text.optional(),
+    endpointPrefix: text.default(''),
+    serviceFullName: text.optional(),
+    xmlNamespace: namespace,
+    awsQueryCompatible: z.unknown().optional(),
+  }),
+  operations: z.record(z.string(), operationSchema),
+  shapes: z.record(z.string(), shapeSchema),
+  documentation: text.optional(),
+});
+const names = z.union([text, z.array(text)]);
+const paginatorsSchema = z.object({
+  pagination: z.record(
+    z.string(),
+    z.object({
+      input_token: names.optional(),
+      output_token: names.optional(),
+      more_results: text.optional(),
+      limit_key: text.optional(),
+      result_key: names.optional(),
+    }),
+  ),
+});
+
+type Botocore = z.output<typeof description>;
+type BotocoreShape = z.output<typeof shapeSchema>;
+type BotocoreReference = z.output<typeof reference>;
+type BotocoreOperation = z.output<typeof operationSchema>;
+type BotocorePages = z.output<typeof paginatorsSchema>['pagination'][string];
+type Serialization = Pick<BotocoreReference, keyof typeof serialization>;
+
+/** True if JSON has the form of botocore's descriptions. */
+export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
+  'metadata' in json && 'operations' in json && 'shapes' in json && !('smithy' in json);
+
+/**
+ * Converts a description.
+ * @param paginators content of `paginators-1.json`, if there is one
+ * @throws ModelError
+ */
+export function convertBotocore(
+  json: unknown,
+  paginators: unknown = { pagination: {} },
+): Readonly<Record<string, unknown>> {
+  const api = check(description, json, 'the model');
+  const { pagination } = check(paginatorsSchema, paginators, 'the paginators');
+  const { metadata, operations, shapes } = api;
+  const context: Context = { shapes, hasJsonNames: /json/.test(metadata.protocol) };
+  const converted: [string, unknown][] = [
+    [
+      idOf(metadata.targetPrefix ?? 'Service'),
+      {
+        type: 'service',
+        version: metadata.apiVersion,
+        operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
+        traits: serviceTraits(api),
+      },
+    ],
+  ];
+  for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, context)]);
+  for (const [name, operation] of Object.entries(operations)) {
+    const pages = Object.hasOwn(pagination, name) ? pagination[name] : undefined;
+    converted.push([operationId(name), convertOperation(operation, name, pages, context)]);
+    converted.push([inputId(name), convertInput(operation.input, context)]);
+  }
+  return { smithy: '2.0', shapes: Object.fromEntries(converted) };
+}
+
+interface Context {
+  readonly shapes: Readonly<Record<string, BotocoreShape>>;
+  /** True if names in bodies are names of JSON, not of XML. */
+  readonly hasJsonNames: boolean;
+}
+
+const idOf = (name: string) => `botocore#${name}`;
+const operationId = (name: string) => `botocore.operations#${name}`;
+/** Each operation has an input of its own, because the name of its XML root stands at the operation. */
+const inputId = (operation: string) => `botocore.inputs#${operation}Input`;
+const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
+
+const protocolTraits: Readonly<Record<string, string>> = {
+  'rest-json': 'restJson1',
+  'rest-xml': 'restXml',
+  query: 'awsQuery',
+  ec2: 'ec2Query',
+};
+const signatures = ['v4', 's3', 's3v4'];
+
+function serviceTraits({ metadata, documentation }: Botocore): Traits {
+  const { signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
+  const isV4 = signatures.includes(signatureVersion ?? '') || auth.includes('aws.auth#sigv4');
+  if (!isV4)
+    throw new ModelError(
+      `it signs with ${quoteName(signatureVersion ?? 'none')} (metadata.signatureVersion), and only Signature Version 4 is supported`,
+    );
+  const protocolNames = [metadata.protocol, ...metadata.protocols].map((name) =>
+    name === 'json' ? `awsJson1_${jsonVersion === '1.1' ? 1 : 0}` : (protocolTraits[name] ?? name),
+  );
+  return withoutUndefined({
+    ...Object.fromEntries(protocolNames.map((name) => [`aws.protocols#${name}`, {}])),
+    'aws.auth#sigv4': { name: metadata.signingName ?? metadata.endpointPrefix },
+    'aws.protocols#awsQueryCompatible': metadata.awsQueryCompatible,
+    'smithy.api#title': metadata.serviceFullName,
+    'smithy.api#documentation': documentation,
+    'smithy.api#xmlNamespace': namespaceTrait(xmlNamespace),
+  });
+}
+
+const namespaceTrait = (value: Serialization['xmlNamespace']) => (typeof value === 'string' ? { uri: value } : value);
+
+function convertOperation(
+  operation: BotocoreOperation,
+  name: string,
+  pages: BotocorePages | undefined,
+  { shapes }: Context,
+): unknown {
+  const { http, input, output, errors, endpoint, auth, authtype } = operation;
+  const { method, requestUri, responseCode: code } = http;
+  const schemes =
+    authtype === 'none' ? [] : auth?.map((scheme) => scheme.replace('smithy.api#noAuth', '')).filter(Boolean);
+  return {
+    type: 'operation',
+    input: { target: inputId(name) },
+    ...(output !== undefined && { output: targetOf(output) }),
+    errors: errors.map(targetOf),
+    traits: withoutUndefined({
+      'smithy.api#http': { method, uri: withMemberNames(requestUri, input && shapes[input.shape]), code },
+      'smithy.api#documentation': operation.documentation,
+      'smithy.api#idempotent': traitIf(operation.idempotent),
+      'smithy.api#readonly': traitIf(operation.readonly),
+      'smithy.api#deprecated': traitIf(operation.deprecated),
+      'smithy.api#endpoint': endpoint?.hostPrefix === undefined ? undefined : { hostPrefix: endpoint.hostPrefix },
+      'smithy.api#httpChecksumRequired': traitIf(operation.httpChecksumRequired),
+      'smithy.api#requestCompression': operation.requestcompression,
+      'aws.protocols#httpChecksum': operation.httpChecksum,
+      'smithy.api#auth': schemes,
+      'smithy.api#paginated': pages && {
+        inputToken: pages.input_token,
+        outputToken: pages.output_token,
+        moreResults: pages.more_results,
+        pageSize: pages.limit_key,
+        items: pages.result_key,
+      },
+    }),
+  };
+}
+
+/** Replaces names on the wire by names of members in the labels of a path, as Smithy has it. */
+const withMemberNames = (path: string, input: BotocoreShape | undefined): string =>
+  Object.entries(input?.members ?? {})
+    .filter(([, { location }]) => location === 'uri')
+    .reduce(
+      (rest, [name, { locationName = name }]) =>
+        rest.replaceAll(`{${locationName}}`, `{${name}}`).replaceAll(`{${locationName}+}`, `{${name}+}`),
+      path,
+    );
+
+function convertInput(input: BotocoreReference | undefined, context: Context): unknown {
+  if (input === undefined) return { type: 'structure' };
+  const shape = context.shapes[input.shape];
+  if (shape === undefined) throw new ModelError(`shape ${quoteName(input.shape)} is not in the model`);
+  const { locationName = shape.locationName, xmlNamespace = shape.xmlNamespace } = input;
+  return convertShape(withoutUndefined({ ...shape, locationName, xmlNamespace }), context);
+}
+
+function convertShape(shape: BotocoreShape, context: Context): unknown {
+  const traits = { ...shapeTraits(shape), ...serializationTraits(shape, '', { ...context, hasJsonNames: false }) };
+  const { member, key, value } = shape;
+  if (shape.document === true) return { type: 'document', traits };
+  switch (shape.type) {
+    case 'structure': {
+      const members = Object.entries(shape.members).map(([name, one]) => [
+        name,
+        convertMember(one, name, shape, context),
+      ]);
+      return { type: shape.union === true ? 'union' : 'structure', members: Object.fromEntries(members), traits };
+    }
+    case 'list':
+      return { type: 'list', member: member && convertMember(member, 'member', shape, context), traits };
+    case 'map':
+      return {
+        type: 'map',
+        key: key && convertMember(key, 'key', shape, context),
+        value: value && convertMember(value, 'value', shape, context),
+        traits,
+      };
+    case 'string':
+      return shape.enum === undefined
+        ? { type: 'string', traits }
+        : { type: 'enum', members: enumMembers(shape.enum), traits };
+    case 'character':
+      return { type: 'string', traits };
+    default:
+      return { type: shape.type === 'bigdecimal' ? 'bigDecimal' : shape.type, traits };
+  }
+}
+
+const enumMembers = (values: readonly string[]) =>
+  Object.fromEntries(
+    values.map((value, index) => [
+      `value${index}`,
+      { target: 'smithy.api#Unit', traits: { 'smithy.api#enumValue': value } },
+    ]),
+  );
+
+const measuredTypes = ['string', 'list', 'map', 'blob', 'character'];
+
+function shapeTraits({ type, min, max, pattern, exception, error, fault }: BotocoreShape): Traits {
+  const hasBounds = min !== undefined || max !== undefined;
+  const isFault = fault === true || (error?.httpStatusCode ?? 0) >= 500;
+  return withoutUndefined({
+    [measuredTypes.includes(type) ? 'smithy.api#length' : 'smithy.api#range']: hasBounds
+      ? withoutUndefined({ min, max })
+      : undefined,
+    'smithy.api#pattern': pattern,
+    'smithy.api#error': exception === true || error !== undefined ? (isFault ? 'server' : 'client') : undefined,
+    'smithy.api#httpError': error?.httpStatusCode,
+    'aws.protocols#awsQueryError': error?.code === undefined ? undefined : { code: error.code },
+  });
+}
+
+/** Converts a member of a shape, which says what is required, and which member is the whole body. */
+function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, context: Context): unknown {
+  const isMap = context.shapes[member.shape]?.type === 'map';
+  return {
+    ...targetOf(member),
+    traits: withoutUndefined({
+      ...serializationTraits(member, name, context),
+      ...locationTraits(member, name, isMap),
+      'smithy.api#required': traitIf(parent.required.includes(name)),
+      'smithy.api#httpPayload': traitIf(parent.payload === name),
+    }),
+  };
+}
+
+function locationTraits({ location, locationName }: Serialization, name: string, isMap: boolean): Traits {
+  switch (location) {
+    case 'uri':
+      return { 'smithy.api#httpLabel': {} };
+    case 'querystring':
+      return isMap && locationName === undefined
+        ? { 'smithy.api#httpQueryParams': {} }
+        : { 'smithy.api#httpQuery': locationName ?? name };
+    case 'header':
+      return { 'smithy.api#httpHeader': locationName ?? name };
+    case 'headers':
+      return { 'smithy.api#httpPrefixHeaders': locationName ?? '' };
+    case 'statusCode':
+      return { 'smithy.api#httpResponseCode': {} };
+    default:
+      return {};
+  }
+}
+
+const timestampFormats: Readonly<Record<string, string>> = {
+  iso8601: 'date-time',
+  rfc822: 'http-date',
+  unixTimestamp: 'epoch-seconds',
+};
+
+function serializationTraits(shape: Serialization, name: string, { hasJsonNames }: Context): Traits {
+  const wireName = shape.location === undefined && shape.locationName !== name ? shape.locationName : undefined;
+  return withoutUndefined({
+    [hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName']: wireName,
+    'smithy.api#documentation': shape.documentation,
+    'smithy.api#timestampFormat': timestampFormats[shape.timestampFormat ?? ''],
+    'smithy.api#xmlNamespace': namespaceTrait(shape.xmlNamespace),
+    'smithy.api#xmlAttribute': traitIf(shape.xmlAttribute),
+    'smithy.api#xmlFlattened': traitIf(shape.flattened),
+    'smithy.api#streaming': traitIf(shape.streaming === true || shape.eventstream === true),
+    'smithy.api#mediaType': shape.jsonvalue === true ? 'application/json' : undefined,
+    'smithy.api#hostLabel': traitIf(shape.hostLabel),
+    'smithy.api#idempotencyToken': traitIf(shape.idempotencyToken),
+    'smithy.api#sensitive': traitIf(shape.sensitive),
+    'smithy.api#deprecated': traitIf(shape.deprecated),
+    'aws.protocols#ec2QueryName': shape.queryName,
+  });
+}
+
+/** The value of a trait without content. */
+const traitIf = (isSet: boolean | undefined) => (isSet === true ? {} : undefined);
