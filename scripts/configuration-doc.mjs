@@ -10,15 +10,12 @@ const introduction = `# Configuration
 This page is generated from the table of settings by \`npm run docs\`. \`cloudops-mcp --help\` prints the same.
 
 A setting is an environment variable or a command-line option, and the option wins: \`CLOUDOPS_READ_ONLY=1\` is \`--read-only\`,
-\`CLOUDOPS_REGION=jp-west-2\` is \`--region jp-west-2\`. A variable that is empty counts as not set. Switches take \`1\`, \`true\`, \`yes\`
-or \`on\`, and \`0\`, \`false\`, \`no\` or \`off\`. With a misspelt name, the server does not start and says which name was
-probably meant; all problems are reported at once.
+\`CLOUDOPS_REGION=jp-west-2\` is \`--region jp-west-2\`. A variable that is empty counts as not set. The server does not start with a misspelt
+name or a wrong value, and reports all problems at once. The resource \`cloudops://configuration\` and \`cloudops-mcp doctor\` show each setting
+and its origin, without secrets.
 
-Secrets are never options, because all users of the machine can read the command line of a process. If the table says
-"also …_FILE", the value can come from a file instead: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`, or
-\`--secret-access-key-file /run/secrets/cloudops\`.
-
-The resource \`cloudops://configuration\` and \`cloudops-mcp doctor\` show each setting and its origin, without secrets.
+Secrets are never options, because all users of the machine can read the command line of a process. If the table says "also …_FILE", the value
+can come from a file instead: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`.
 `;
 
 const accounts = `## Several accounts
@@ -43,16 +40,13 @@ const accounts = `## Several accounts
 }
 \`\`\`
 
-Settings that an account leaves out come from the environment. Both halves of a key come from one source: an account with a key file, a program or a
-profile has no key of the environment, and no key is ever in the file itself. \`readOnly\`, \`tools\` and \`regions\` may only narrow
-what the environment allows, and \`confirm\` may only be stricter if the environment sets it. \`endpoints\` has the endpoints of APIs that
-[files of operations](OPERATIONS.md) name. A file in which a name stands twice is refused. Answers and findings name a setting by
-its variable, even if the account sets it.
+Settings that an account leaves out come from the environment, except keys: an account with a key file, a program or a profile has no key of the
+environment, and no key is ever in the file itself. \`readOnly\`, \`tools\` and \`regions\` may only narrow what the environment allows, and
+\`confirm\` may only be stricter if the environment sets it. \`endpoints\` has the endpoints of APIs that [files of operations](OPERATIONS.md) name.
 
 Tools that several accounts allow have an argument \`account\`, which is required unless the default account is among them. A tool that one account
 alone allows has none, and its description begins with that account. \`cloudops-mcp call\` takes \`--account\`, and \`doctor\` checks every
-account. Over HTTP, a caller uses the accounts that its scopes name, such as \`cloudops:account:prod\`, or the default one if they name
-none.
+account. Over HTTP, [scopes](DEPLOY.md#callers) name the accounts of a caller.
 
 ## Keys that rotate
 
@@ -62,15 +56,13 @@ none.
 | \`CLOUDOPS_CREDENTIAL_PROCESS\` | five minutes before they expire, at most once a minute |
 | \`CLOUDOPS_PROFILE\` | like files, or like a program if the profile has \`credential_process\` |
 
-A request that is refused because its key is unknown or has expired is sent again once if there are other keys by then; so is a change,
-because nothing was carried out. One file or a profile is the way to rotate without a gap. Of two files, write both within a
-second: the old pair stays in use until then, and a new ID with an old secret is refused.
+A request that is refused because its key is unknown or has expired is sent again once if there are other keys by then; so is a change, because
+nothing was carried out. To rotate without a gap, use a profile, or write both key files within a second. Plans, questions, repetitions and
+budgets belong to the account and the place of its keys, not to the key that signs.
 
-The program runs without a shell, for at most ten seconds, may print 64 KiB, and gets none of the server's variables. Its output
-is never shown. A profile that signs in elsewhere (\`role_arn\`, \`sso_…\`, web identity) works with
-\`CLOUDOPS_CREDENTIAL_PROCESS='["aws", "configure", "export-credentials", "--profile", "…", "--format", "process"]'\`.
-
-Plans, questions, repetitions and budgets belong to the account and the place of its keys, not to the key that signs.
+A profile that signs in elsewhere (\`role_arn\`, \`sso_…\`, web identity) works with
+\`CLOUDOPS_CREDENTIAL_PROCESS='["aws", "configure", "export-credentials", "--profile", "…", "--format", "process"]'\`. [Security](SECURITY.md#secrets)
+has the program's limits.
 
 ## A budget of changes
 
@@ -81,9 +73,9 @@ decides, so replicas that share it share the budget. \`0\` only shows plans.
 ## Without a state key
 
 Without \`CLOUDOPS_STATE_KEY\`, each process has a random key. If the journal is in a file, \`planId\`s that carry a plan out have a key of their
-own, so that they work in the next process. The key is made with the first such \`planId\`, in a file next to the journal, such as
-\`journal.jsonl.plan-key\`, which only its owner can read (mode 0600); a file that others can read is not used. It proves no consent, because
-a \`planId\` does not. To replace the key, delete the file and restart the server.
+own, because some clients start a server for each call. It is in a file next to the journal, such as \`journal.jsonl.plan-key\`, which only its
+owner can read (mode 0600); a file that others can read is not used. It [proves no consent](SECURITY.md#consent). To replace the key, delete the
+file and restart the server.
 
 ## Replacing the state key
 
