@@ -171,10 +171,10 @@ async function callDecide(
 ): Promise<CallToolResult> {
   const { dependencies, actionTokens, clientFor } = connection;
   const callContext = contextOf(connection, clientFor(context), context, progressOf(context));
-  const { outcome, call, isEarlier } = await decide(args, actionTokens, operations, (operation, callArgs, click) =>
+  const { outcome, call, earlier } = await decide(args, actionTokens, operations, (operation, callArgs, click) =>
     dependencies.call(operation, callArgs, { ...callContext, ...click }),
   );
-  return toolResult(outcome, viewMeta(outcome, call, actionTokens, { isEarlier }));
+  return toolResult(outcome, viewMeta(outcome, call, actionTokens, { earlier }));
 }
 
 /** The context of a call, without the ways to ask the user. */

@@ -1,5 +1,6 @@
 import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicitor.js';
 import { acceptOf, planText } from '../consent/plan.js';
+import type { PlanDecision } from '../consent/plan-decision.js';
 import type { Plans } from '../consent/plans.js';
 import { Refusal, refusalFailure, tooLargeToShow } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
@@ -17,7 +18,7 @@ export function createClaimedPlan(plans: Plans, tool: string) {
   /** Stores the outcome with the plan. */
   const settle = async (outcome: CallOutcome): Promise<void> => {
     if (claimed === undefined || outcome.kind === 'inputRequired') return;
-    await plans.settle(claimed, { outcome }).catch(() => undefined);
+    await plans.settle(claimed, outcome).catch(() => undefined);
   };
   return {
     settle,
@@ -25,8 +26,8 @@ export function createClaimedPlan(plans: Plans, tool: string) {
      * Takes a plan out of the plans that wait.
      * @throws Refusal if another decision took it first
      */
-    async claim(nonce: string): Promise<void> {
-      const result = await plans.claim(nonce);
+    async claim(nonce: string, decision: PlanDecision): Promise<void> {
+      const result = await plans.claim(nonce, decision);
       if (result === 'taken') throw new Refusal('AlreadyDecided', []);
       if (result === 'claimed') claimed = nonce;
     },
@@ -68,7 +69,9 @@ export async function approveChange(
   const { consent, refusal, isDismissed, ifSpent } = decision;
   const { refusals, now } = dependencies;
   if (refusals.isSpent(consent.nonce)) throw ifSpent;
-  await claimedPlan.claim(consent.nonce);
+  const kind = refusal === undefined ? 'accepted' : 'declined';
+  await claimedPlan.claim(consent.nonce, { kind, person: consent.approver, at: now().getTime() });
+  context.click?.page?.onClaim();
   if (refusal === undefined) return consent;
   const recorded = await refusals.decline(intentOf(planned.draft, consent, now()), isDismissed);
   if (recorded === 'spent') throw ifSpent;

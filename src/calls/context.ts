@@ -91,8 +91,14 @@ export interface CallContext extends PageListeners {
 export interface Click {
   readonly decision: 'accept' | 'decline';
   readonly claims: Omit<ConsentClaims, 'use'>;
-  /** Set if the click was on the page: the person, and the change that the plan said it repeats. */
-  readonly page?: { readonly person: string | undefined; readonly repeats: string | boolean };
+  /** Set if the click was on the page. */
+  readonly page?: {
+    readonly person: string | undefined;
+    /** The change that the plan said it repeats. */
+    readonly repeats: string | boolean;
+    /** Called when this click has claimed the plan. */
+    readonly onClaim: () => void;
+  };
 }
 
 /** A question that the client answers with a second request for the same call. */

@@ -234,13 +234,14 @@ async function endPlan(
   draft: IntentDraft,
   { plans, refusals, now }: Recording,
 ): Promise<Refusal> {
-  const claimed = await plans.claim(nonce);
+  const kind = how === 'withdrawn' ? 'withdrawn' : 'declined';
+  const claimed = await plans.claim(nonce, { kind, at: now().getTime() });
   if (claimed === 'taken') return new Refusal('AlreadyDecided', []);
   const recorded = await refusals.decline(intentOf(draft, { kind: 'given', how, nonce }, now()));
   if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
   if (claimed === 'claimed') {
     const outcome = { kind: 'failed', failure: refusalFailure(draft.tool, reason, true) } as const;
-    await plans.settle(nonce, { outcome }).catch(() => undefined);
+    await plans.settle(nonce, outcome).catch(() => undefined);
   }
   return reason;
 }

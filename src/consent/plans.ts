@@ -6,6 +6,7 @@ import { type SafeText, withStoredTexts } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { EndedOutcome } from './outcome.js';
 import type { Plan, PlanInput } from './plan.js';
+import { type PlanDecision, planDecisionSchema } from './plan-decision.js';
 import { storedSchemas } from './stored-plan.js';
 
 /** A plan that waits for a person or was decided. */
@@ -31,10 +32,8 @@ export interface WaitingPlan {
   readonly accept: SafeText;
   /** The outcome of the change, once it is known. */
   readonly outcome?: EndedOutcome | undefined;
-  /** Name of the person who decided on the page. */
-  readonly approver?: string | undefined;
-  /** Time of the decision, in milliseconds since 1970. */
-  readonly decidedAt?: number | undefined;
+  /** Set once the plan is claimed. */
+  readonly decision?: PlanDecision | undefined;
 }
 
 /** A plan from the store. */
@@ -50,10 +49,13 @@ export interface Plans {
   /** Resolves with false if `mostWaiting` plans of the caller wait already, or the plan is too long. */
   add(plan: WaitingPlan): Promise<boolean>;
   find(nonce: string): Promise<FoundPlan | undefined>;
-  /** Takes a plan to decide on it. If several try, only one gets `claimed`. `unknown` means that the plan does not exist or has expired. */
-  claim(nonce: string): Promise<'claimed' | 'taken' | 'unknown'>;
+  /**
+   * Takes a plan and stores the decision on it. If several try, only one gets `claimed`. `unknown` means that the plan does not exist or
+   * has expired.
+   */
+  claim(nonce: string, decision: PlanDecision): Promise<'claimed' | 'taken' | 'unknown'>;
   /** Stores the outcome of a claimed plan. */
-  settle(nonce: string, end: Pick<WaitingPlan, 'outcome' | 'approver'>): Promise<void>;
+  settle(nonce: string, outcome: EndedOutcome): Promise<void>;
   /** The plans that have not expired and can be unsealed, oldest first. */
   list(): Promise<readonly FoundPlan[]>;
   /** The number of waiting plans. */
@@ -95,6 +97,10 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
     return stored && read(stored);
   };
   const erase = () => store.eraseBefore(now().getTime());
+  const sealFound = (plan: FoundPlan, end: Pick<WaitingPlan, 'outcome' | 'decision'>): string => {
+    const { state: _, expiresAt: __, ...kept } = plan;
+    return sealOf(plan).seal(JSON.stringify(withStoredTexts({ ...kept, ...end })));
+  };
   return {
     erase,
     expiry: () => now().getTime() + lifetimeMs,
@@ -110,16 +116,15 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
       return store.add({ ...place, owner, sealed }, mostWaiting);
     },
     find,
-    async claim(nonce) {
+    async claim(nonce, decision) {
       const plan = await find(nonce);
       if (plan === undefined) return 'unknown';
-      return (await store.claim(nonce)) ? 'claimed' : 'taken';
+      return (await store.claim(nonce, sealFound(plan, { decision }))) ? 'claimed' : 'taken';
     },
-    async settle(nonce, end) {
+    async settle(nonce, outcome) {
       const plan = await find(nonce);
       if (plan === undefined) return;
-      const { state: _, expiresAt: __, decidedAt = now().getTime(), ...kept } = plan;
-      const sealed = sealOf(plan).seal(JSON.stringify(withStoredTexts({ ...kept, decidedAt, ...end })));
+      const sealed = sealFound(plan, { outcome });
       // An outcome that is too long is still in the journal, without its answer.
       if (sealed.length <= longest) await store.update(nonce, sealed);
     },
@@ -148,7 +153,6 @@ const schema = lazy(() =>
     plan: storedSchemas().plan,
     accept: storedSchemas().text,
     outcome: storedSchemas().outcome.optional(),
-    approver: z.string().optional(),
-    decidedAt: z.number().optional(),
+    decision: planDecisionSchema().optional(),
   }),
 );

@@ -3,6 +3,7 @@ import { type Account, type Accounts, accountsOf } from '../calls/account.js';
 import type { CallContext, CallOutcome, CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
 import type { EndedOutcome } from '../consent/outcome.js';
+import { decisionText } from '../consent/plan-decision.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { reasonAgainstDeciding } from '../consent/required-consent.js';
@@ -11,9 +12,8 @@ import { decideTool } from '../mcp/views/contract/apps.js';
 import { viewMeta } from '../mcp/views/results.js';
 import { decisionSchema } from '../mcp/views/view-of-tool.js';
 import type { Operation } from '../tools/define-operation.js';
-import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
-import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { DecisionSession } from './decision-session.js';
 
@@ -50,22 +50,17 @@ export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accou
 /** The result of a decision. */
 interface DecidedPlan {
   readonly outcome: EndedOutcome;
-  /** True if the plan had already been decided. */
-  readonly isEarlier: boolean;
+  /** Set if another decision on the plan came first: that decision. */
+  readonly earlier?: SafeText | undefined;
 }
 
 /** Failures that are not about the change itself, so that the plan continues to wait. */
-const temporaryFailures = [
-  'AlreadyDecided',
-  'JournalUnavailable',
-  'SenderUnavailable',
-  'NotConfigured',
-  'InternalError',
-];
+const temporaryFailures = ['JournalUnavailable', 'SenderUnavailable', 'NotConfigured', 'InternalError'];
 
 /**
  * Carries out the decision of a person on a plan. The call is made like any other, so that policy, scopes and limits are checked again.
- * A click is refused if its claims do not match the request and the plan that were shown.
+ * A click is refused if its claims do not match the request and the plan that were shown. Only the click that claims the plan stores its
+ * person; any other click gets the outcome of the decision that came first.
  */
 async function decideOnPlan(
   plan: FoundPlan,
@@ -75,31 +70,52 @@ async function decideOnPlan(
 ): Promise<DecidedPlan> {
   const { nonce, digest, issuedAt, repeats } = plan;
   const { person } = decider;
+  const { plans, now } = deciding;
   const reason = reasonAgainst(plan, decider, deciding.accounts);
   if (reason !== undefined) return refused(plan, 'NotAllowed', [reason]);
   const callOfPlan = await createCall(plan, deciding);
   if (callOfPlan === undefined)
     return refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
   const claims = { digest, nonce, issuedAt };
-  const outcome = await callOfPlan({ click: { decision, claims, page: { person, repeats } } });
+  const earlier = async (): Promise<DecidedPlan> => {
+    const found = (await plans.find(nonce)) ?? plan;
+    const outcome = await callOfPlan({ look: claims });
+    return {
+      outcome: isEnd(outcome) ? outcome : decidedBefore(found),
+      earlier: say`${decisionSentence(found)} This click sent nothing.`,
+    };
+  };
+  if (plan.state === 'decided') return earlier();
+  let isClaimed = false;
+  const onClaim = () => {
+    isClaimed = true;
+  };
+  const outcome = await callOfPlan({ click: { decision, claims, page: { person, repeats, onClaim } } });
   // This does not happen, because a click answers the question.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
-  if (outcome.kind === 'failed' && outcome.failure.code === 'AlreadyDecided') {
-    const earlier = await callOfPlan({ look: claims });
-    return isEnd(earlier) ? { outcome: earlier, isEarlier: true } : { outcome, isEarlier: false };
-  }
-  if (outcome.kind === 'succeeded' || !temporaryFailures.includes(outcome.failure.code)) {
-    // If the call was stopped before it claimed the plan, the plan ends here, so that the caller learns the reason.
-    if ((await deciding.plans.claim(nonce)) === 'claimed') await deciding.plans.settle(nonce, { outcome });
-    await deciding.plans.settle(nonce, { approver: person });
-  }
-  return { outcome, isEarlier: false };
+  const code = outcome.kind === 'failed' ? outcome.failure.code : undefined;
+  if (code === 'AlreadyDecided') return earlier();
+  if (isClaimed || code === undefined || temporaryFailures.includes(code)) return { outcome };
+  // The call stopped before it claimed the plan. The plan ends here, so that its caller learns the reason.
+  const kind = decision === 'accept' ? 'accepted' : 'declined';
+  if ((await plans.claim(nonce, { kind, person, at: now().getTime() })) === 'taken') return earlier();
+  await plans.settle(nonce, outcome);
+  return { outcome };
 }
 
 const refused = (plan: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): DecidedPlan => ({
   outcome: { kind: 'failed', failure: refusalFailure(plan.tool, new Refusal(...refusal), true) },
-  isEarlier: false,
 });
+
+/** The decision on a plan as a sentence. */
+const decisionSentence = ({ decision }: FoundPlan): SafeText =>
+  decision === undefined ? words('This was decided before.') : sentence(say`${decisionText(decision)}.`);
+
+/** The outcome of a decided plan whose own outcome is not known yet. */
+const decidedBefore = ({ tool, decision }: FoundPlan): EndedOutcome => {
+  const more = decision === undefined ? {} : { reason: decisionText(decision) };
+  return { kind: 'failed', failure: refusalFailure(tool, new Refusal('AlreadyDecided', [], more), true) };
+};
 
 /** The call of a plan, in the name of its caller. Undefined if the caller, or the tool, no longer exists. */
 async function createCall(plan: FoundPlan, { operations, call, stateKeys, now, callerOf }: PlanDeciding) {
@@ -126,35 +142,28 @@ export function shownPlan(found: FoundPlan, mayDecide: boolean): object {
     success: { summary: plan.summary, outcome: 'waiting', plan, warnings: [], requestIds: {} },
     view: { kind: 'plan', accept, issuedAt, expiresAt, ...(mayDecide && { claims: { digest, nonce } }) },
   };
-  if (state === 'decided' && outcome === undefined)
-    return resultOf({ kind: 'failed', failure: refusalFailure(tool, new Refusal('AlreadyDecided', []), true) }, found);
-  return resultOf(outcome ?? waiting, { tool, args, nonce });
+  if (state === 'waiting') return resultOf(waiting, { tool, args, nonce });
+  return resultOf(outcome ?? decidedBefore(found), found, decisionSentence(found));
 }
 
 /** A result for the change view. In place of an action token it gets the plan's nonce, which is worth nothing without the session. */
 function resultOf(
   outcome: EndedOutcome,
   { tool, args, nonce }: Pick<FoundPlan, 'tool' | 'args' | 'nonce'>,
-  isEarlier = false,
+  earlier?: SafeText,
 ): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   return {
     content: [],
     structuredContent,
-    _meta: viewMeta(outcome, { tool, args }, { seal: () => nonce }, { onPage: true, isEarlier }),
+    _meta: viewMeta(outcome, { tool, args }, { seal: () => nonce }, { onPage: true, earlier }),
   };
 }
 
-/** Names the caller and the person who decided. The names come from outside. */
-export const noteOf = ({ caller, client, approver }: FoundPlan): SafeText => {
-  const elicitor = caller === undefined ? words('a caller without a name') : quoted(caller, 100);
-  return join(
-    sentences(
-      say`Asked for by ${elicitor} with the client ${quoted(client, 100)}.`,
-      approver !== undefined && say`Decided by ${quoted(approver, 100)}.`,
-    ),
-    ' ',
-  );
+/** Names the caller and the client. The names come from outside. */
+export const noteOf = (plan: FoundPlan): SafeText => {
+  const asker = plan.caller === undefined ? words('a caller without a name') : quoted(plan.caller, 100);
+  return say`Asked for by ${asker} with the client ${quoted(plan.client, 100)}.`;
 };
 
 /** Reads a click in the change view. Returns undefined if a page does not answer such a click. */
@@ -182,7 +191,7 @@ export async function answerClick(
   deciding: PlanDeciding & { readonly log: Log },
 ): Promise<object> {
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, decider, deciding.accounts) === undefined);
-  const { outcome, isEarlier } = await decideOnPlan(plan, decision, decider, deciding);
+  const { outcome, earlier } = await decideOnPlan(plan, decision, decider, deciding);
   deciding.log('info', 'decision', { tool: plan.tool, decision, person: decider.person, caller: plan.caller });
-  return resultOf(outcome, plan, isEarlier);
+  return resultOf(outcome, plan, earlier);
 }

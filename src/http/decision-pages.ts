@@ -73,12 +73,12 @@ export function listPage(
 }
 
 function item(plan: FoundPlan, account: string | undefined): Html {
-  const { nonce, caller, approver, issuedAt, expiresAt, state, outcome } = plan;
+  const { nonce, caller, decision, issuedAt, expiresAt, state, outcome } = plan;
   const inAccount = account && html` in account ${nameOf(account)}`;
   const byCaller = caller !== undefined && html` by ${nameOf(caller)}`;
   const status = state === 'waiting' ? html`waits until ${timeOf(expiresAt)}` : statusOf(outcome);
-  const byApprover = approver !== undefined && html`, decided by ${nameOf(approver)}`;
-  return html`<li><a href="/decisions/${nonce}/">${plan.plan.summary}</a><small>Asked for${inAccount}${byCaller} at ${timeOf(issuedAt)}; ${status}${byApprover}</small></li>`;
+  const byPerson = decision?.person !== undefined && html`, decided by ${nameOf(decision.person)}`;
+  return html`<li><a href="/decisions/${nonce}/">${plan.plan.summary}</a><small>Asked for${inAccount}${byCaller} at ${timeOf(issuedAt)}; ${status}${byPerson}</small></li>`;
 }
 
 function timeOf(time: number): Html {

@@ -89,17 +89,20 @@ export function createPlanFiles(folder: string): PlanStore {
       const decided = await findFile(nonce);
       return decided && read(decided);
     },
-    claim: async (nonce) => {
+    claim: async (nonce, sealed) => {
       const file = await findFile(nonce);
       if (file?.state !== 'waiting') return false;
-      const path = join(folder, file.name);
-      return rename(path, path.replace(/waiting$/, 'decided')).then(
+      const decided = file.name.replace(/waiting$/, 'decided');
+      const isClaimed = await rename(join(folder, file.name), join(folder, decided)).then(
         () => true,
         (error: unknown) => {
           if (textAt(error, 'code') === 'ENOENT') return false;
           throw error;
         },
       );
+      // The plan is claimed even if its new content cannot be written.
+      if (isClaimed) await write(decided, sealed).catch(() => undefined);
+      return isClaimed;
     },
     update: async (nonce, sealed) => {
       const file = await findFile(nonce);

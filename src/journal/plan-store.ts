@@ -18,8 +18,8 @@ export interface PlanStore {
    */
   add(plan: Omit<StoredPlan, 'state'>, mostWaiting: number): Promise<boolean>;
   find(nonce: string): Promise<StoredPlan | undefined>;
-  /** Changes the state of a plan from waiting to decided. If several processes try, only one gets true. */
-  claim(nonce: string): Promise<boolean>;
+  /** Changes a plan from waiting to decided, with its new content. If several processes try, only one gets true. */
+  claim(nonce: string, sealed: string): Promise<boolean>;
   /** Replaces the content of a decided plan. */
   update(nonce: string, sealed: string): Promise<void>;
   list(): Promise<readonly StoredPlan[]>;
@@ -52,10 +52,10 @@ export function createMemoryPlanStore(): PlanStore {
       return true;
     },
     find: async (nonce) => plans.get(nonce),
-    claim: async (nonce) => {
+    claim: async (nonce, sealed) => {
       const plan = plans.get(nonce);
       if (plan?.state !== 'waiting') return false;
-      plans.set(nonce, { ...plan, state: 'decided' });
+      plans.set(nonce, { ...plan, state: 'decided', sealed });
       return true;
     },
     update: async (nonce, sealed) => {

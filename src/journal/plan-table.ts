@@ -33,9 +33,9 @@ export function createPlanTable(database: Database): PlanStore {
       const { rows } = await query(`${select} where nonce = $1`, [nonce]);
       return plansIn(rows)[0];
     },
-    claim: async (nonce) => {
-      const text = 'update cloudops_plans set decided = true where nonce = $1 and not decided';
-      const { rowCount } = await query(text, [nonce]);
+    claim: async (nonce, sealed) => {
+      const text = 'update cloudops_plans set decided = true, sealed = $2 where nonce = $1 and not decided';
+      const { rowCount } = await query(text, [nonce, sealed]);
       return rowCount === 1;
     },
     update: async (nonce, sealed) => {

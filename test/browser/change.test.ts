@@ -225,7 +225,12 @@ test('an expired plan that cannot be made again here offers nothing', async () =
 });
 
 test('a plan that was decided on before it is shown has its outcome on top, and no buttons', async () => {
-  const answer = () => outcomeResult({ ...accepted, isEarlier: true, sentAt: '2026-11-20T12:00:00.000Z' });
+  const answer = () =>
+    outcomeResult({
+      ...accepted,
+      earlier: 'An earlier click decided this. This one sent nothing.',
+      sentAt: '2026-11-20T12:00:00.000Z',
+    });
   const shown = await shownPlan({ answer, context: inTokyo }, { issuedAt: '2020-01-01T00:00:00.000Z' });
   await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
   expect(await shown.view.getByRole('button').count()).toBe(0);

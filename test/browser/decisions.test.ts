@@ -112,9 +112,31 @@ test('of two people at once one agrees, and the other learns it', async () => {
     }),
   );
   // The other one learns what came of it, or that it is not known yet.
-  const isTold = (text: string) => /An earlier click decided this|Decided before/.test(text);
+  const isTold = (text: string) => /This click sent nothing|Decided before/.test(text);
   expect(headings.filter((text) => text.includes('Accepted') && !isTold(text))).toHaveLength(1);
   expect(headings.filter(isTold)).toHaveLength(1);
+  expect(served.requests).toHaveLength(1);
+});
+
+test('on a page that is out of date, "Do nothing" leaves the decision to the first person, and says whose it was and when', async () => {
+  const served = await start();
+  const url = await planOf(served);
+  const [bob, carol] = [await openAs('bob', url), await openAs('carol', url)];
+  await agree(carol).waitFor();
+  await agree(bob).click();
+  await outcome(bob, 'Accepted');
+  await view(carol).getByRole('button', { name: 'Do nothing' }).click();
+  await outcome(carol, 'Accepted');
+  await view(carol)
+    .getByText(/^"bob" accepted this at .*\d\d.* This click sent nothing\.$/)
+    .waitFor();
+  expect(await view(carol).getByText('allowRepeat').count()).toBe(0);
+  await carol.reload();
+  await view(carol)
+    .getByText(/^"bob" accepted this at [^.]*\d\d[^.]*\.$/)
+    .waitFor();
+  await carol.goto(`${served.publicUrl}/decisions`);
+  expect(await carol.getByRole('listitem').innerText()).toMatch(/accepted, decided by "bob"$/);
   expect(served.requests).toHaveLength(1);
 });
 

@@ -86,7 +86,11 @@ const outcomes: Readonly<Record<string, ChangeOutcome>> = {
     next: 'Wait ten minutes, then check in the console whether it happened.',
   },
   declined: { kind: 'declined', sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds: {} },
-  earlier: { ...accepted, sentAt: '2026-11-20T12:00:12.000Z', isEarlier: true },
+  earlier: {
+    ...accepted,
+    sentAt: '2026-11-20T12:00:12.000Z',
+    earlier: 'An earlier click decided this. This one sent nothing.',
+  },
 };
 
 describe.each(looks)('%s, %i px wide', (theme, width) => {

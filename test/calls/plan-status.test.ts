@@ -5,6 +5,7 @@ import { createRefusals } from '../../src/consent/refusals.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { say } from '../../src/util/safe-text.js';
 import { createMemoryJournal } from '../support/caller.js';
+import { accepted } from '../support/decisions.js';
 import { intentAt } from '../support/journal.js';
 
 /** What a call is told of a plan that waits, and what ends one without anything sent: that is recorded, and happens once. */
@@ -126,7 +127,7 @@ describe.each([
 
   test('was not, if somebody has decided on it', async () => {
     await plans.add(waiting);
-    await plans.claim(nonce);
+    await plans.claim(nonce, accepted);
     const again = Promise.resolve(end('c-1')).catch((error: unknown) => error);
     expect(await again).toMatchObject({ code: 'AlreadyDecided', problems: [] });
     expect(await journal.findByNonce(nonce)).toBeUndefined();

@@ -216,7 +216,7 @@ describe('a click', () => {
       session.call(given, { click: { decision, claims, ...(page && { page }) } });
     return { ...session, click, claims, nonce: claims.nonce };
   }
-  const bob = { person: 'bob', repeats: false };
+  const bob = { person: 'bob', repeats: false, onClaim: () => undefined };
 
   test('on the page is that of the person who is signed in to it', async () => {
     const { click, journal } = await planned();
@@ -262,9 +262,9 @@ describe('a click', () => {
         { click: { decision: 'accept', claims: { ...claims, issuedAt: start }, ...(page && { page }) } },
       );
     for (const page of [undefined, bob]) expect(await click(page)).toMatchObject(failed('PlanRefused', 'sent since'));
-    expect(await click({ person: 'bob', repeats: earlier.id })).toMatchObject(accepted);
+    expect(await click({ ...bob, repeats: earlier.id })).toMatchObject(accepted);
     // What was repeated is another change now.
-    expect(await click({ person: 'bob', repeats: earlier.id })).toMatchObject(failed('PlanRefused', 'sent since'));
+    expect(await click({ ...bob, repeats: earlier.id })).toMatchObject(failed('PlanRefused', 'sent since'));
   });
 
   test('on the button that agrees is consent', async () => {

@@ -118,7 +118,7 @@ describe('a plan', () => {
 
   test('that was decided on, and is erased while it is looked for, is gone', async () => {
     const store = await setUp();
-    await store.claim(plan.nonce);
+    await store.claim(plan.nonce, 'claimed');
     others.afterList = once(() => unlinkSync(join(folder, waiting.replace('waiting', 'decided'))));
     expect(await store.find(plan.nonce)).toBeUndefined();
   });
@@ -126,13 +126,13 @@ describe('a plan', () => {
   test('that another takes first is not claimed', async () => {
     const store = await setUp();
     others.beforeRename = once(decide);
-    expect(await store.claim(plan.nonce)).toBe(false);
+    expect(await store.claim(plan.nonce, 'claimed')).toBe(false);
   });
 
   test('that cannot be claimed is an error: nobody knows who has it', async () => {
     const store = await setUp();
     others.beforeRename = failing('EACCES');
-    await expect(store.claim(plan.nonce)).rejects.toMatchObject({ code: 'EACCES' });
+    await expect(store.claim(plan.nonce, 'claimed')).rejects.toMatchObject({ code: 'EACCES' });
   });
 
   test('leaves no file open', async () => {

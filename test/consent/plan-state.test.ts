@@ -8,6 +8,7 @@ import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { accepted } from '../support/decisions.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
 /** What a caller learns who comes back with a planId. */
@@ -53,8 +54,9 @@ function setUp(
     const [plan] = await plans.list();
     if (plan === undefined) throw new Error('no plan waits');
     const { digest, nonce, issuedAt, repeats } = plan;
+    const onClaim = () => undefined;
     const decide = (decision: 'accept' | 'decline') =>
-      call({}, { click: { decision, claims: { digest, nonce, issuedAt }, page: { person: 'bob', repeats } } });
+      call({}, { click: { decision, claims: { digest, nonce, issuedAt }, page: { person: 'bob', repeats, onClaim } } });
     return { planId, plan, decide, ask: (given: object = {}) => call({ planId, ...given }) };
   };
   return { call, plans, planned, journal, requests, carryOut: caller.carryOut };
@@ -147,7 +149,7 @@ describe.each(['human', 'approval'] as const)('%s: a plan that waits on the page
       expect(successOf(await ask({ withdraw: true })).outcome).toBe('withdrawn');
       expect(await ask({ withdraw: true })).toMatchObject({ kind: 'failed' });
       expect(await decide('accept')).toMatchObject(refused('AlreadyDecided'));
-      for (const { nonce } of await plans.list()) expect(await plans.claim(nonce)).toBe('taken');
+      for (const { nonce } of await plans.list()) expect(await plans.claim(nonce, accepted)).toBe('taken');
       time += 25 * hour;
     }
     expect(successOf(await call()).outcome).toBe('waiting');

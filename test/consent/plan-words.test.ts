@@ -9,6 +9,7 @@ import type { Ending } from '../../src/journal/entry.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { accepted } from '../support/decisions.js';
 import { intentAt } from '../support/journal.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
@@ -129,7 +130,7 @@ test('the answers to a planId', async () => {
     ask('a plan that the agent carries out', call({ planId, planOnly: true })),
   );
   await planned().then(async ({ call, planId, nonce, plans }) => {
-    await plans.claim(nonce);
+    await plans.claim(nonce, accepted);
     await ask('a plan that is being carried out', call({ planId }));
   });
   await planned().then(async ({ call, planId }) => {
@@ -150,7 +151,7 @@ test('the answers to a planId', async () => {
   for (const [name, ending] of Object.entries(endings)) {
     const { call, planId, nonce, plans, journal } = await planned();
     const [plan] = await plans.list();
-    await plans.claim(nonce);
+    await plans.claim(nonce, accepted);
     const intent = intentAt(time, { nonce, digest: plan?.requestKey ?? '', what: 'A "server" is created.' });
     await journal.begin(intent, { allowRepeat: false });
     if (ending.outcome === 'accepted') await ask('a change that is under way', call({ planId }));

@@ -8,6 +8,7 @@ import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { createPlanFiles } from '../../src/journal/plan-files.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';
 import { detail, forReader, say, textFor, time as timeText } from '../../src/util/safe-text.js';
+import { accepted } from '../support/decisions.js';
 
 /** Plans that wait for a person are sealed, bounded, and erased at their end. */
 
@@ -66,7 +67,7 @@ describe('what waits is sealed', () => {
   test('and is nothing with another key, altered, or under the name of another plan', async () => {
     await open().add(waiting);
     expect(await open('o'.repeat(32)).find(waiting.nonce)).toBeUndefined();
-    expect(await open('o'.repeat(32)).claim(waiting.nonce)).toBe('unknown');
+    expect(await open('o'.repeat(32)).claim(waiting.nonce, accepted)).toBe('unknown');
     const [name = ''] = readdirSync(folder);
     const path = join(folder, name);
     const sealed = readFileSync(path, 'utf8');
@@ -83,7 +84,7 @@ describe('what waits is sealed', () => {
     const [name = ''] = readdirSync(folder);
     renameSync(join(folder, name), join(folder, name.replace(/\d{13}/, '9999999999999')));
     expect(await open().find(waiting.nonce)).toBeUndefined();
-    expect(await open().claim(waiting.nonce)).toBe('unknown');
+    expect(await open().claim(waiting.nonce, accepted)).toBe('unknown');
     expect(await open().list()).toEqual([]);
   });
 
@@ -99,24 +100,24 @@ describe('of what waits', () => {
   const open = (store: PlanStore = createMemoryPlanStore()) =>
     createPlans({ store, keys: () => keys, now, lifetimeMs: 1000 });
   const failure = refusalFailure('restore_instance', new Refusal('Declined', []), true);
-  const end = { outcome: { kind: 'failed', failure }, approver: 'bob' } as const;
+  const outcome = { kind: 'failed', failure } as const;
 
   test('the end is told as it was asked for, until the plan expires', async () => {
     const plans = open();
     expect(plans.expiry()).toBe(start + 1000);
     await plans.add(waiting);
     expect(await plans.countWaiting()).toBe(1);
-    expect(await plans.claim(waiting.nonce)).toBe('claimed');
-    expect(await plans.claim(waiting.nonce)).toBe('taken');
-    await plans.settle(waiting.nonce, end);
+    expect(await plans.claim(waiting.nonce, accepted)).toBe('claimed');
+    expect(await plans.claim(waiting.nonce, { kind: 'declined', person: 'carol', at: start + 1 })).toBe('taken');
+    await plans.settle(waiting.nonce, outcome);
     expect(await plans.countWaiting()).toBe(0);
-    const settled = { ...waiting, ...end, decidedAt: time, state: 'decided', expiresAt: start + 1000 };
+    const settled = { ...waiting, outcome, decision: accepted, state: 'decided', expiresAt: start + 1000 };
     time += 1000;
     await plans.settle(waiting.nonce, { approver: 'bob' });
     expect(await plans.find(waiting.nonce)).toEqual(settled);
     time += 1;
     expect(await plans.find(waiting.nonce)).toBeUndefined();
-    expect(await plans.claim(waiting.nonce)).toBe('unknown');
+    expect(await plans.claim(waiting.nonce, accepted)).toBe('unknown');
   });
 
   test('the oldest comes first, and what has expired is not there', async () => {
@@ -149,8 +150,8 @@ describe('of what waits', () => {
     const large = 'x'.repeat(1024 * 1024);
     expect(await plans.add({ ...waiting, args: { large } })).toBe(false);
     expect(await plans.add({ ...waiting, args: { large: large.slice(0, 700_000) } })).toBe(true);
-    await plans.claim(waiting.nonce);
-    await plans.settle(waiting.nonce, { ...end, approver: large });
+    await plans.claim(waiting.nonce, accepted);
+    await plans.settle(waiting.nonce, { kind: 'failed', failure: { ...failure, code: large } });
     const found = await plans.find(waiting.nonce);
     expect(found).toMatchObject({ state: 'decided' });
     expect(found).not.toHaveProperty('outcome');
@@ -158,9 +159,9 @@ describe('of what waits', () => {
 
   test('a plan that nobody has decided on has no end', async () => {
     const plans = open();
-    await plans.settle(waiting.nonce, end);
+    await plans.settle(waiting.nonce, outcome);
     await plans.add(waiting);
-    await plans.settle(waiting.nonce, end);
+    await plans.settle(waiting.nonce, outcome);
     expect(await plans.find(waiting.nonce)).not.toHaveProperty('outcome');
   });
 
@@ -173,8 +174,8 @@ describe('of what waits', () => {
     } as const;
     const plans = open();
     await plans.add({ ...waiting, plan: { ...waiting.plan, summary } });
-    await plans.claim(waiting.nonce);
-    await plans.settle(waiting.nonce, { outcome: { kind: 'failed', failure: { ...failure, next } } });
+    await plans.claim(waiting.nonce, accepted);
+    await plans.settle(waiting.nonce, { kind: 'failed', failure: { ...failure, next } });
     const found = await plans.find(waiting.nonce);
     expect(found?.plan.summary.parts).toEqual(summary.parts);
     const stored = found?.outcome?.kind === 'failed' ? found.outcome.failure.next.text : say`none`;
@@ -190,7 +191,13 @@ describe('of what waits', () => {
       return plans.find(waiting.nonce);
     };
     const success = { kind: 'succeeded', success: { summary: 'Done.', warnings: [], requestIds: {} } };
-    for (const fine of [{ repeats: true }, { repeats: 'c-1' }, { scopes: ['a'] }, end, { outcome: success }])
+    for (const fine of [
+      { repeats: true },
+      { repeats: 'c-1' },
+      { scopes: ['a'] },
+      { outcome, decision: accepted },
+      { outcome: success },
+    ])
       expect(await found(fine)).toMatchObject({ ...waiting, ...fine });
     const odd = [
       { digest: 1 },
@@ -209,7 +216,8 @@ describe('of what waits', () => {
       { accept: 1 },
       { outcome: 'done' },
       { outcome: {} },
-      { approver: 1 },
+      { decision: 'accepted' },
+      { decision: { ...accepted, person: 1 } },
     ];
     for (const changes of [...odd, ...others]) expect(await found(changes), JSON.stringify(changes)).toBeUndefined();
   });

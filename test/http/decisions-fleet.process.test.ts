@@ -112,6 +112,19 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     expect(postgres.sql(`decisions_${number}`, 'select count(*) from cloudops_plans where decided')).toBe('1');
   });
 
+  test('the first decision stands at all of them: a later click changes neither the plan nor its person', async () => {
+    const { planId, decideAt } = await ask();
+    const nonce = nonceIn(decideAt);
+    const [bob, carol] = await Promise.all([signedIn('bob'), signedIn('carol')]);
+    await readAsAPerson();
+    await bob.decide(nonce, 'accept');
+    for (const _ of fleet.replicas)
+      expect(await (await carol.decide(nonce, 'decline')).text()).toContain('\\"bob\\" accepted this at');
+    expect(await (await carol.get('/decisions')).text()).toMatch(/decided by &quot;bob&quot;/);
+    expect(await journalOf(env)).toMatchObject([{ approver: 'bob', ending: { outcome: 'accepted' } }]);
+    expect(await ask({ planId })).toMatchObject({ outcome: 'accepted' });
+  });
+
   test('twenty plans of a caller wait, made at once at all of them; one more is refused until one is taken back', async () => {
     const made = await Promise.all(Array.from({ length: 24 }, (_, index) => ask({ instanceId: `s${index}` })));
     const waiting = made.filter(({ outcome }) => outcome === 'waiting');

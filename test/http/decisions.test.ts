@@ -67,6 +67,41 @@ describe('approval', () => {
     expect(requests).toEqual([]);
   });
 
+  test.each([
+    ['accept', 'decline', 'accepted'],
+    ['decline', 'accept', 'declined'],
+  ])(
+    'the first decision (%s) stands: a click on a page that is out of date (%s) changes nothing and learns whose it was',
+    async (first, second, kind) => {
+      const { ask, journal, plans } = await start();
+      const { nonce, planId } = await waiting(served);
+      const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
+      expect(await kindOf(await bob.decide(nonce, first))).toBe(kind);
+      const before = await plans.find(nonce);
+      const shown = readOutcome(Object(await (await carol.decide(nonce, second)).json())._meta);
+      expect(shown).toMatchObject({ kind, earlier: expect.stringMatching(/^"bob" \w+ this at .*nothing\.$/) });
+      expect(JSON.stringify(shown)).not.toMatch(/allowRepeat|you did not/);
+      expect(await plans.find(nonce)).toEqual(before);
+      expect(await (await carol.get('/decisions')).text()).toMatch(/decided by &quot;bob&quot;/);
+      expect(await (await carol.get('/decisions')).text()).not.toContain('decided by &quot;carol&quot;');
+      expect((await journal.list({})).map(({ approver }) => approver)).toEqual(['bob']);
+      const { outcome, code } = await ask({ planId });
+      expect(outcome ?? code).toBe(kind === 'accepted' ? 'accepted' : 'Declined');
+    },
+  );
+
+  test('a click that was on its way when somebody else decided stores nobody either', async () => {
+    const { plans } = await start();
+    const { nonce } = await waiting(served);
+    const [bob, carol] = [await signedIn('bob'), await signedIn('carol')];
+    // Carol's click has read the plan before it was decided.
+    const plan = await plans.find(nonce);
+    expect(await kindOf(await bob.decide(nonce, 'accept'))).toBe('accepted');
+    vi.spyOn(plans, 'find').mockResolvedValueOnce(plan).mockResolvedValueOnce(plan);
+    expect(await kindOf(await carol.decide(nonce, 'accept'))).toBe('accepted');
+    expect((await plans.find(nonce))?.decision).toMatchObject({ kind: 'accepted', person: 'bob' });
+  });
+
   test('of two people at once, one decides', async () => {
     const { requests } = await start();
     const { nonce } = await waiting(served);

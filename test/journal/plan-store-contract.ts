@@ -27,7 +27,7 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       for (const each of plans) added.push(await open().add(each, 2));
       expect(added).toEqual([true, true, false]);
       expect(await open().add(plan(), 2)).toBe(true);
-      expect(await open().claim(plans[0]?.nonce ?? '')).toBe(true);
+      expect(await open().claim(plans[0]?.nonce ?? '', 'claimed')).toBe(true);
       expect(await open().add(plan({ owner: 'a'.repeat(16) }), 2)).toBe(true);
     });
 
@@ -43,11 +43,11 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       const owner = 'a'.repeat(16);
       const [waiting, another] = [plan({ owner }), plan()];
       for (const each of [waiting, another]) await store.add(each, 20);
-      await store.claim(another.nonce);
+      await store.claim(another.nonce, 'claimed');
       const plans = Array.from({ length: 105 }, (_, index) => plan({ owner, expiresAt: expiresAt + index }));
       for (const each of plans) {
         await store.add(each, 20);
-        await store.claim(each.nonce);
+        await store.claim(each.nonce, 'claimed');
       }
       const kept = (await store.list()).map(({ nonce }) => nonce);
       expect(kept).toEqual(expect.arrayContaining([waiting.nonce, another.nonce, plans.at(-1)?.nonce]));
@@ -60,7 +60,7 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       const open = setUp();
       const [decided, expired] = [plan(), plan({ expiresAt: expiresAt - 1 })];
       for (const each of [plan(), plan(), decided, expired]) await open().add(each, 20);
-      await open().claim(decided.nonce);
+      await open().claim(decided.nonce, 'claimed');
       expect(await open().countWaiting(expiresAt)).toBe(2);
     });
 
@@ -68,10 +68,10 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       const open = setUp();
       const one = plan();
       await open().add(one, 20);
-      const claims = await Promise.all(Array.from({ length: 10 }, () => open().claim(one.nonce)));
+      const claims = await Promise.all(Array.from({ length: 10 }, () => open().claim(one.nonce, 'claimed')));
       expect(claims.filter(Boolean)).toHaveLength(1);
-      expect(await open().claim('0'.repeat(16))).toBe(false);
-      expect(await open().find(one.nonce)).toMatchObject({ state: 'decided' });
+      expect(await open().claim('0'.repeat(16), 'claimed')).toBe(false);
+      expect(await open().find(one.nonce)).toMatchObject({ state: 'decided', sealed: 'claimed' });
     });
 
     test('keep what became of them once they are decided, not before', async () => {
@@ -81,7 +81,7 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       await open().update('0'.repeat(16), 'of no plan');
       await open().update(one.nonce, 'too early');
       expect(await open().find(one.nonce)).toMatchObject({ sealed: 'sealed' });
-      await open().claim(one.nonce);
+      await open().claim(one.nonce, 'claimed');
       await open().update(one.nonce, 'the end');
       expect(await open().find(one.nonce)).toMatchObject({ sealed: 'the end', state: 'decided' });
     });
@@ -90,7 +90,7 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       const open = setUp();
       const [waiting, decided, later] = [plan(), plan(), plan({ expiresAt: expiresAt + 1000 })];
       for (const each of [waiting, decided, later]) await open().add(each, 20);
-      await open().claim(decided.nonce);
+      await open().claim(decided.nonce, 'claimed');
       await open().eraseBefore(expiresAt);
       expect(await open().list()).toHaveLength(3);
       await open().eraseBefore(expiresAt + 1);

@@ -58,7 +58,7 @@ describe('files', () => {
     const store = createPlanFiles(folder);
     const one = plan();
     await store.add({ ...one, expiresAt }, 20);
-    await store.claim(one.nonce);
+    await store.claim(one.nonce, 'claimed');
     await store.update(one.nonce, 'the end');
     expect(readdirSync(folder)).toEqual([nameOf(one.nonce).replace('waiting', 'decided')]);
   });
@@ -79,14 +79,14 @@ describe('files', () => {
     writeFileSync(join(folder, pattern.replace('%', nameOf(nonce))), 'sealed');
     const store = createPlanFiles(folder);
     expect(await store.list()).toEqual([]);
-    expect(await store.claim(nonce)).toBe(false);
+    expect(await store.claim(nonce, 'claimed')).toBe(false);
   });
 
   test('are decided in whatever folder they are', async () => {
     const store = createPlanFiles(join(folder, 'waiting'));
     const { nonce, ...rest } = plan();
     await store.add({ nonce, ...rest, expiresAt }, 20);
-    expect(await store.claim(nonce)).toBe(true);
+    expect(await store.claim(nonce, 'claimed')).toBe(true);
     expect(await store.find(nonce)).toMatchObject({ state: 'decided' });
   });
 

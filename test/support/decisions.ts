@@ -16,6 +16,9 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 export const stateKey = 'k'.repeat(32);
 export const restore = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
 
+/** The decision of a person who signed in. */
+export const accepted = { kind: 'accepted', person: 'bob', at: Date.parse('2026-11-20T12:00:10Z') } as const;
+
 /** A change with more values than one question holds. */
 export const tooLong = {
   tool: 'provision_kube_resource_group',

@@ -57,9 +57,7 @@ export function looked(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   const isWaiting = stage.kind === 'open' || stage.kind === 'expired';
   if (!isWaiting || outcome === undefined || outcome.kind === 'refused' || outcome.kind === 'expired') return stage;
-  // Removes the remark about this click, because there was none here.
-  const { isEarlier: _, ...first } = outcome;
-  return { kind: 'ended', change: stage.change, outcome: first };
+  return { kind: 'ended', change: stage.change, outcome };
 }
 
 /** Starts a click. Ignored while another click is being sent. */

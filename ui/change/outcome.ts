@@ -20,7 +20,7 @@ export const panel = (kind: string, name: IconName, title: string, ...lines: rea
 
 /** Makes the panel for an outcome. */
 export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HTMLElement {
-  const { kind, sentence, details, next, isEarlier, sentAt } = outcome;
+  const { kind, sentence, details, next, earlier, sentAt } = outcome;
   const said = (text: string, attributes: Readonly<Record<string, string>> = {}) =>
     element('p', { dir: 'auto', ...attributes }, ...shownText(withLocalTimes(text, formatTime)));
   return panel(
@@ -28,7 +28,7 @@ export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HT
     icons[kind],
     outcomeTitles[kind],
     said(sentence, { class: 'sentence' }),
-    ...(isEarlier ? [said('An earlier click decided this. This one sent nothing.')] : []),
+    ...(earlier === undefined ? [] : [said(earlier)]),
     ...(next === undefined ? [] : [said(next, { class: 'next' })]),
     ...details.map((line) => said(line)),
     ...(sentAt === undefined ? [] : [said(`Sent ${sentAt}.`, { class: 'quiet' })]),

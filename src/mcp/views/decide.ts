@@ -4,6 +4,7 @@ import type { EndedOutcome } from '../../consent/outcome.js';
 import { Refusal, refusalFailure } from '../../consent/refusal.js';
 import { InvalidToken } from '../../consent/tokens.js';
 import type { Operation } from '../../tools/define-operation.js';
+import { type SafeText, words } from '../../util/safe-text.js';
 import { decideTool } from './contract/apps.js';
 import { decisionSchema } from './view-of-tool.js';
 
@@ -12,8 +13,8 @@ interface Decided {
   readonly outcome: EndedOutcome;
   /** The call that the plan belongs to; the call of the tool itself without a plan. */
   readonly call: Pick<ActionToken, 'tool' | 'args'>;
-  /** True if an earlier click decided on the plan. */
-  readonly isEarlier: boolean;
+  /** Set if an earlier click decided on the plan. */
+  readonly earlier?: SafeText;
 }
 
 type Call = (
@@ -43,17 +44,15 @@ export async function decide(
     const calling = async (more: Parameters<Call>[2], given = callArgs): Promise<Decided> => {
       const outcome = await call(operation, given, more);
       // The click is the reply, so no question is left.
-      return outcome.kind === 'inputRequired'
-        ? refused('TicketRefused')
-        : { outcome, call: { tool, args: callArgs }, isEarlier: false };
+      return outcome.kind === 'inputRequired' ? refused('TicketRefused') : { outcome, call: { tool, args: callArgs } };
     };
-    const looking = async () => ({ ...(await calling({ look: claims })), isEarlier: true });
+    const looking = () => calling({ look: claims });
     if (decision === 'look') return await looking();
     if (decision === 'again') return await calling({}, { ...callArgs, planOnly: true });
     const decided = await decideBy(ticket, () => calling({ click: { decision, claims } }), tickets);
     if (!sentNothing(decided.outcome)) return decided;
     const earlier = await looking();
-    return isEnd(earlier.outcome) ? earlier : decided;
+    return isEnd(earlier.outcome) ? { ...earlier, earlier: earlierClick } : decided;
   } catch (error) {
     if (!(error instanceof InvalidToken)) throw error;
     return refused('TicketRefused');
@@ -71,10 +70,11 @@ async function decideBy(ticket: string, act: () => Promise<Decided>, tickets: Ac
   return act();
 }
 
+const earlierClick = words('An earlier click decided this. This one sent nothing.');
+
 const refused = (code: 'TicketRefused' | 'TicketExpired'): Decided => ({
   outcome: { kind: 'failed', failure: refusalFailure(decideTool, new Refusal(code, []), true) },
   call: { tool: decideTool, args: {} },
-  isEarlier: false,
 });
 
 /** Error codes of a click whose plan may already have been decided. */

@@ -29,8 +29,8 @@ import { packParts } from './pack-parts.js';
 interface Showing {
   /** True on the page for decisions, which is then the only place to decide. */
   readonly onPage?: boolean;
-  /** True if the result is the outcome of an earlier click. */
-  readonly isEarlier?: boolean;
+  /** Set if the plan was decided before: the decision in a sentence. */
+  readonly earlier?: SafeText | undefined;
 }
 
 /** Returns the `_meta` of a result, which views read and models do not. */
@@ -38,7 +38,7 @@ export function viewMeta(
   outcome: EndedOutcome,
   call: Pick<ActionToken, 'tool' | 'args'>,
   tickets: Pick<ActionTokens, 'seal'>,
-  { onPage = false, isEarlier = false }: Showing = {},
+  { onPage = false, earlier }: Showing = {},
 ): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
     const packed = packParts(outcome.view.parts);
@@ -48,8 +48,8 @@ export function viewMeta(
   if (proposed !== undefined) return { [changeKey]: proposed };
   if (outcome.kind === 'failed' && isRefusedRead(outcome.failure))
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
-  const ended = outcomeOf(outcome);
-  return ended === undefined ? {} : { [outcomeKey]: { ...ended, ...(isEarlier && { isEarlier }) } };
+  const ended = outcomeOf(outcome, earlier !== undefined);
+  return ended === undefined ? {} : { [outcomeKey]: { ...ended, ...(earlier && { earlier: earlier.text }) } };
 }
 
 /** Converts safe texts to plain text for a view. */
@@ -106,8 +106,8 @@ const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedO
   );
 
 /** Returns the outcome of a change for people; undefined for reads and for results that are not final. */
-function outcomeOf(outcome: EndedOutcome): ChangeOutcome | undefined {
-  if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure);
+function outcomeOf(outcome: EndedOutcome, isEarlier: boolean): ChangeOutcome | undefined {
+  if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure, isEarlier);
   const { success, view } = outcome;
   if (success.outcome !== 'accepted') return undefined;
   const { summary, requestIds, warnings, notes = [], consent, sentAt } = success;
@@ -127,13 +127,15 @@ const consentText = (consent: SafeText) =>
     ? words('You agreed to it.')
     : say`${sentence(consent)}.`;
 
-function outcomeOfFailure(failure: Failure): ChangeOutcome | undefined {
+function outcomeOfFailure(failure: Failure, isEarlier: boolean): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, mayHaveHappened, requestIds, next, notes = [] } = failure;
   if (mayHaveHappened === undefined) return undefined;
   const kind = kindOf(failure);
-  // This person declined, so the reason is left out.
-  if (kind === 'declined')
-    return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
+  if (kind === 'declined') {
+    // If somebody else declined, the decision says who.
+    const sentence = isEarlier ? 'Nothing was sent.' : 'Nothing was sent: you did not agree to it.';
+    return { kind, sentence, details: [], requestIds };
+  }
   return {
     kind,
     sentence: textFor('person', summary).text,

@@ -135,7 +135,11 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     expect(first.outcome?.kind).toBe('accepted');
     expect(Object.keys(first.outcome?.requestIds ?? {})).not.toEqual([]);
     const second = await decide(proposed?.ticket, 'accept');
-    expect(second.outcome).toMatchObject({ kind: 'accepted', isEarlier: true, requestIds: first.outcome?.requestIds });
+    expect(second.outcome).toMatchObject({
+      kind: 'accepted',
+      earlier: expect.stringContaining('An earlier click'),
+      requestIds: first.outcome?.requestIds,
+    });
     expect(await requests()).toBe(1);
     expect((await journal.list({ limit: 50 })).map(({ consent }) => consent)).toContain('clicked');
   });
@@ -145,7 +149,10 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     const { proposed } = await plan();
     expect((await decide(proposed?.ticket, 'decline')).outcome?.kind).toBe('declined');
     expect((await journal.list({ limit: 50 })).map(({ ending }) => ending?.outcome)).toEqual(['declined']);
-    expect((await decide(proposed?.ticket, 'accept')).outcome).toMatchObject({ kind: 'declined', isEarlier: true });
+    expect((await decide(proposed?.ticket, 'accept')).outcome).toMatchObject({
+      kind: 'declined',
+      earlier: expect.stringContaining('An earlier click'),
+    });
     expect(await requests()).toBe(0);
   });
 
@@ -154,7 +161,7 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     const { proposed } = await plan();
     expect((await decide(proposed?.ticket, 'look')).outcome).toBeUndefined();
     const { outcome } = await decide(proposed?.ticket, 'accept');
-    expect((await decide(proposed?.ticket, 'look')).outcome).toEqual({ ...outcome, isEarlier: true });
+    expect((await decide(proposed?.ticket, 'look')).outcome).toEqual(outcome);
     expect(await requests()).toBe(1);
   });
 
@@ -163,7 +170,7 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     const { proposed } = await plan({ ...restore.arguments, allowRepeat: true });
     await decide(proposed?.ticket, 'accept');
     const second = await decide(proposed?.ticket, 'accept');
-    expect(second.outcome).toMatchObject({ kind: 'accepted', isEarlier: true });
+    expect(second.outcome).toMatchObject({ kind: 'accepted', earlier: expect.stringContaining('An earlier click') });
     expect(await requests()).toBe(1);
   });
 
@@ -187,7 +194,7 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     await decide(proposed?.ticket, 'accept');
     time += 11 * 60_000;
     const late = await decide(proposed?.ticket, 'accept');
-    expect(late.outcome).toMatchObject({ kind: 'accepted', isEarlier: true });
+    expect(late.outcome).toMatchObject({ kind: 'accepted', earlier: expect.stringContaining('An earlier click') });
   });
 
   test('sees what a plan risks, where it goes and how else it can be decided', async () => {
@@ -322,7 +329,10 @@ describe('a ticket that is not one', () => {
     const two = await connect({ era, journal: one.journal, sandbox: one.sandbox });
     const { proposed } = await one.plan();
     expect((await two.decide(proposed?.ticket, 'accept')).outcome?.kind).toBe('accepted');
-    expect((await one.decide(proposed?.ticket, 'accept')).outcome).toMatchObject({ kind: 'accepted', isEarlier: true });
+    expect((await one.decide(proposed?.ticket, 'accept')).outcome).toMatchObject({
+      kind: 'accepted',
+      earlier: expect.stringContaining('An earlier click'),
+    });
   });
 
   test('one whose plan was made for another endpoint is refused', async () => {

@@ -93,8 +93,8 @@ export interface ChangeOutcome {
   readonly sentAt?: string;
   /** The code of a failure, for the operator or the support. */
   readonly code?: string;
-  /** True if this is the outcome of an earlier click. */
-  readonly isEarlier?: boolean;
+  /** Set if this click did not decide: the decision that did. */
+  readonly earlier?: string;
 }
 
 /** Reads a proposed change from `_meta`. Returns undefined if it is missing or incomplete. */
@@ -133,7 +133,7 @@ const namedValues = (values: unknown): NamedValue[] =>
 export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   const outcome = fieldsOf(fieldsOf(meta)[outcomeKey]);
   const kind = outcomeKinds.find((known) => known === outcome.kind);
-  const { sentence, next, sentAt, code } = texts(outcome);
+  const { sentence, next, sentAt, code, earlier } = texts(outcome);
   if (kind === undefined || sentence === undefined) return undefined;
   const requestIds = texts(fieldsOf(outcome.requestIds));
   return {
@@ -146,7 +146,7 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
     ...(next !== undefined && { next }),
     ...(sentAt !== undefined && { sentAt }),
     ...(code !== undefined && { code }),
-    ...(outcome.isEarlier === true && { isEarlier: true }),
+    ...(earlier !== undefined && { earlier }),
   };
 }
 

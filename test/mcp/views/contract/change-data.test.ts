@@ -57,7 +57,7 @@ test('an outcome comes back as it was written; what is not text is left out', ()
     next: 'Wait.',
     sentAt: '2026-11-20T12:00:00.000Z',
     code: 'X',
-    isEarlier: true,
+    earlier: 'An earlier click decided this.',
   };
   expect(readOutcome({ [outcomeKey]: outcome })).toEqual({ ...outcome, details: ['a'], requestIds: { id: 'x' } });
 });
