@@ -113,7 +113,6 @@ describe('of what waits', () => {
     expect(await plans.countWaiting()).toBe(0);
     const settled = { ...waiting, outcome, decision: accepted, state: 'decided', expiresAt: start + 1000 };
     time += 1000;
-    await plans.settle(waiting.nonce, { approver: 'bob' });
     expect(await plans.find(waiting.nonce)).toEqual(settled);
     time += 1;
     expect(await plans.find(waiting.nonce)).toBeUndefined();
