@@ -68,6 +68,8 @@ export type AccountResolution =
       readonly account: Account;
       /** Undefined if accounts have no names. */
       readonly name: string | undefined;
+      /** True if the call names none of several accounts. */
+      readonly isDefault: boolean;
       readonly args: unknown;
     }
   | { readonly kind: 'unclear'; readonly problem: SafeText; readonly args: unknown }
@@ -84,18 +86,19 @@ export function resolveAccount(
   const usable = accountsOf(accounts, principal);
   const [only] = usable.all;
   if (only === undefined) return { kind: 'none' };
-  if (!accounts.areNamed) return { kind: 'found', account: only, name: undefined, args };
+  if (!accounts.areNamed) return { kind: 'found', account: only, name: undefined, isDefault: false, args };
   const { account: name, ...others } = isObject(args) ? args : {};
   const rest = isObject(args) ? others : args;
   if (name !== undefined && name !== null) {
     const account = usable.all.find((each) => each.name === name);
-    if (account !== undefined) return { kind: 'found', account, name: account.name, args: rest };
+    if (account !== undefined) return { kind: 'found', account, name: account.name, isDefault: false, args: rest };
     const given = typeof name === 'string' ? quoted(name, 60) : words('the value given');
     return { kind: 'unclear', problem: say`account: ${given} is not an account; ${choiceOf(usable.all)}`, args: rest };
   }
   const allowing = accountsFor(usable, operation, principal);
   const account = allowing.length === 0 ? only : presetAmong(allowing, usable.byDefault);
-  if (account !== undefined) return { kind: 'found', account, name: account.name, args: rest };
+  if (account !== undefined)
+    return { kind: 'found', account, name: account.name, isDefault: allowing.length > 1, args: rest };
   return { kind: 'unclear', problem: say`account: is required; ${choiceOf(allowing)}`, args: rest };
 }
 

@@ -39,9 +39,13 @@ const callLater = ({ retryAfterSeconds = 60 }: RemedyFacts) =>
   );
 
 const otherArguments = next(
-  'agent',
-  'call',
-  say`If what the cloud says names an argument, correct it and ${callAgain}${forReader({ agent: '; ask the user for values that are theirs to choose. Otherwise tell the user.', person: '.' })}`,
+  'user',
+  'ask',
+  forReader({
+    agent:
+      'If what the cloud says names an argument, ask the user which value is meant, and call again with it. Otherwise tell the user what the cloud says.',
+    person: 'If what the cloud says names an argument, correct it and try again.',
+  }),
 );
 
 const inTheWay = next(

@@ -10,7 +10,7 @@ import { regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
 import { insertSecrets } from './insert-secrets.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
 import type { ResolvedCall } from './stages.js';
-import { validate } from './validate.js';
+import { askWhichIsMeant, validate } from './validate.js';
 
 /**
  * Checks the account, the policy and the arguments of a call, and encodes its request. Nothing is sent.
@@ -24,7 +24,7 @@ export async function resolveCall(
 ): Promise<ResolvedCall> {
   if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
   if (resolution.kind === 'unclear') throw withOtherProblems(resolution.problem, operation, resolution.args);
-  const { account, name: accountName, args } = resolution;
+  const { account, name: accountName, isDefault, args } = resolution;
   checkPolicy(account.policy, operation, principal);
   const cloud = await account.cloud();
   const valid = validate(operation, args, cloud.region);
@@ -49,6 +49,7 @@ export async function resolveCall(
     change,
     account,
     accountName,
+    isDefaultAccount: isDefault,
     endpoint,
     input,
     request,
@@ -78,7 +79,7 @@ function withOtherProblems(problem: SafeText, operation: Operation, args: unknow
       throw error;
     }
   };
-  return new Refusal('InvalidArguments', [problem, ...others()]);
+  return new Refusal('InvalidArguments', [problem, ...others()], { next: askWhichIsMeant });
 }
 
 /** The arguments from which the same change can be called again, for example after a person agreed on a page. */

@@ -3,10 +3,12 @@ import { toDotPath } from 'zod/v4/core';
 import { defaultText, hintsOf } from '../consent/plan.js';
 import { Refusal } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
+import { type Next, next } from '../tools/next.js';
+import { consentArguments } from '../tools/schema/fields.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { listText as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, leavesOf, textAt, withoutNulls } from '../util/objects.js';
-import { defined, distinct, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { defined, distinct, forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 /** Limits of the arguments, which are far above the needs of any operation. */
 const maximumDepth = 32;
@@ -37,8 +39,29 @@ export function validate(operation: Operation, args: unknown, region: string): R
   throw new Refusal(
     'InvalidArguments',
     sentences(...problemsOf(issues, operation), isIncomplete && textAt(given, 'planId') !== undefined && planIdAlone),
-    hintsForTheRest(operation, given, issues, region),
+    {
+      ...hintsForTheRest(operation, given, issues, region),
+      ...(issues.some((issue) => isChoiceOfUser(issue, operation)) && { next: askWhichIsMeant }),
+    },
   );
+}
+
+/** The step after a value that is the user's to choose. An agent that corrects such a value itself changes the wrong thing. */
+export const askWhichIsMeant: Next = next(
+  'user',
+  'ask',
+  forReader({
+    agent:
+      'Ask the user which value is meant, and do not choose one yourself. Then correct all that is listed and call again.',
+    person: 'Correct all that is listed and try again.',
+  }),
+);
+
+/** True for a value of the right type that breaks a rule, such as a name, an ID or a size. Optional arguments of reads only shape the answer. */
+function isChoiceOfUser({ code, input, path: [name = ''] }: Issue, operation: Operation): boolean {
+  if (code === 'invalid_type' || code === 'unrecognized_keys' || input === undefined) return false;
+  if (Object.hasOwn(consentArguments(), name)) return false;
+  return operation.effect !== 'read' || !(operation.input().shape[String(name)] instanceof z.ZodOptional);
 }
 
 const planIdAlone = words('planId: does not replace the other arguments; give those of its plan again');

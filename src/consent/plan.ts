@@ -74,6 +74,8 @@ export interface PlanInput {
   readonly endpoint: Endpoint;
   /** Name of the account, if accounts have names. */
   readonly accountName?: string | undefined;
+  /** Set if the call names none of several accounts. */
+  readonly isDefaultAccount?: boolean;
   /** ID of the current key. Another key of the account may sign the request later. */
   readonly keyId: string;
   readonly regionSource: RegionSource;
@@ -119,7 +121,7 @@ export function makePlan(call: PlanInput): Plan {
 }
 
 function whereOf(call: PlanInput): readonly SafeText[] {
-  const account = accountText(call);
+  const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
   const sandbox = sandboxOf(call).map(placeText);
   const others = [...regionsOf(call), ...zonesOf(call)].map(placeText);
   return call.accountName === undefined ? [...sandbox, ...others, account] : [...sandbox, account, ...others];

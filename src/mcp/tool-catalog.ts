@@ -66,7 +66,7 @@ function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: 
     const allowing = accountsFor(accounts, tool.operation, principal);
     if (allowing.length === 0) return [];
     const description = descriptionFor(tool.operation, accounts, allowing);
-    return [{ ...tool, description, input: withAccountArgument(tool.input, accounts, allowing) }];
+    return [{ ...tool, description, input: withAccountArgument(tool, accounts, allowing) }];
   });
   const operations = tools.map(({ operation }) => operation);
   return {
@@ -89,18 +89,19 @@ function descriptionFor(
 }
 
 /**
- * Adds the argument `account` to the schema of a tool's arguments, if several accounts allow the tool.
+ * Returns the schema of a tool's arguments, with the argument `account` if several accounts allow the tool.
  * @param allowing the caller's accounts that allow the tool
  */
 function withAccountArgument(
-  schema: JsonSchema,
+  { operation: { effect }, input: schema }: Tool,
   { byDefault, areNamed }: Pick<Accounts, 'byDefault' | 'areNamed'>,
   allowing: readonly Account[],
 ): JsonSchema {
   if (!areNamed || allowing.length < 2) return schema;
   const { properties, required } = schema;
   const preset = presetAmong(allowing, byDefault);
-  const advice = preset === undefined ? 'Ask if the user named none' : `The one the user means, else ${preset.name}`;
+  const isAsked = preset === undefined || effect !== 'read';
+  const advice = isAsked ? 'Ask if the user named none' : `The one the user means, else ${preset.name}`;
   const account = {
     type: 'string',
     enum: allowing.map(({ name }) => name),

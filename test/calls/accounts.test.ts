@@ -56,6 +56,17 @@ test('the account is the first thing that a plan says about where, and is in the
   await close();
 });
 
+test.each([
+  ['a default that the call leaves out', both, {}, 'account prod (default)'],
+  ['a default that the call names', both, { account: 'prod' }, 'account prod'],
+  ['the only account', both.slice(0, 1), {}, 'account prod'],
+])('a plan says whether its account was chosen: %s', async (_what, accounts, given, where) => {
+  const { call, close } = callerOf(accounts, 'prod');
+  const plan = await call(restoreInstance, { ...restore, ...given, planOnly: true }, { signal: never });
+  expect(plan.text).toMatch(new RegExp(`^Where: ${where.replace(/[()]/g, '\\$&')}, region `, 'm'));
+  await close();
+});
+
 test('the same change in another account is another change', async () => {
   const { call, close } = callerOf(both);
   for (const account of ['prod', 'staging'])

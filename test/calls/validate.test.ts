@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import { validate } from '../../src/calls/validate.js';
-import { Refusal } from '../../src/consent/refusal.js';
+import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
+import type { Actor } from '../../src/tools/next.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { didYouMean } from '../../src/util/did-you-mean.js';
@@ -256,4 +257,35 @@ test.each([
   const lines = problems(provisionKubeResourceGroup, args);
   expect(lines.length).toBeGreaterThan(0);
   expect(lines.join('\n')).not.toContain(marker);
+});
+
+describe('the user is asked', () => {
+  const step = (operation: Operation, args: object) => {
+    try {
+      validate(operation, args, 'jp-east-1');
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return refusalFailure(operation.name, error, false).next.who;
+    }
+  };
+  const restore = { ...restoreInstance.example };
+  const upload = { bucket: 'b', object: 'o', uploadId: 'u' };
+
+  test.each<readonly [what: string, operation: Operation, args: object, who: Actor]>([
+    ['a name', restoreInstance, { ...restore, instanceId: 'My Wiki' }, 'user'],
+    ['an ID', restoreInstance, { ...restore, backupId: 'last night' }, 'user'],
+    ['a size', restoreInstance, { ...restore, diskSize: 123 }, 'user'],
+    ['a type of server', restoreInstance, { ...restore, instanceType: 'huge' }, 'user'],
+    ['a name that a read requires', listParts, { ...upload, bucket: 'a/b' }, 'user'],
+    ['a value beside a mistake of the agent', restoreInstance, { ...restore, instanceId: 'My Wiki', extra: 1 }, 'user'],
+    ['an argument that does not exist', restoreInstance, { ...restore, extra: 1 }, 'agent'],
+    ['an argument that is missing', restoreInstance, { backupId: restore.backupId }, 'agent'],
+    ['a value of the wrong type', restoreInstance, { ...restore, instanceId: {} }, 'agent'],
+    ['a planId', restoreInstance, { ...restore, planId: 'p'.repeat(300) }, 'agent'],
+    ['the shape of an answer', listParts, { ...upload, view: 'sumary' }, 'agent'],
+    ['the length of a page', listParts, { ...upload, maxParts: 0 }, 'agent'],
+  ])('about a wrong value that is theirs: %s', (_what, operation, args, who) => {
+    expect(step(operation, args)).toBe(who);
+  });
 });

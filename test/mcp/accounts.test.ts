@@ -67,7 +67,11 @@ test('a tool that several accounts allow has an argument that names them, first 
 test('it is not required where one of them is the default', async () => {
   const { tools } = await connect(of([prod, staging], 'staging'));
   const { account, required = [] } = argumentOf(tools, 'restore_instance');
-  expect(account).toMatchObject({ description: expect.stringContaining('The one the user means, else staging') });
+  expect(account).toMatchObject({ description: expect.stringContaining('Ask if the user named none') });
+  const ofRead = argumentOf(tools, 'list_parts');
+  expect(ofRead.account).toMatchObject({
+    description: expect.stringContaining('The one the user means, else staging'),
+  });
   expect(required).not.toContain('account');
 });
 
