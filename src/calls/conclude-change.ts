@@ -21,8 +21,8 @@ type ChangeResult =
     };
 
 /** Reads the reply to a change. */
-export function readResult(call: AnsweredCall, reply: FinalReply): ChangeResult {
-  const answer = readSafely(call, reply);
+export async function readResult(call: AnsweredCall, reply: FinalReply): Promise<ChangeResult> {
+  const answer = await readSafely(call, reply);
   if (answer.kind === 'failed') return answer;
   const { attempts } = reply;
   const { status, requestIds } = answer;
@@ -33,9 +33,9 @@ export function readResult(call: AnsweredCall, reply: FinalReply): ChangeResult 
 }
 
 /** Reads the answer to a change. A fault in the operation's code does not hide that the change was accepted. */
-function readSafely(call: AnsweredCall, reply: FinalReply): Answer {
+async function readSafely(call: AnsweredCall, reply: FinalReply): Promise<Answer> {
   try {
-    return readAnswer(call, reply);
+    return await readAnswer(call, reply);
   } catch {
     const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
     if (!accepted) return { kind: 'failed', failure: serverFault(call) };

@@ -41,9 +41,10 @@ export interface Cloud {
  */
 export function resolveEndpoint(
   cloud: Cloud,
-  { service, signing }: Pick<Operation, 'service' | 'signing'>,
-  region: string = cloud.region,
+  { service, signing, hostPrefix = '' }: Pick<Operation, 'service' | 'signing' | 'hostPrefix'>,
+  asked: string = cloud.region,
 ): Endpoint {
+  const region = signing?.region ?? asked;
   const endpoint = cloud.endpoints[service];
   const { account, keys, isSandbox = false } = cloud;
   if (endpoint === undefined || 'missing' in keys)
@@ -53,7 +54,7 @@ export function resolveEndpoint(
         ? [say`the built-in sandbox has no API ${own(service)}; unset CLOUDOPS_SANDBOX to use the cloud`]
         : missingSettings(cloud, service).map((name) => say`${own(name)} is not set`),
     );
-  const url = new URL(endpoint.replaceAll('{region}', region));
+  const url = withHostPrefix(new URL(endpoint.replaceAll('{region}', region)), hostPrefix);
   return {
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/+$/, ''),
@@ -64,6 +65,17 @@ export function resolveEndpoint(
     keys,
     ...(isSandbox && { isSandbox }),
   };
+}
+
+/** @throws Refusal if the host can have no prefix, because it is an address */
+function withHostPrefix(url: URL, prefix: string): URL {
+  if (prefix === '') return url;
+  const { protocol, host, pathname } = url;
+  const prefixed = `${protocol}//${prefix}${host}${pathname}`;
+  if (URL.canParse(prefixed)) return new URL(prefixed);
+  throw new Refusal('NotConfigured', [
+    say`the endpoint has the host ${own(host)}, but this API needs a name that can follow ${own(prefix)}`,
+  ]);
 }
 
 function profileOf({ storageHeaders }: Cloud, service: Service, signing: Signing | undefined): SigningProfile {

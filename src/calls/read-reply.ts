@@ -31,7 +31,7 @@ export type Answer =
 export type AnsweredCall = FailedCall & Pick<ResolvedRead, 'input' | 'endpoint'>;
 
 /** Reads the reply to a request. */
-export function readAnswer(call: AnsweredCall, reply: FinalReply): Answer {
+export async function readAnswer(call: AnsweredCall, reply: FinalReply): Promise<Answer> {
   const { operation, input } = call;
   const { origin } = call.endpoint;
   const { attempts } = reply;
@@ -48,7 +48,7 @@ export function readAnswer(call: AnsweredCall, reply: FinalReply): Answer {
     return { ...unread, problem: say`its body was lost on the way (${own(bodyFailure.code)})` };
   const problem = unreadable(reply.body, operation.answer);
   if (problem !== undefined) return { ...unread, problem };
-  const value = 'value' in reply.body ? operation.extract(reply.body.value, input) : undefined;
+  const value = await bodyOf(operation, reply, (body) => operation.extract(body, input, headers));
   if (isRead && operation.answer !== 'none' && value === undefined)
     return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };
   const reading =
@@ -58,6 +58,16 @@ export function readAnswer(call: AnsweredCall, reply: FinalReply): Answer {
   return { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date), ...reading };
 }
 
+/** Passes the body of an answer to a function, as the operation's format has it. Returns undefined if the format is `none`. */
+async function bodyOf(
+  { answer }: Operation,
+  { body, readText }: FinalReply & { kind: 'answered' },
+  read: (body: unknown) => unknown,
+): Promise<unknown> {
+  if (answer === 'text') return readText(read);
+  return 'value' in body ? read(body.value) : undefined;
+}
+
 function isoDate(httpDate = ''): string | undefined {
   const time = Date.parse(httpDate);
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
@@ -65,6 +75,7 @@ function isoDate(httpDate = ''): string | undefined {
 
 function unreadable(body: Body, format: Operation['answer']): SafeText | undefined {
   if (body.kind === (format === 'none' ? 'empty' : format)) return undefined;
+  if (format === 'text' && body.kind !== 'html') return undefined;
   const called = {
     xml: 'XML',
     json: 'JSON',

@@ -31,8 +31,8 @@ export async function resolveCall(
   const complete = await insertSecrets(operation, valid, secretFiles, cloud.region);
   const { planOnly, planId, allowRepeat, withdraw, ...input } = complete.input;
 
-  const apiRequest = operation.request(input);
-  const { region } = apiRequest;
+  const apiRequest = await operation.request(input);
+  const region = operation.signing?.region ?? apiRequest.region;
   checkRegions(account.policy, region ?? cloud.region, input);
   const endpoint = resolveEndpoint(cloud, operation, region);
   const request = wireRequest(operation, apiRequest, endpoint);

@@ -130,7 +130,7 @@ async function readCompanion(
   const input = companionRead.input(call.input);
   if (input === undefined) return undefined;
   const pages = operation.pages ?? onePage;
-  const request = wireRequest(operation, operation.request(input), call.endpoint);
+  const request = wireRequest(operation, await operation.request(input), call.endpoint);
   const companion: ResolvedRead = { ...call, operation, input, request };
   using limit = timeLimit(companionMs, context.signal);
   const { signal } = limit;
@@ -204,11 +204,11 @@ async function readNextPage(
 ): Promise<NextPage | Ended> {
   const { operation, input, endpoint } = call;
   const request =
-    after === undefined ? call.request : wireRequest(operation, operation.request(input, after), endpoint);
+    after === undefined ? call.request : wireRequest(operation, await operation.request(input, after), endpoint);
   const reply = await sendWithinLimits(request, client, share);
   if (typeof reply === 'string')
     return after === undefined ? tally.failed(tooManyReads(call)) : tally.reduced(state, { after, limit: reply });
-  const page = readPage(call, reply);
+  const page = await readPage(call, reply);
   if (page.kind === 'failed') return tally.failed(page.failure);
   const { record, answeredAt, requestIds } = page;
   const { attempts } = reply;
@@ -294,8 +294,8 @@ function cutWarning(limit: ReachedLimit, pages: number, entries: number): SafeTe
 }
 
 /** Reads the answer with one page. */
-function readPage(call: ResolvedRead, reply: FinalReply): Exclude<Answer, { kind: 'unread' }> {
-  const answer = readAnswer(call, reply);
+async function readPage(call: ResolvedRead, reply: FinalReply): Promise<Exclude<Answer, { kind: 'unread' }>> {
+  const answer = await readAnswer(call, reply);
   if (answer.kind !== 'unread') return answer;
   const { status, requestIds, problem } = answer;
   const { attempts } = reply;

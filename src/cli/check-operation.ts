@@ -187,6 +187,7 @@ const bodies: readonly string[] = [
   '{"cut',
   '<cut',
 ];
+const errorBody = '{"code":"Probe"}';
 const errorStatuses = [400, 403, 404, 409, 500, 503];
 
 /** Replies of a service: first a success in the format that the operation expects, then unusual bodies and errors. */
@@ -194,19 +195,21 @@ function probeReplies({ answer }: Operation): [FinalReply, ...FinalReply[]] {
   const expected: Readonly<Record<Operation['answer'], Body>> = {
     json: { kind: 'json', value: {} },
     xml: { kind: 'xml', value: { Answer: { Field: 'a' } } },
+    text: { kind: 'text', text: 'text' },
     none: { kind: 'empty' },
   };
   return [
-    replyOf(200, expected[answer]),
-    ...bodies.map((body) => replyOf(200, parseBody(body))),
-    ...errorStatuses.map((status) => replyOf(status, parseBody('{"code":"Probe"}'))),
+    replyOf(200, expected[answer], 'text'),
+    ...bodies.map((body) => replyOf(200, parseBody(body), body)),
+    ...errorStatuses.map((status) => replyOf(status, parseBody(errorBody), errorBody)),
   ];
 }
 
-const replyOf = (status: number, body: Body): FinalReply => ({
+const replyOf = (status: number, body: Body, text: string): FinalReply => ({
   kind: 'answered',
   response: { kind: 'response', status, headers: { date: 'Thu, 01 Jan 2026 00:00:00 GMT' } },
   body,
+  readText: async (read) => read(text),
   attempts: [{ result: String(status) }],
   endedAt: probeTime,
   keyId: 'probe',

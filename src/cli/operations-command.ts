@@ -105,7 +105,7 @@ async function check(file: string, terminal: Terminal): Promise<number> {
       problemCount += broken.length;
       print(say`${own(operation.name)}: ${defined(operation.title)}`);
       print(...broken.map((problem) => say`problem  ${defined(problem)}`), say``);
-      print(...exampleLines(operation).map((line) => (line.text === '' ? line : say`  ${line}`)));
+      print(...(await exampleLines(operation)).map((line) => (line.text === '' ? line : say`  ${line}`)));
     }
     await sleep(lingerMs);
     return { operationCount: operations.length, problemCount };
@@ -118,7 +118,7 @@ async function check(file: string, terminal: Terminal): Promise<number> {
 }
 
 /** The plan of a change, or the request of a read, with the example's arguments. */
-function exampleLines(operation: Operation): SafeText[] {
+async function exampleLines(operation: Operation): Promise<SafeText[]> {
   const {
     planOnly: _,
     planId: __,
@@ -126,7 +126,7 @@ function exampleLines(operation: Operation): SafeText[] {
     withdraw: ____,
     ...input
   } = operation.input().parse(operation.example);
-  const wanted = operation.request(input);
+  const wanted = await operation.request(input);
   const { service, change } = operation;
   const keyId = 'EXAMPLE';
   const cloud = {

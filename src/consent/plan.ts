@@ -285,7 +285,8 @@ export const withoutSecrets = <Fields>({ operation, input, secretNames = {} }: P
 
 /** The body of a request as a plan shows it: a request may put secrets wherever it wants. */
 function shownBody(call: PlanInput, body: RequestBody): unknown {
-  if (body.kind === 'json') return withoutSecrets(call, body.value);
+  if (body.kind === 'json' || body.kind === 'form') return withoutSecrets(call, body.value);
+  if (body.kind === 'text') return withoutSecrets(call, body.text);
   return encodeContent({ ...body, value: withoutSecrets(call, body.value) }).text;
 }
 

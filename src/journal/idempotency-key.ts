@@ -5,11 +5,12 @@ import { digestOf } from '../util/digest.js';
 export const keyFormat = 1;
 
 /**
- * The digest of a change. It depends only on the account and the request as it is sent, not on the arguments of the tool or the access
- * key that signs. It reveals nothing about the request. Its format is frozen, because with another format sent changes would no longer
+ * The digest of a change. It depends only on the account and the request as it is sent, without the headers that describe its body, not
+ * on the arguments of the tool or the access key that signs. It reveals nothing about the request. Its format is frozen, because with another format sent changes would no longer
  * be recognised.
  */
 export function idempotencyKey({ account, keys, origin }: Endpoint, request: WireRequest): string {
-  const { method, target, body = '' } = request;
-  return digestOf([method, origin + target, body, account, keys.id]);
+  const { method, target, body = '', chosenHeaders } = request;
+  const chosen = chosenHeaders === undefined ? [] : [chosenHeaders];
+  return digestOf([method, origin + target, body, account, keys.id, ...chosen]);
 }

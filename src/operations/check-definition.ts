@@ -26,7 +26,11 @@ const maximumExample = 4000;
  * schemas for hosts.
  * @throws OperationFault if a function has a fault
  */
-export function checkDefinition(operation: Operation, known: readonly Operation[], hosts: HostRules): ParsedDefinition {
+export async function checkDefinition(
+  operation: Operation,
+  known: readonly Operation[],
+  hosts: HostRules,
+): Promise<ParsedDefinition> {
   const problems = [...combinationProblems(operation), ...conflictProblems(operation, known, hosts)];
   if (problems.length > 0) return { kind: 'problems', problems };
   return withSchemas(withKnownReads(operation, known), hosts);
@@ -36,7 +40,18 @@ const brokenRules = (rules: readonly (readonly [isBroken: boolean, problem: stri
   rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
 
 /** Problems of fields that are valid alone, but not together. */
-function combinationProblems({ name, effect, method, service, signing, change, pages, probe }: Operation): string[] {
+function combinationProblems({
+  name,
+  effect,
+  method,
+  service,
+  signing,
+  change,
+  pages,
+  probe,
+  takesToken = false,
+  failures,
+}: Operation): string[] {
   const isBuiltIn = builtInServices.some((builtIn) => builtIn === service);
   const isRead = effect === 'read';
   return brokenRules([
@@ -48,7 +63,9 @@ function combinationProblems({ name, effect, method, service, signing, change, p
     [!isRead && change === undefined, 'change: is missing. Every operation that is not a read needs it'],
     [!isRead && pages !== undefined, 'pages: is only for reads'],
     [!isRead && probe !== undefined, 'probe: is only for reads'],
-    [isRead && (method === 'PUT' || method === 'DELETE'), `method: must not be ${method} for a read`],
+    [isRead && ['PUT', 'PATCH', 'DELETE'].includes(method), `method: must not be ${method} for a read`],
+    [!isRead && method === 'HEAD', 'method: must not be HEAD for a change'],
+    [isRead && (takesToken || failures !== undefined), 'takesToken, failures: are only for changes'],
   ]);
 }
 
@@ -87,7 +104,7 @@ function withKnownReads(operation: Operation, known: readonly Operation[]): Oper
 }
 
 /** Adds the schemas for hosts, and checks the example and the paths that the operation names. */
-function withSchemas(operation: Operation, hosts: HostRules): ParsedDefinition {
+async function withSchemas(operation: Operation, hosts: HostRules): Promise<ParsedDefinition> {
   const unrepresentable = [...jsonSchemaProblems(operation, 'input'), ...jsonSchemaProblems(operation, 'output')];
   if (unrepresentable.length > 0) return { kind: 'problems', problems: unrepresentable };
   const schemas = hosts.toolSchemas(operation);
@@ -96,7 +113,8 @@ function withSchemas(operation: Operation, hosts: HostRules): ParsedDefinition {
     ...hosts.schemaProblems(schemas.input).map((problem) => `input: ${problem}`),
     ...unknownPaths(operation, schemas.input),
   ];
-  const problems = inSchemas.length > 0 ? inSchemas : [...probeProblems(operation), ...exampleProblems(operation)];
+  const problems =
+    inSchemas.length > 0 ? inSchemas : [...probeProblems(operation), ...(await exampleProblems(operation))];
   return problems.length > 0
     ? { kind: 'problems', problems }
     : { kind: 'operation', operation: { ...operation, schemas } };
@@ -166,13 +184,13 @@ function probeProblems({ probe, input }: Operation): string[] {
   return issueLines(input().safeParse(probe.arguments)).map((line) => `probe.arguments: ${line}`);
 }
 
-function exampleProblems({ example, input, request }: Operation): string[] {
+async function exampleProblems({ example, input, request }: Operation): Promise<string[]> {
   const size = jsonSize(example);
   if (size === undefined) return ['example: must be what JSON can hold'];
   if (size > maximumExample) return [`example: has more than ${maximumExample} characters`];
   const parsed = input().safeParse(example);
   if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, 3).join('; ')}`];
-  const { body } = request(parsed.data);
+  const { body } = await request(parsed.data);
   try {
     if (body !== undefined) writeBody(body);
     return [];

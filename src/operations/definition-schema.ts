@@ -7,7 +7,7 @@ import type { UploadPart } from '../tools/upload/part.js';
 import { isObject, valueAt, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { isSafeText, type SafeText } from '../util/safe-text.js';
-import { type AnyFunction, type CallObserver, guardFunction, guardSchema } from './guard.js';
+import { type AnyFunction, type CallObserver, guardAsyncFunction, guardFunction, guardSchema } from './guard.js';
 
 /** The schema of an operation from an outside file. Parsing a definition also guards its functions (guard.ts). */
 
@@ -43,16 +43,46 @@ const isJson = (value: unknown): boolean => {
 const jsonValue = z.unknown().refine(isJson);
 const jsonObject = fields.refine(isJson);
 
+const bodyOptions = { contentType: z.string().optional(), contentMd5: z.boolean().optional() };
 const requestBody = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('json'), value: fields, contentMd5: z.boolean().optional() }),
+  z.strictObject({ kind: z.literal('json'), value: fields, ...bodyOptions }),
   z.strictObject({
     kind: z.literal('xml'),
     root: z.string(),
     namespace: z.string().optional(),
     value: fields,
-    contentMd5: z.boolean().optional(),
+    ...bodyOptions,
   }),
+  z.strictObject({ kind: z.literal('form'), value: z.record(z.string(), z.string()), ...bodyOptions }),
+  z.strictObject({ kind: z.literal('text'), text: z.string(), ...bodyOptions }),
 ]);
+
+/** Headers that signing or the HTTP client sets, and headers that concern only one connection (RFC 9110, section 7.6.1). */
+const refusedHeaders = new RegExp(
+  '^(authorization|host|content-length|expect|x-(amz|ext)-(date|security-token|content-sha256)' +
+    '|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$',
+  'i',
+);
+const maximumHeader = 8192;
+const requestHeaders = z
+  .record(
+    z
+      .string()
+      .regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, 'must be a name of a header')
+      .refine((header) => !refusedHeaders.test(header), 'must not be set: the server sets it, or forbids it'),
+    z.string('must be text').max(maximumHeader, `must have at most ${maximumHeader} characters`),
+    { error: (issue) => (issue.code === 'invalid_key' ? issue.issues[0]?.message : 'must be an object') },
+  )
+  .refine(
+    (headers) =>
+      new Set(Object.keys(headers).map((header) => header.toLowerCase())).size === Object.keys(headers).length,
+    'must have each name once',
+  );
+
+const regionName = z
+  .string('must be text')
+  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name')
+  .max(32);
 
 const requestPath = z
   .string('must be text')
@@ -76,14 +106,14 @@ const request = (isS3: boolean) =>
     query: z
       .record(z.string(), z.union([z.string(), z.literal(true)], 'must be text, or true'), 'must be an object')
       .exactOptional(),
+    headers: requestHeaders.exactOptional(),
     body: z
-      .custom<RequestBody>((body) => requestBody.safeParse(body).success, 'must be made by kit.json or kit.xml')
+      .custom<RequestBody>(
+        (body) => requestBody.safeParse(body).success,
+        'must be made by kit.json, kit.xml, kit.form or kit.plainText',
+      )
       .exactOptional(),
-    region: z
-      .string('must be text')
-      .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name')
-      .max(32)
-      .exactOptional(),
+    region: regionName.exactOptional(),
   });
 
 /** A schema for each field of an interface, held against the field's type. */
@@ -109,6 +139,10 @@ const safeText = z
 const safeTexts = z.array(safeText, 'must be a list of texts').max(100, 'must have at most 100 entries');
 const next = z.strictObject({ who: z.enum(actors), action: z.enum(actions), text: safeText }).optional();
 
+const answeredError = z
+  .object({ code: z.string().optional(), message: z.string().optional() }, 'must be an object with code and message')
+  .optional();
+
 const step = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('end'), state: z.unknown() }),
   z.strictObject({
@@ -124,6 +158,8 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
   const callback = z.custom<AnyFunction>(isFunction, 'must be a function');
   const returns = <Result>(path: string, result: z.ZodType<Result>) =>
     callback.transform((run) => guardFunction(`${operation}: ${path}`, run, result, observer));
+  const promises = <Result>(path: string, result: z.ZodType<Result>) =>
+    callback.transform((run) => guardAsyncFunction(`${operation}: ${path}`, run, result, observer));
   const makesSchema = (path: string) =>
     callback.transform((make) => guardSchema(`${operation}: ${path}`, make, observer));
 
@@ -182,10 +218,14 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
       .strictObject({
         service: name(/^[\w-]{1,64}$/, 'a service name'),
         headers: z.enum(['s3', 'api'], 'must be s3 or api'),
+        region: regionName.exactOptional(),
       })
       .exactOptional(),
-    method: z.enum(['GET', 'POST', 'PUT', 'DELETE'], 'must be GET, POST, PUT or DELETE'),
-    answer: z.enum(['json', 'xml', 'none'], 'must be json, xml or none'),
+    method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], 'must be GET, HEAD, POST, PUT, PATCH or DELETE'),
+    hostPrefix: name(/^([a-z0-9-]{1,63}\.){0,3}[a-z0-9-]{1,62}[.-]$/, 'the beginning of a host name, such as api.')
+      .max(128)
+      .exactOptional(),
+    answer: z.enum(['json', 'xml', 'text', 'none'], 'must be json, xml, text or none'),
     extension: z.literal('s3', 'must be s3').exactOptional(),
     input: makesSchema('input'),
     example: fields,
@@ -207,8 +247,11 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
       .max(5)
       .exactOptional(),
     output: makesSchema('output'),
-    request: returns('request', request(isS3)),
-    extract: returns('extract', jsonValue),
+    request: promises('request', request(isS3)),
+    takesToken: flag.exactOptional(),
+    extract: promises('extract', jsonValue),
+    errorOf: promises('errorOf', answeredError).exactOptional(),
+    failures: text(200).exactOptional(),
     change: change.exactOptional(),
     pages: pages.exactOptional(),
     probe: object({ arguments: fields, accepted: z.array(text(100)) }).exactOptional(),

@@ -27,6 +27,22 @@ export function guardFunction<Result>(
   return (...args) => attempt(name, () => checkResult(name, callback(...args), result), observer);
 }
 
+/** Like `guardFunction`, for a function that may return a promise. Then the wrapper returns a promise that rejects with the fault. */
+export function guardAsyncFunction<Result>(
+  name: string,
+  callback: AnyFunction,
+  result: z.ZodType<Result>,
+  observer: CallObserver,
+): (...args: never[]) => Result | Promise<Result> {
+  const check = (value: unknown) => attempt(name, () => checkResult(name, value, result), observer);
+  return (...args) => {
+    const returned = attempt(name, () => callback(...args), observer);
+    return returned instanceof Promise
+      ? returned.then(check, (error: unknown) => raise(name, error, observer))
+      : check(returned);
+  };
+}
+
 /** Wraps a function that makes a schema. The schema is made once. Its rules are guarded too, because they are functions of the file. */
 export function guardSchema(name: string, make: AnyFunction, observer: CallObserver): () => z.ZodObject {
   const makeSchema = guardFunction(name, make, objectSchema, observer);
@@ -44,17 +60,22 @@ const objectSchema = z.custom<z.ZodObject>(
 );
 
 /** @throws OperationFault if `run` throws */
-function attempt<Result>(name: string, run: () => Result, { calling, failed }: CallObserver): Result {
-  calling?.(name);
+function attempt<Result>(name: string, run: () => Result, observer: CallObserver): Result {
+  observer.calling?.(name);
   try {
     return run();
   } catch (error) {
-    // `encodeSegment` throws a URIError for half of a surrogate pair. That is a wrong argument and not a fault of the operation.
-    if (error instanceof URIError) throw error;
-    const fault = error instanceof OperationFault ? error : faultOf(name, error);
-    failed?.(fault);
-    throw fault;
+    raise(name, error, observer);
   }
+}
+
+/** @throws OperationFault for an error of the function `name` */
+function raise(name: string, error: unknown, { failed }: CallObserver): never {
+  // `encodeSegment` throws a URIError for half of a surrogate pair. That is a wrong argument and not a fault of the operation.
+  if (error instanceof URIError) throw error;
+  const fault = error instanceof OperationFault ? error : faultOf(name, error);
+  failed?.(fault);
+  throw fault;
 }
 
 function faultOf(name: string, error: unknown): OperationFault {

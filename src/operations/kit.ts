@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { defineOperation, type Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
-import { json, xml } from '../tools/request-body.js';
+import { form, json, plainText, xml } from '../tools/request-body.js';
 import * as fields from '../tools/schema/fields.js';
 import { xmlRecord } from '../tools/upload/xml-record.js';
 import { sentences } from '../util/human.js';
@@ -41,6 +41,8 @@ export interface Kit {
   readonly fields: typeof fields;
   readonly json: typeof json;
   readonly xml: typeof xml;
+  readonly form: typeof form;
+  readonly plainText: typeof plainText;
   /** Converts an element of an XML answer to a record. */
   readonly xmlRecord: typeof xmlRecord;
   /** Makes text for people and models: say`Bucket ${name} has ${count} rules`. Strings in it are quoted; texts of `say` are not. */
@@ -79,6 +81,8 @@ export const createKit = (): Kit => ({
   fields,
   json,
   xml,
+  form,
+  plainText,
   xmlRecord,
   say,
   quoted,

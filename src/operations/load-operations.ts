@@ -86,7 +86,7 @@ async function loadFile(path: string, earlier: readonly Operation[], context: Co
   const problems: string[] = [];
   for (const [index, definition] of imported.definitions.entries()) {
     const known = [...builtIn, ...earlier, ...operations];
-    const result = readDefinition(definition, known, context);
+    const result = await readDefinition(definition, known, context);
     const place = `${file}: operation ${index + 1}${nameOf(definition)}`;
     if (result.kind === 'operation') operations.push(result.operation);
     else problems.push(...result.problems.map((problem) => `${place}: ${problem}.`));
@@ -148,14 +148,14 @@ async function importFile(path: string, file: string, { calling }: CallObserver)
 }
 
 /** Reads one definition. `known` are all operations before it. */
-function readDefinition(
+async function readDefinition(
   definition: unknown,
   known: readonly Operation[],
   { hosts, observer }: Context,
-): ParsedDefinition {
+): Promise<ParsedDefinition> {
   try {
     const parsed = parseDefinition(definition, observer);
-    return parsed.kind === 'operation' ? checkDefinition(parsed.operation, known, hosts) : parsed;
+    return parsed.kind === 'operation' ? await checkDefinition(parsed.operation, known, hosts) : parsed;
   } catch (error) {
     return { kind: 'problems', problems: [error instanceof Error ? error.message : 'its functions cannot be called'] };
   }

@@ -18,10 +18,15 @@ export interface Signing {
   readonly service: string;
   /** `s3` sends x-amz-content-sha256 and signs the path as it is. `api` is for all other APIs. */
   readonly headers: 's3' | 'api';
+  /** Region that all requests go to and are signed for, if the API is global. It replaces the configured region and that of the request. */
+  readonly region?: string;
 }
 
 /** A JSON Schema as hosts receive it. */
 export type JsonSchema = Record<string, unknown>;
+
+/** HTTP methods of requests. */
+export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** The effect on the account. A replacement is `alter`. */
 export type Effect = 'read' | 'create' | 'alter' | 'delete';
@@ -32,10 +37,27 @@ export interface ApiRequest {
   readonly path: string;
   /** Names and values before encoding. `true` is a name without a value. */
   readonly query?: Query;
-  /** Made by `json` or `xml`. */
+  /** Further headers. `refusedHeaders` may not be among them. `content-type` replaces the type of the body. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Made by `json`, `xml`, `form` or `plainText`. */
   readonly body?: RequestBody;
   /** Region of endpoint and signature. If absent, the configured region is used. */
   readonly region?: string | undefined;
+}
+
+/** An answer with a status from 200 to 299, as `Operation.errorOf` gets it. */
+export interface SuccessAnswer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As `extract` gets it. Undefined for an empty body, and for a body that has not the format of the operation. */
+  readonly body: unknown;
+}
+
+/** An error that came with a status from 200 to 299. */
+export interface AnsweredError {
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
 }
 
 /**
@@ -74,13 +96,34 @@ export interface Operation<
   readonly extension?: 's3';
   /** Regions that the API reference lists for the operation. Another region gets a warning. */
   readonly regions?: readonly string[];
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Makes the request. `after` is the start of the page that `pages.add` returned; undefined for the first page. */
-  request(input: z.output<Input>, after?: PageStart): ApiRequest;
+  readonly method: HttpMethod;
+  /** Fixed beginning of the host that is put before the host of the endpoint, such as `api.`. */
+  readonly hostPrefix?: string;
+  /**
+   * Makes the request. `after` is the start of the page that `pages.add` returned; undefined for the first page. `token` is the
+   * idempotency token, if the operation takes one and the request is about to be sent; plan, consent and idempotency key have none.
+   */
+  request(input: z.output<Input>, after?: PageStart, token?: string): ApiRequest | Promise<ApiRequest>;
+  /**
+   * True if the API knows a repeated request by a token in it. The token is a UUID that belongs to the consent, so retries of one change
+   * have the same token.
+   */
+  readonly takesToken?: boolean;
   /** Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called. */
-  readonly answer: 'json' | 'xml' | 'none';
-  /** Returns the record in the decoded body, which is a JSON value, or nested objects of text for XML. */
-  extract(body: unknown, input: z.output<Input>): unknown;
+  readonly answer: 'json' | 'xml' | 'text' | 'none';
+  /**
+   * Returns the record in an answer, or a promise of it.
+   * @param body a JSON value, nested objects of text for XML, or the text of the body for `text`
+   * @param headers by lower-case name
+   */
+  extract(body: unknown, input: z.output<Input>, headers: Readonly<Record<string, string>>): unknown;
+  /**
+   * Returns the error in an answer with a status from 200 to 299, or undefined. An XML document `Error` is an error in any case. If the
+   * operation has this function, an answer that cannot be read leaves the outcome unknown.
+   */
+  errorOf?(answer: SuccessAnswer): AnsweredError | undefined | Promise<AnsweredError | undefined>;
+  /** Path of the list of failed entries in the record, for a change that may be done in part. */
+  readonly failures?: string;
   /** For a read whose answer has pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
   /** A second read that runs at the same time and completes the record. The call continues without it if it fails or is not allowed. */

@@ -1,21 +1,27 @@
+import { encodeSegment } from '../util/uri.js';
 import { writeXml, type XmlElements } from '../util/write-xml.js';
 
 /** The content of a request. */
-export type RequestBody = {
-  /** True if the API requires the header Content-MD5. */
-  readonly contentMd5?: boolean;
-} & (
-  | { readonly kind: 'json'; readonly value: Readonly<Record<string, unknown>> }
-  | {
-      readonly kind: 'xml';
-      /** Name of the outermost element. */
-      readonly root: string;
-      readonly namespace?: string;
-      readonly value: XmlElements;
-    }
-);
+export type RequestBody = BodyOptions &
+  (
+    | { readonly kind: 'json'; readonly value: Readonly<Record<string, unknown>> }
+    | {
+        readonly kind: 'xml';
+        /** Name of the outermost element. */
+        readonly root: string;
+        readonly namespace?: string;
+        readonly value: XmlElements;
+      }
+    /** Names and values before encoding. */
+    | { readonly kind: 'form'; readonly value: Readonly<Record<string, string>> }
+    /** Text that is sent as it is. */
+    | { readonly kind: 'text'; readonly text: string }
+  );
 
 interface BodyOptions {
+  /** The header Content-Type. If absent, the usual type of the kind of body. */
+  readonly contentType?: string;
+  /** True if the API requires the header Content-MD5. */
   readonly contentMd5?: boolean;
 }
 
@@ -33,9 +39,32 @@ export const xml = (
   options: BodyOptions & { readonly namespace?: string } = {},
 ): RequestBody => ({ kind: 'xml', root, value, ...options });
 
+/** Makes a body of names and values, as HTML forms send it: `form({ Action: 'ListUsers', Version: '2010-05-08' })`. */
+export const form = (value: Readonly<Record<string, string>>, options: BodyOptions = {}): RequestBody => ({
+  kind: 'form',
+  value,
+  ...options,
+});
+
+/** Makes a body of text. */
+export const plainText = (text: string, options: BodyOptions = {}): RequestBody => ({ kind: 'text', text, ...options });
+
 /**
  * Writes a body as text.
  * @throws TypeError for values that JSON or XML cannot hold
+ * @throws URIError for half of a surrogate pair in a form
  */
-export const writeBody = (body: RequestBody): string =>
-  body.kind === 'json' ? JSON.stringify(body.value) : writeXml(body.root, body.value, body.namespace);
+export function writeBody(body: RequestBody): string {
+  switch (body.kind) {
+    case 'json':
+      return JSON.stringify(body.value);
+    case 'xml':
+      return writeXml(body.root, body.value, body.namespace);
+    case 'form':
+      return Object.entries(body.value)
+        .map((pair) => pair.map(encodeSegment).join('='))
+        .join('&');
+    case 'text':
+      return body.text;
+  }
+}

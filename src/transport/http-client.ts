@@ -2,9 +2,9 @@ import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
+import type { HttpMethod } from '../tools/define-operation.js';
 import { createTurns, type TakeTurn } from '../util/turns.js';
 import { isLoopback } from '../util/uri.js';
-import type { HttpMethod } from './request.js';
 
 /** A signed HTTP request. */
 export interface HttpRequest {

@@ -3,14 +3,22 @@ import { type Body, parseBody } from './parse-body.js';
 
 /** The result of one attempt: an answer with any status, or the reason for a missing answer. */
 export type AttemptReply =
-  | { readonly kind: 'answered'; readonly response: Omit<HttpResponse, 'body'>; readonly body: Body }
+  | {
+      readonly kind: 'answered';
+      readonly response: Omit<HttpResponse, 'body'>;
+      readonly body: Body;
+      /** Passes the text of the body to a function, and removes secrets from the result. The text itself may hold secrets. */
+      readonly readText: ReadText;
+    }
   | { readonly kind: 'failed'; readonly failure: HttpFailure };
+
+export type ReadText = (read: (text: string) => unknown) => Promise<unknown>;
 
 /** Parses the body of a response. */
 export function replyOf(result: HttpResponse | HttpFailure): AttemptReply {
   if (result.kind === 'failure') return { kind: 'failed', failure: result };
   const { body, ...response } = result;
-  return { kind: 'answered', response, body: parseBody(body) };
+  return { kind: 'answered', response, body: parseBody(body), readText: async (read) => read(body) };
 }
 
 /** Describes a reply in one or two words for the log and for people, by its status or the code of its failure. */

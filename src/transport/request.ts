@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KeySource } from '../signing/keys.js';
 import type { SigningProfile } from '../signing/signature-variants.js';
-import type { ApiRequest } from '../tools/define-operation.js';
+import type { ApiRequest, HttpMethod } from '../tools/define-operation.js';
 import { type RequestBody, writeBody } from '../tools/request-body.js';
 import { encodeQuery, type Query } from '../util/uri.js';
 
@@ -24,8 +24,6 @@ export interface Endpoint {
   readonly isSandbox?: boolean;
 }
 
-export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
-
 /** A request in its wire form, without its signature. */
 export interface WireRequest {
   readonly method: HttpMethod;
@@ -35,8 +33,10 @@ export interface WireRequest {
   readonly query: Query;
   /** Path and encoded query, as in the request line. */
   readonly target: string;
-  /** Lower-case names of the headers that describe the body. */
+  /** By lower-case name: the headers that describe the body, and the headers of the operation. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The headers that the operation chose, if there are any. The idempotency key holds them. */
+  readonly chosenHeaders?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** The body before it became text. */
   readonly content?: RequestBody;
@@ -44,25 +44,47 @@ export interface WireRequest {
 
 /**
  * Encodes a request of an API.
- * @throws TypeError for values that JSON or XML cannot hold
+ * @throws TypeError for values that JSON, XML or a header cannot hold
  */
 export function encodeRequest(
   method: HttpMethod,
-  { path: apiPath, query = {}, body: content }: ApiRequest,
+  { path: apiPath, query = {}, headers: given = {}, body: content }: ApiRequest,
   { pathPrefix }: Pick<Endpoint, 'pathPrefix'>,
 ): WireRequest {
   const path = pathPrefix + apiPath;
   const search = encodeQuery(query);
   const { text, headers } = encodeContent(content);
+  const chosenHeaders = headersOf(content, given);
   return {
     method,
     path,
     query,
     target: search === '' ? path : `${path}?${search}`,
-    headers,
+    headers: { ...headers, ...chosenHeaders },
+    ...(Object.keys(chosenHeaders).length > 0 && { chosenHeaders }),
     ...(text !== undefined && { body: text }),
     ...(content !== undefined && { content }),
   };
+}
+
+/** Visible ASCII, and spaces between it. Other text would be signed differently than it is sent. */
+const headerValue = /^(?:[!-~]+(?: +[!-~]+)*)?$/;
+
+/** The headers that an operation chose, with lower-case names. A content type counts only if the body would have another one. */
+function headersOf(
+  body: RequestBody | undefined,
+  given: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const type = body?.contentType;
+  const all = { ...(type !== undefined && { 'content-type': type }), ...given };
+  const usual = body && contentTypes[body.kind];
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) => {
+      const lowerCase = name.toLowerCase();
+      if (!headerValue.test(value)) throw new TypeError(`the header ${lowerCase} cannot hold this text`);
+      return lowerCase === 'content-type' && value === usual ? [] : [[lowerCase, value]];
+    }),
+  );
 }
 
 /** The content of a request in its wire form. */
@@ -73,7 +95,12 @@ interface EncodedContent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const contentTypes = { json: 'application/json', xml: 'application/xml' } as const;
+const contentTypes = {
+  json: 'application/json',
+  xml: 'application/xml',
+  form: 'application/x-www-form-urlencoded',
+  text: 'text/plain; charset=utf-8',
+} as const;
 
 /**
  * Encodes the content of a request.

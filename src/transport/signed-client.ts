@@ -4,7 +4,7 @@ import { timeLimit } from '../util/time-limit.js';
 import type { Attributes, Span } from '../util/trace.js';
 import type { ByteLimit, HttpClient } from './http-client.js';
 import { createRedactor, type Redactor } from './redact.js';
-import { type AttemptReply, describeReply, replyOf } from './reply.js';
+import { type AttemptReply, describeReply, type ReadText, replyOf } from './reply.js';
 import type { Endpoint, WireRequest } from './request.js';
 import { clockOffset, refusesKeys, retryDelay } from './retry.js';
 
@@ -115,8 +115,13 @@ function createSignedClient(
     const result = await httpClient.send(signed, signal);
     // Secrets are removed after parsing, because parsers drop comments and other text that may interrupt a secret.
     // A service may also repeat the secrets of an earlier attempt.
-    let reply = replyOf(result);
-    for (const { clean } of redactors) reply = clean(reply);
+    const clean = <Data>(data: Data) => [...redactors].reduce((cleaned, redactor) => redactor.clean(cleaned), data);
+    const parsed = replyOf(result);
+    const reply = clean(
+      parsed.kind === 'failed'
+        ? parsed
+        : { ...parsed, readText: async (read: Parameters<ReadText>[0]) => clean(await parsed.readText(read)) },
+    );
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return { reply, credentials };
   };

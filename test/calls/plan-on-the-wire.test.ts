@@ -12,6 +12,7 @@ import { leavesOf } from '../../src/util/objects.js';
 import { never, testCaller, testKeys } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { openPolicy } from '../support/operations.js';
+import { requestOf } from '../support/request-of.js';
 import { problems, withValue } from '../support/rules.js';
 import { runs } from '../support/runs.js';
 
@@ -47,7 +48,7 @@ const argumentsOf = ({ name, example, ...rest }: Operation) => {
 
 const plannedCall = (operation: Operation, input: Record<string, unknown>): PlanInput => {
   if (operation.change === undefined) throw new Error(`${operation.name} is a read`);
-  const { region = 'jp-east-1', ...request } = operation.request(input);
+  const { region = 'jp-east-1', ...request } = requestOf(operation, input);
   const { service } = operation;
   const endpoint = {
     origin: server.origin,

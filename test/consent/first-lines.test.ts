@@ -7,6 +7,7 @@ import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import { encodeRequest } from '../../src/transport/request.js';
+import { requestOf } from '../support/request-of.js';
 import { runs } from '../support/runs.js';
 
 /**
@@ -31,7 +32,7 @@ function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, 
     keys: fixedKeys({ accessKeyId: 'AKIDTEST', secretAccessKey: 's' }),
   };
   const call = { operation, change: operation.change, input, args: {}, endpoint, keyId: 'AKIDTEST' } as const;
-  const request = encodeRequest('POST', operation.request(input), endpoint);
+  const request = encodeRequest('POST', requestOf(operation, input), endpoint);
   return { ...call, request, regionSource: 'default', accountName };
 }
 

@@ -10,6 +10,7 @@ import { json } from '../../src/tools/request-body.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { defined, detail, join, say } from '../../src/util/safe-text.js';
 import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
+import { requestOf } from '../support/request-of.js';
 
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
 
@@ -185,7 +186,7 @@ describe('the plan', () => {
       change: operation.change,
       input: given,
       args: given,
-      request: encodeRequest('POST', operation.request(given), endpoint),
+      request: encodeRequest('POST', requestOf(operation, given), endpoint),
       endpoint,
       keyId,
       regionSource: 'default',

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import { fixedKeys, type KeySource } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
-import type { ApiRequest } from '../../src/tools/define-operation.js';
-import { encodeRequest, type HttpMethod } from '../../src/transport/request.js';
+import type { ApiRequest, HttpMethod } from '../../src/tools/define-operation.js';
+import { encodeRequest } from '../../src/transport/request.js';
 
 /** The key of a repetition is a frozen format: a server that made another one would forget what an older one sent. */
 
@@ -67,4 +67,14 @@ test('keys that were rotated in one place sign the same change; the name of a pr
   const sent = encodeRequest('POST', request, endpoint);
   const rotated = { ...fixedKeys({ accessKeyId: 'NEW', secretAccessKey: 't' }), id: endpoint.keys.id };
   expect(idempotencyKey({ ...endpoint, keys: rotated }, sent)).toBe(idempotencyKey(endpoint, sent));
+});
+
+test('requests that differ only in a header that the operation chose are two changes', () => {
+  const keyOf = (headers: ApiRequest['headers']) =>
+    idempotencyKey(endpoint, encodeRequest('POST', { ...request, ...(headers && { headers }) }, endpoint));
+  const enable = keyOf({ 'X-Amz-Target': 'TrentService.EnableKey' });
+  expect(enable).toBe('2e28c05f725c232f85c4489dee42695a2fafa852cf6d2bd7bba562da21e345fa');
+  expect(enable).toBe(keyOf({ 'x-amz-target': 'TrentService.EnableKey' }));
+  expect(new Set([enable, keyOf({ 'X-Amz-Target': 'TrentService.DisableKey' }), keyOf(undefined)]).size).toBe(3);
+  expect(keyOf({ 'content-type': 'application/json' })).toBe(keyOf(undefined));
 });

@@ -174,12 +174,50 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
   [
     'a request with a body that is not from the kit',
     fileWith("request: () => ({ path: '/', body: { a: 1 } })"),
-    /body must be made by kit.json or kit.xml/,
+    /body must be made by kit.json, kit.xml, kit.form or kit.plainText/,
   ],
   [
-    'an asynchronous request',
+    'a request whose promise rejects',
     fileWith("request: async () => { throw new Error('x'); }"),
-    /request must not be asynchronous/,
+    /request threw "x"/,
+  ],
+  [
+    'a request whose promise has a wrong value',
+    fileWith("request: async () => ({ path: 'a' })"),
+    /request returned a wrong value: path must begin with "\/"/,
+  ],
+  ...[
+    'Authorization',
+    'host',
+    'content-length',
+    'expect',
+    'x-amz-date',
+    'x-amz-security-token',
+    'x-amz-content-sha256',
+    'x-ext-date',
+    'connection',
+    'keep-alive',
+    'Proxy-Authorization',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+  ].map(
+    (header): (typeof faultyFiles)[number] => [
+      `a request with the header ${header}`,
+      fileWith(`request: () => ({ path: '/', headers: { '${header}': 'a' } })`),
+      /request returned a wrong value: headers\S* must not be set: the server sets it, or forbids it/,
+    ],
+  ),
+  [
+    'a request with two spellings of a header',
+    fileWith("request: () => ({ path: '/', headers: { A: '1', a: '2' } })"),
+    /headers must have each name once/,
+  ],
+  [
+    'a host prefix that is a whole address',
+    fileWith("hostPrefix: 'https://evil.example/'"),
+    /hostPrefix: must be the beginning of a host name/,
   ],
   [
     'a built-in operation that is altered',

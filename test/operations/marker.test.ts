@@ -125,7 +125,11 @@ const answers = (operation: Operation) => {
     );
   const error = { Code: candidates[1], Message: candidates[0], RequestId: candidates[1], Region: candidates[1] };
   const body =
-    operation.answer === 'none' ? ({ kind: 'empty' } as const) : ({ kind: operation.answer, value: {} } as const);
+    operation.answer === 'xml'
+      ? ({ kind: 'xml', value: {} } as const)
+      : operation.answer === 'json'
+        ? ({ kind: 'json', value: {} } as const)
+        : ({ kind: 'empty' } as const);
   return [
     { extract: () => record(false), reply: answeredBy(200, body) },
     { extract: () => record(true), reply: answeredBy(200, body) },

@@ -16,6 +16,7 @@ import { parseBody } from '../../src/transport/parse-body.js';
 import { encodeContent } from '../../src/transport/request.js';
 import { leavesOf } from '../../src/util/objects.js';
 import { encodeQuery } from '../../src/util/uri.js';
+import { requestOf } from '../support/request-of.js';
 import { problems, withValue } from '../support/rules.js';
 import { testCloud } from '../support/sandbox.js';
 
@@ -422,7 +423,7 @@ function requestFor({ operation, document }: Subject, args: Record<string, unkno
   // The region chooses the endpoint.
   const raw = Object.entries(args).filter(([name]) => ![...outsideBody, 'region'].includes(name));
   try {
-    const request = operation.request(isValid ? validate(operation, args, 'jp-east-1') : args);
+    const request = requestOf(operation, isValid ? validate(operation, args, 'jp-east-1') : args);
     const { text = '', headers } = encodeContent(request.body);
     return document === undefined && !isValid
       ? { request, text: JSON.stringify(Object.fromEntries(raw)), headers: {} }
@@ -523,7 +524,7 @@ describe.each(tools.filter(({ service, answer }) => service === 'storage' && ans
   (operation) => {
     test('has the form that the tool expects, and the tool reads every text of it', async () => {
       const input = operation.input().parse(operation.example);
-      const { path, query = {}, body } = operation.request(input);
+      const { path, query = {}, body } = requestOf(operation, input);
       const { text = '', headers } = encodeContent(body);
       // A cloud of its own: an upload that was aborted is gone.
       const own = testCloud({ now: () => new Date('2026-11-20T12:00:00Z') });
@@ -533,7 +534,7 @@ describe.each(tools.filter(({ service, answer }) => service === 'storage' && ans
       expect(parsed.kind).toBe(operation.answer === 'none' ? 'empty' : 'xml');
       if (!('value' in parsed)) return;
       const schema = (operation.pages?.page ?? operation.output)();
-      const { record, warnings, missingFields } = readRecord(schema, operation.extract(parsed.value, input));
+      const { record, warnings, missingFields } = readRecord(schema, operation.extract(parsed.value, input, {}));
       expect({ warnings, missingFields }).toEqual({ warnings: [], missingFields: [] });
       const read = [...leavesOf(record)].map(([, value]) => String(value));
       const written = [...leavesOf(parsed.value)].map(([, value]) => withoutQuotes(String(value))).filter(Boolean);

@@ -4,6 +4,7 @@ import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
+import { requestOf } from './request-of.js';
 
 export const keyId = 'AKIDTEST';
 export const keysOf = (accessKeyId: string) => fixedKeys({ accessKeyId, secretAccessKey: 'MARKER' });
@@ -32,7 +33,7 @@ export function callOf(
     change: all,
     input,
     args: {},
-    request: encodeRequest('POST', base.request(input), endpoint),
+    request: encodeRequest('POST', requestOf(base, input), endpoint),
     endpoint,
     keyId,
     regionSource: 'given',

@@ -33,6 +33,7 @@ export const answeredBy = (status: number, body: Body, attempts = 1, headers: ob
   kind: 'answered',
   response: { kind: 'response', status, headers: { 'x-request-id': 'r-1', ...headers } },
   body,
+  readText: async (read) => read('text' in body ? body.text : ''),
   attempts: [...Array.from({ length: attempts - 1 }, () => first), { result: `${status}` }],
   endedAt,
   keyId: 'AKIDTEST',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { json, xml } from '../../src/tools/request-body.js';
-import { encodeContent } from '../../src/transport/request.js';
+import type { ApiRequest } from '../../src/tools/define-operation.js';
+import { form, json, plainText, xml } from '../../src/tools/request-body.js';
+import { encodeContent, encodeRequest } from '../../src/transport/request.js';
 
 test.each([
   ['no content', undefined, undefined, {}],
@@ -17,6 +18,46 @@ test.each([
     '<?xml version="1.0" encoding="UTF-8"?>\n<A>\n  <B>1</B>\n</A>\n',
     { 'content-type': 'application/xml' },
   ],
+  [
+    'a form',
+    form({ Action: 'ListUsers', 'a b': 'c&d=ü' }),
+    'Action=ListUsers&a%20b=c%26d%3D%C3%BC',
+    { 'content-type': 'application/x-www-form-urlencoded' },
+  ],
+  ['text', plainText('a\n'), 'a\n', { 'content-type': 'text/plain; charset=utf-8' }],
 ] as const)('%s has its headers', (_what, body, text, headers) => {
   expect(encodeContent(body)).toEqual({ text, headers });
+});
+
+/** Headers that are chosen belong to the idempotency key; those that follow from the body do not. */
+test.each<readonly [string, ApiRequest, Record<string, string>, Record<string, string> | undefined]>([
+  ['no headers', { path: '/' }, {}, undefined],
+  ['the usual type', { path: '/', body: json({}) }, { 'content-type': 'application/json' }, undefined],
+  [
+    'the usual type, said once more',
+    { path: '/', body: json({}, { contentType: 'application/json' }), headers: { 'Content-Type': 'application/json' } },
+    { 'content-type': 'application/json' },
+    undefined,
+  ],
+  [
+    'another type of the body',
+    { path: '/', body: json({}, { contentType: 'application/x-amz-json-1.1' }) },
+    { 'content-type': 'application/x-amz-json-1.1' },
+    { 'content-type': 'application/x-amz-json-1.1' },
+  ],
+  [
+    'headers of the operation',
+    { path: '/', body: json({}), headers: { 'X-Amz-Target': 'TrentService.EnableKey', empty: '' } },
+    { 'content-type': 'application/json', 'x-amz-target': 'TrentService.EnableKey', empty: '' },
+    { 'x-amz-target': 'TrentService.EnableKey', empty: '' },
+  ],
+])('%s', (_what, request, headers, chosen) => {
+  const encoded = encodeRequest('POST', request, { pathPrefix: '' });
+  expect(encoded.headers).toEqual(headers);
+  expect(encoded.chosenHeaders).toEqual(chosen);
+});
+
+test.each(['a\nb', 'ü', ' a', 'a ', '\u0000'])('a header cannot hold %j', (value) => {
+  const encode = () => encodeRequest('GET', { path: '/', headers: { a: value } }, { pathPrefix: '' });
+  expect(encode).toThrow(new TypeError('the header a cannot hold this text'));
 });

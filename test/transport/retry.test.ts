@@ -7,6 +7,7 @@ const answered = (status: number, headers: Record<string, string> = {}, code = '
   kind: 'answered',
   response: { kind: 'response', status, headers },
   body: { kind: 'xml', value: { Error: { Code: code } } },
+  readText: async (read) => read(''),
 });
 const failed = (code: 'ConnectionRefused' | 'ConnectionLost' | 'Cancelled', mayHaveArrived: boolean): AttemptReply => ({
   kind: 'failed',
