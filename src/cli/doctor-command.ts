@@ -257,7 +257,7 @@ async function otherHeadersFinding(signatureTrial: SignatureTrial): Promise<Find
   const { method } = operation;
   const endpoint = resolveEndpoint({ ...cloud, storageHeaders }, operation);
   const { origin } = endpoint;
-  const request = encodeRequest(method, operation.request(operation.input().parse(trial.arguments)), endpoint);
+  const request = encodeRequest(method, await operation.request(operation.input().parse(trial.arguments)), endpoint);
   const credentials = await endpoint.keys.current();
   const date = probing.now();
   const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date });

@@ -176,11 +176,7 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     fileWith("request: () => ({ path: '/', body: { a: 1 } })"),
     /body must be made by kit.json, kit.xml, kit.form or kit.plainText/,
   ],
-  [
-    'a request whose promise rejects',
-    fileWith("request: async () => { throw new Error('x'); }"),
-    /request threw "x"/,
-  ],
+  ['a request whose promise rejects', fileWith("request: async () => { throw new Error('x'); }"), /request threw "x"/],
   [
     'a request whose promise has a wrong value',
     fileWith("request: async () => ({ path: 'a' })"),
@@ -202,13 +198,11 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     'trailer',
     'transfer-encoding',
     'upgrade',
-  ].map(
-    (header): (typeof faultyFiles)[number] => [
-      `a request with the header ${header}`,
-      fileWith(`request: () => ({ path: '/', headers: { '${header}': 'a' } })`),
-      /request returned a wrong value: headers\S* must not be set: the server sets it, or forbids it/,
-    ],
-  ),
+  ].map((header): (typeof faultyFiles)[number] => [
+    `a request with the header ${header}`,
+    fileWith(`request: () => ({ path: '/', headers: { '${header}': 'a' } })`),
+    /request returned a wrong value: headers\S* must not be set: the server sets it, or forbids it/,
+  ]),
   [
     'a request with two spellings of a header',
     fileWith("request: () => ({ path: '/', headers: { A: '1', a: '2' } })"),
