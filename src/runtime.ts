@@ -52,10 +52,10 @@ export async function openSharedMessages({ openDatabase }: Store): Promise<Share
 }
 
 /** The plans that wait for the page. Undefined without a page, so that only servers with a page load what they need for it. */
-async function openPlans(config: Config, store: Store, now: () => Date): Promise<Plans | undefined> {
+async function openPlans(config: Config, store: Store, now: () => Date, log: Log): Promise<Plans | undefined> {
   const { publicUrl, stateKeys, planLifetimeMs: lifetimeMs } = config;
   if (publicUrl === undefined || stateKeys === undefined) return undefined;
-  return createPlans({ store: await store.openPlans(), keys: () => stateKeys, now, lifetimeMs });
+  return createPlans({ store: await store.openPlans(), keys: () => stateKeys, now, lifetimeMs, log });
 }
 
 /** Expired plans are erased at this interval, and whenever plans are added or listed. */
@@ -92,7 +92,7 @@ export async function startRuntime(
   });
   const store = openStore(config.journal, now, log);
   const journal = await store.openJournal();
-  const plans = await openPlans(config, store, now);
+  const plans = await openPlans(config, store, now, log);
   const erasing = setInterval(() => void plans?.erase().catch(() => undefined), eraseMs).unref();
   const { proxies, secretsDir, timeoutMs, maximumAttempts, planLifetimeMs } = config;
   const own = { pid: process.pid, host: hostname() };

@@ -1,33 +1,35 @@
 import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicitor.js';
 import { acceptOf, planText } from '../consent/plan.js';
 import type { PlanDecision } from '../consent/plan-decision.js';
-import type { Plans } from '../consent/plans.js';
 import { Refusal, refusalFailure, tooLargeToShow } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
 import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
 import { callAgain, next } from '../tools/next.js';
 import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies, CallOutcome, Click, Question } from './context.js';
+import { stateUnavailable } from './plan-state.js';
 import { type Consent, intentOf, type PlannedChange } from './stages.js';
 
 /** The waiting plan that a call decides, if there is one. */
 type ClaimedPlan = ReturnType<typeof createClaimedPlan>;
 
-export function createClaimedPlan(plans: Plans, tool: string) {
+export function createClaimedPlan({ plans, log }: Pick<CallDependencies, 'plans' | 'log'>, tool: string) {
   let claimed: string | undefined;
-  /** Stores the outcome with the plan. */
+  /** Stores the outcome with the plan. Never rejects, because the outcome is known. */
   const settle = async (outcome: CallOutcome): Promise<void> => {
     if (claimed === undefined || outcome.kind === 'inputRequired') return;
-    await plans.settle(claimed, outcome).catch(() => undefined);
+    await plans.settle(claimed, outcome);
   };
   return {
     settle,
     /**
      * Takes a plan out of the plans that wait.
-     * @throws Refusal if another decision took it first
+     * @throws Refusal if another decision took it first, or if the plans cannot be written
      */
     async claim(nonce: string, decision: PlanDecision): Promise<void> {
-      const result = await plans.claim(nonce, decision);
+      const result = await plans.claim(nonce, decision).catch((error: unknown) => {
+        throw stateUnavailable(error, tool, log);
+      });
       if (result === 'taken') throw new Refusal('AlreadyDecided', []);
       if (result === 'claimed') claimed = nonce;
     },
@@ -195,7 +197,7 @@ async function askUser(
     consent: { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs },
     refusal: refusalOf(reply, readMs, question),
     isDismissed: reply === 'cancelled',
-    ifSpent: new Refusal('PlanRefused', [say`this question was answered before`]),
+    ifSpent: new Refusal('AlreadyDecided', []),
   };
 }
 

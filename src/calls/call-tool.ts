@@ -3,6 +3,7 @@ import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { createHttpClient, type Proxies } from '../transport/http-client.js';
 import { createSignedClients, type SignedClientDependencies } from '../transport/signed-client.js';
+import { errorName } from '../util/log.js';
 import { join, own, say, time } from '../util/safe-text.js';
 import { type AccountResolution, resolveAccount } from './account.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
@@ -108,13 +109,13 @@ async function readBefore(
   return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } };
 }
 
-/** The failure of a call that threw. A change that throws was not sent, because `sendChange` throws nothing after the first byte. */
+/** The failure of a call that threw. A change that throws was not sent, because `sendTracked` throws nothing after the first byte. */
 function failed(operation: Operation, error: unknown, { log }: CallDependencies): CallOutcome {
   const { name, effect } = operation;
   const isChange = effect !== 'read';
   const refusal = error instanceof Refusal ? error : keysRefusal(error);
   if (refusal !== undefined) return { kind: 'failed', failure: refusalFailure(name, refusal, isChange) };
-  const kind = error instanceof Error ? error.name : 'not an error';
+  const kind = errorName(error);
   // The name is compared because the class is loaded only for third-party operations.
   const fault = error instanceof Error && kind === 'OperationFault' ? { fault: error.message } : {};
   log('error', 'unexpected', { tool: name, error: kind, ...fault });

@@ -6,6 +6,7 @@ import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs }
 import type { Ending, RecordedChange } from '../journal/entry.js';
 import { shownTime } from '../journal/journal.js';
 import { forAgent, next } from '../tools/next.js';
+import { type Log, reasonOf, shownReason } from '../util/log.js';
 import { quoted, say } from '../util/safe-text.js';
 import type { CallDependencies } from './context.js';
 import type { IntentDraft } from './stages.js';
@@ -42,7 +43,7 @@ export async function findPlanState(
 
 /**
  * Finds the state of the plan that claims name.
- * @throws Refusal if the plan belongs to another change, or has expired
+ * @throws Refusal if the plan belongs to another change, or has expired; the error if the plan or its change cannot be read
  */
 export async function findStateOfPlan(
   claims: ConsentClaims,
@@ -52,7 +53,11 @@ export async function findStateOfPlan(
   const plan = await plans.find(claims.nonce);
   if (plan !== undefined && plan.requestKey !== draft.digest) throw ofAnotherChange();
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome };
-  const change = await journal.findByNonce(claims.nonce).catch(() => undefined);
+  const change = await journal.findByNonce(claims.nonce).catch((error: unknown) => {
+    // Whoever decides on a stored plan claims it first.
+    if (plan?.state === 'waiting') return undefined;
+    throw error;
+  });
   if (change !== undefined && change.digest !== draft.digest) throw ofAnotherChange();
   const time = now().getTime();
   if (change?.ending !== undefined)
@@ -65,14 +70,25 @@ export async function findStateOfPlan(
   return { kind: 'open', nonce: claims.nonce, isRedeemable, expiresAt, ...(plan !== undefined && { plan }) };
 }
 
+/**
+ * Logs why the state of a plan cannot be read or changed. Returns the refusal for the caller, which does not say what became of the plan.
+ * A refusal is returned as it is.
+ */
+export function stateUnavailable(error: unknown, tool: string, log: Log, planId?: string): Refusal {
+  if (error instanceof Refusal) return error;
+  log('error', 'journal', { tool, error: reasonOf(error) });
+  return new Refusal('StateUnavailable', [shownReason(error)], planId === undefined ? {} : { planId });
+}
+
 /** The journal gets an ending first. The stored plan gets it, with the cloud's answer, within this time. */
 const settlingMs = 5000;
 const isFresh = (ending: Ending, time: number) => time - Date.parse(ending.time) < settlingMs;
 
 /**
  * Polls the state of a plan until it ends, `waitMs` have passed, or `isOver`.
- * @param find finds the state; its errors end the wait
+ * @param find finds the state. A poll that fails is repeated, unless it is refused
  * @param waitsWhile the kinds of state to wait for the end of
+ * @throws Refusal, or the error of the last poll
  */
 export async function awaitEnd(
   find: () => Promise<PlanState>,
@@ -80,13 +96,15 @@ export async function awaitEnd(
   waitMs: number,
   isOver: () => boolean,
 ): Promise<PlanState> {
-  let waited = 0;
-  for (;;) {
-    const state = await find();
-    const isOpen = waitsWhile.includes(state.kind) || isSettling(state);
-    if (!isOpen || waited >= waitMs || isOver()) return state;
+  for (let waited = 0; ; waited += pollMs) {
+    const isLast = () => waited >= waitMs || isOver();
+    const state = await find().catch((error: unknown) => {
+      if (error instanceof Refusal || isLast()) throw error;
+      return undefined;
+    });
+    const isOpen = state === undefined || waitsWhile.includes(state.kind) || isSettling(state);
+    if (state !== undefined && (!isOpen || isLast())) return state;
     await delay(pollMs);
-    waited += pollMs;
   }
 }
 

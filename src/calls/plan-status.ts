@@ -5,10 +5,18 @@ import { decisionLines } from '../consent/question.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentStep, whoDecides } from '../consent/required-consent.js';
 import { next } from '../tools/next.js';
+import { errorName } from '../util/log.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { shortestReadMs } from './approve-change.js';
 import { type CallContext, type CallDependencies, type CallOutcome, type Click, waitForPerson } from './context.js';
-import { awaitEnd, findPlanState, findStateOfPlan, isSettling, type PlanState } from './plan-state.js';
+import {
+  awaitEnd,
+  findPlanState,
+  findStateOfPlan,
+  isSettling,
+  type PlanState,
+  stateUnavailable,
+} from './plan-state.js';
 import { type IntentDraft, intentOf, type PlannedChange, type ResolvedChange } from './stages.js';
 
 /** The answer to a call with a planId, or the nonce of the open plan that the call continues. */
@@ -42,8 +50,8 @@ export async function answerPlanStatus(
   // A call that asks the user, or needs no consent, does not need its planId. An invalid planId is then ignored.
   const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || visited !== undefined;
   const state = await waitForDecision(planId, draft, waits, context, dependencies).catch((error: unknown) => {
-    if (isNeeded || !(error instanceof Refusal)) throw error;
-    return undefined;
+    if (!isNeeded && error instanceof Refusal && error.code === 'PlanRefused') return undefined;
+    throw error;
   });
   switch (state?.kind) {
     case undefined:
@@ -107,15 +115,19 @@ export async function sendToPage(
   // The plan waits on the page whether or not the user is asked to open it.
   const send = () => unlessStopped(stop, () => guide.send(message, address));
   const visit = await waitForPerson(context, send).catch((error: unknown): Visit => {
-    if (error instanceof Refusal) return 'cancelled';
-    throw error;
+    if (!(error instanceof Refusal))
+      dependencies.log('error', 'unexpected', { tool: draft.tool, error: errorName(error) });
+    return 'cancelled';
   });
   if (visit === 'later')
     return { kind: 'inputRequired', message, answer: { address }, claims: { use: 'handle', digest, nonce } };
   if (isDeclined({ visit, claims }, dependencies.now())) throw await declinePlan(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
-  const state = await waitForDecision(planId, draft, () => true, context, dependencies);
-  return state.kind === 'ended' ? state.outcome : outcome;
+  const state = await waitForDecision(planId, draft, () => true, context, dependencies).catch((error: unknown) => {
+    if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
+    throw error;
+  });
+  return state?.kind === 'ended' ? state.outcome : outcome;
 }
 
 const onPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
@@ -123,6 +135,7 @@ const onPage = say`You decide on a page, where you sign in. Opening it decides n
 /**
  * Finds the state of a plan, and waits up to `statusWaitMs` while it can change.
  * @param waits whether the call waits for the end of an undecided plan
+ * @throws Refusal if the planId is not valid, or the state cannot be read
  */
 async function waitForDecision(
   planId: string,
@@ -132,10 +145,13 @@ async function waitForDecision(
   dependencies: CallDependencies,
 ): Promise<PlanState> {
   const { signal, stop, tokens } = context;
-  const { statusWaitMs } = dependencies;
+  const { statusWaitMs, log } = dependencies;
   const sources = { ...dependencies, tokens };
   const find = () => findPlanState(planId, draft, sources);
-  const state = await find();
+  const fail = (error: unknown): never => {
+    throw stateUnavailable(error, draft.tool, log, planId);
+  };
+  const state = await find().catch(fail);
   const canChange = state.kind === 'ended' ? isSettling(state) : waits(state);
   if (statusWaitMs === 0 || !canChange) return state;
   const isOver = () => signal.aborted || stop?.aborted === true;
@@ -143,13 +159,13 @@ async function waitForDecision(
   return waitForPerson(context, wait).catch((error: unknown) => {
     // Too many calls wait already, so this call does not.
     if (error instanceof Refusal && error.code === 'TooManyQuestions') return state;
-    throw error;
+    return fail(error);
   });
 }
 
 /**
  * Tells the state of a plan to the view that shows it.
- * @throws Refusal if the plan has expired undecided
+ * @throws Refusal if the plan has expired undecided, or its state cannot be read
  */
 export async function lookAtPlan(
   claims: Click['claims'],
@@ -159,7 +175,9 @@ export async function lookAtPlan(
 ): Promise<EndedOutcome> {
   const find = () => findStateOfPlan({ use: 'handle', ...claims }, draft, dependencies);
   const isOver = () => signal.aborted || stop?.aborted === true;
-  const state = await awaitEnd(find, ['underWay'], dependencies.statusWaitMs, isOver);
+  const state = await awaitEnd(find, ['underWay'], dependencies.statusWaitMs, isOver).catch((error: unknown) => {
+    throw stateUnavailable(error, draft.tool, dependencies.log);
+  });
   return state.kind === 'ended' ? state.outcome : undecidedAnswer(draft.tool, undefined, state);
 }
 
@@ -201,7 +219,7 @@ export function undecidedAnswer(
   };
 }
 
-type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now'>;
+type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now' | 'log'>;
 
 /**
  * Withdraws an undecided plan.
@@ -232,16 +250,18 @@ async function endPlan(
   how: ConsentWay,
   reason: Refusal,
   draft: IntentDraft,
-  { plans, refusals, now }: Recording,
+  { plans, refusals, now, log }: Recording,
 ): Promise<Refusal> {
   const kind = how === 'withdrawn' ? 'withdrawn' : 'declined';
-  const claimed = await plans.claim(nonce, { kind, at: now().getTime() });
+  const claimed = await plans.claim(nonce, { kind, at: now().getTime() }).catch((error: unknown) => {
+    throw stateUnavailable(error, draft.tool, log);
+  });
   if (claimed === 'taken') return new Refusal('AlreadyDecided', []);
   const recorded = await refusals.decline(intentOf(draft, { kind: 'given', how, nonce }, now()));
   if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
   if (claimed === 'claimed') {
     const outcome = { kind: 'failed', failure: refusalFailure(draft.tool, reason, true) } as const;
-    await plans.settle(nonce, outcome).catch(() => undefined);
+    await plans.settle(nonce, outcome);
   }
   return reason;
 }

@@ -69,7 +69,7 @@ async function approveAndSend(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const claimedPlan = createClaimedPlan(dependencies.plans, planned.draft.tool);
+  const claimedPlan = createClaimedPlan(dependencies, planned.draft.tool);
   const approve = () => approveChange(step, planned, claimedPlan, waitingNonce, context, dependencies);
   const asks = step.kind === 'ask' && context.click === undefined;
   try {
@@ -84,7 +84,10 @@ async function approveAndSend(
   }
 }
 
-/** Sends a change that the end of the process waits for. */
+/**
+ * Sends a change that the end of the process waits for.
+ * @throws before the first byte, and nothing after it
+ */
 async function sendTracked(
   approved: ApprovedChange,
   context: CallContext,

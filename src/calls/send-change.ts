@@ -3,6 +3,7 @@ import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Ending, Intent } from '../journal/entry.js';
 import type { BeginResult } from '../journal/journal.js';
 import { NotSent, type SignedClient } from '../transport/signed-client.js';
+import { errorName } from '../util/log.js';
 import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import { budgetSpent } from './check-budget.js';
 import { adviceIfUnknown, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
@@ -37,7 +38,7 @@ export async function sendChange(
       return readResult(sentCall, reply);
     },
     (error: unknown) => {
-      log('error', 'unexpected', { tool: intent.tool, error: error instanceof Error ? error.name : 'not an error' });
+      log('error', 'unexpected', { tool: intent.tool, error: errorName(error) });
       return { kind: 'failed', failure: sendingFault(sentCall, error) } as const;
     },
   );
@@ -48,16 +49,14 @@ export async function sendChange(
 
 function beginRefusal(
   begun: Exclude<BeginResult, { kind: 'begun' }>,
-  { call, consent, verificationHint }: ApprovedChange,
+  { call, verificationHint }: ApprovedChange,
   viewer: string | undefined,
 ): Refusal {
   switch (begun.kind) {
     case 'unwritable':
       return new Refusal('JournalUnavailable', [say`${defined(begun.reason)}`]);
     case 'consentUsed':
-      return consent.how === 'clicked'
-        ? new Refusal('AlreadyDecided', [])
-        : new Refusal('PlanRefused', [say`this consent was used before`]);
+      return new Refusal('AlreadyDecided', []);
     case 'budgetSpent':
       return budgetSpent(begun.budget, begun);
     case 'duplicate':

@@ -21,7 +21,9 @@ export interface Failure {
   readonly status?: number | undefined;
   /** The service's own text. It is data, not instructions. */
   readonly serviceSays?: ServiceSays;
-  /** True if the cloud may have acted on the request. Undefined for a read. */
+  /** Set if the state of this plan could not be read. */
+  readonly planId?: string;
+  /** True if the cloud may have acted on the request. Undefined for a read, and if only another call can know. */
   readonly mayHaveHappened?: boolean | undefined;
   readonly next: Next;
   readonly requestIds: RequestIds;

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { PlanStore, StoredPlan } from '../journal/plan-store.js';
+import { createPersistence } from '../journal/retry-writes.js';
+import { type Log, reasonOf } from '../util/log.js';
 import { lazy, textAt } from '../util/objects.js';
 import { type SafeText, withStoredTexts } from '../util/safe-text.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
@@ -54,7 +56,7 @@ export interface Plans {
    * has expired.
    */
   claim(nonce: string, decision: PlanDecision): Promise<'claimed' | 'taken' | 'unknown'>;
-  /** Stores the outcome of a claimed plan. */
+  /** Stores the outcome of a claimed plan. Never rejects: if that fails, it retries in the background. */
   settle(nonce: string, outcome: EndedOutcome): Promise<void>;
   /** The plans that have not expired and can be unsealed, oldest first. */
   list(): Promise<readonly FoundPlan[]>;
@@ -80,9 +82,11 @@ interface PlansOptions {
   readonly keys: SealingKeys;
   readonly now: () => Date;
   readonly lifetimeMs: number;
+  readonly log?: Log;
 }
 
-export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Plans {
+export function createPlans({ store, keys, now, lifetimeMs, log = () => undefined }: PlansOptions): Plans {
+  const persistence = createPersistence();
   // The seal covers nonce and expiry, so that the store can neither exchange plans nor prolong them.
   const sealOf = ({ nonce, expiresAt }: Pick<StoredPlan, 'nonce' | 'expiresAt'>) =>
     createSeal(keys, { purpose: 'cloudops waiting plan', associatedData: `${nonce} ${expiresAt}`, longest });
@@ -100,6 +104,13 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
   const sealFound = (plan: FoundPlan, end: Pick<WaitingPlan, 'outcome' | 'decision'>): string => {
     const { state: _, expiresAt: __, ...kept } = plan;
     return sealOf(plan).seal(JSON.stringify(withStoredTexts({ ...kept, ...end })));
+  };
+  const settle = async (nonce: string, outcome: EndedOutcome): Promise<void> => {
+    const plan = await find(nonce);
+    if (plan === undefined) return;
+    const sealed = sealFound(plan, { outcome });
+    // An outcome that is too long is still in the journal, without its answer.
+    if (sealed.length <= longest) await store.update(nonce, sealed);
   };
   return {
     erase,
@@ -121,20 +132,23 @@ export function createPlans({ store, keys, now, lifetimeMs }: PlansOptions): Pla
       if (plan === undefined) return 'unknown';
       return (await store.claim(nonce, sealFound(plan, { decision }))) ? 'claimed' : 'taken';
     },
-    async settle(nonce, outcome) {
-      const plan = await find(nonce);
-      if (plan === undefined) return;
-      const sealed = sealFound(plan, { outcome });
-      // An outcome that is too long is still in the journal, without its answer.
-      if (sealed.length <= longest) await store.update(nonce, sealed);
-    },
+    settle: (nonce, outcome) =>
+      persistence.writeSoon(() =>
+        settle(nonce, outcome).catch((error: unknown) => {
+          log('error', 'journal', { plan: nonce, error: reasonOf(error) });
+          throw error;
+        }),
+      ),
     async list() {
       await erase();
       const plans = (await store.list()).map(read).filter((plan) => plan !== undefined);
       return plans.sort((a, b) => a.issuedAt - b.issuedAt);
     },
     countWaiting: () => store.countWaiting(now().getTime()),
-    close: () => store.close(),
+    close: async () => {
+      await persistence.close();
+      await store.close();
+    },
   };
 }
 

@@ -8,7 +8,9 @@ export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly problems: readonly SafeText[];
   /** Further fields of the failure, which replace its usual fields. `reason` ends its summary. */
-  readonly more: Partial<Pick<Failure, 'defaults' | 'warnings' | 'next' | 'earlier'>> & { readonly reason?: SafeText };
+  readonly more: Partial<Pick<Failure, 'planId' | 'defaults' | 'warnings' | 'next' | 'earlier'>> & {
+    readonly reason?: SafeText;
+  };
   constructor(code: RefusalCode, problems: readonly SafeText[], more: Refusal['more'] = {}) {
     super(code);
     this.code = code;
@@ -24,20 +26,25 @@ export class Refusal extends Error {
 export function refusalFailure(tool: string | SafeText, { code, problems, more }: Refusal, changes: boolean): Failure {
   const { reason, next: step } = refusals[code];
   const { reason: known = words(reason), ...fields } = more;
+  const isSilent = aboutEarlierCalls.includes(code);
+  const result = words(isSilent ? 'failed' : 'was not sent');
   return {
-    summary: typeof tool === 'string' ? notSent(tool, known) : say`${tool} was not sent: ${known}.`,
+    summary: typeof tool === 'string' ? refused(tool, result, known) : say`${tool} ${result}: ${known}.`,
     code,
     problems,
-    ...(changes && { mayHaveHappened: false }),
+    ...(changes && !isSilent && { mayHaveHappened: false }),
     next: step,
     requestIds: {},
     ...fields,
   };
 }
 
+/** Refusals of a call about a plan. An earlier call may have sent its change, so they do not say that it was not sent. */
+const aboutEarlierCalls: readonly RefusalCode[] = ['AlreadyDecided', 'StateUnavailable'];
+
 /** People in a view know the change, and not the name of a tool. */
-function notSent(tool: string, reason: SafeText): SafeText {
-  const full = say`${own(tool)} was not sent: ${reason}.`;
+function refused(tool: string, result: SafeText, reason: SafeText): SafeText {
+  const full = say`${own(tool)} ${result}: ${reason}.`;
   return forReader({ agent: full, person: sentence(say`${reason}.`), operator: full });
 }
 
@@ -162,11 +169,23 @@ const refusals = {
     next: operatorMust('make the journal that CLOUDOPS_JOURNAL names reachable and writable'),
   },
   AlreadyDecided: {
-    reason: 'an earlier click decided its plan',
+    reason: 'its plan was decided before',
     next: next(
       'agent',
       'check',
       say`Read the outcome in the journal (cloudops://journal)${forAgent(', and tell the user')}. A new plan needs a new call.`,
+    ),
+  },
+  StateUnavailable: {
+    reason: 'the state of its plan cannot be read or changed at the moment',
+    next: next(
+      'agent',
+      'wait',
+      forReader({
+        agent:
+          'Call again in a few seconds with the same arguments and this planId. The plan and its outcome are kept.',
+        person: 'Try again in a few seconds. The plan and its outcome are kept.',
+      }),
     ),
   },
   TicketExpired: {

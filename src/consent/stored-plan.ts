@@ -83,6 +83,7 @@ export const storedSchemas = lazy(() => {
     problems: texts,
     status: z.number().optional(),
     serviceSays: words.exactOptional(),
+    planId: z.string().exactOptional(),
     mayHaveHappened: z.boolean().optional(),
     next,
     requestIds: words,

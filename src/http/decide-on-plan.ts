@@ -12,7 +12,7 @@ import { decideTool } from '../mcp/views/contract/apps.js';
 import { viewMeta } from '../mcp/views/results.js';
 import { decisionSchema } from '../mcp/views/view-of-tool.js';
 import type { Operation } from '../tools/define-operation.js';
-import type { Log } from '../util/log.js';
+import { type Log, reasonOf } from '../util/log.js';
 import { quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { DecisionSession } from './decision-session.js';
@@ -24,6 +24,7 @@ export interface PlanDeciding {
   readonly call: CallTool;
   readonly stateKeys: SealingKeys;
   readonly now: () => Date;
+  readonly log: Log;
   /** The caller of a plan, with its present scopes; undefined if the caller no longer exists. */
   readonly callerOf: (plan: FoundPlan) => Promise<Principal | undefined>;
 }
@@ -55,7 +56,13 @@ interface DecidedPlan {
 }
 
 /** Failures that are not about the change itself, so that the plan continues to wait. */
-const temporaryFailures = ['JournalUnavailable', 'SenderUnavailable', 'NotConfigured', 'InternalError'];
+const temporaryFailures = [
+  'JournalUnavailable',
+  'StateUnavailable',
+  'SenderUnavailable',
+  'NotConfigured',
+  'InternalError',
+];
 
 /**
  * Carries out the decision of a person on a plan. The call is made like any other, so that policy, scopes and limits are checked again.
@@ -70,15 +77,16 @@ async function decideOnPlan(
 ): Promise<DecidedPlan> {
   const { nonce, digest, issuedAt, repeats } = plan;
   const { person } = decider;
-  const { plans, now } = deciding;
+  const { plans, now, log } = deciding;
   const reason = reasonAgainst(plan, decider, deciding.accounts);
   if (reason !== undefined) return refused(plan, 'NotAllowed', [reason]);
   const callOfPlan = await createCall(plan, deciding);
   if (callOfPlan === undefined)
     return refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
   const claims = { digest, nonce, issuedAt };
+  const unavailable = (error: unknown) => void log('error', 'journal', { plan: nonce, error: reasonOf(error) });
   const earlier = async (): Promise<DecidedPlan> => {
-    const found = (await plans.find(nonce)) ?? plan;
+    const found = (await plans.find(nonce).catch(unavailable)) ?? plan;
     const outcome = await callOfPlan({ look: claims });
     return {
       outcome: isEnd(outcome) ? outcome : decidedBefore(found),
@@ -98,8 +106,9 @@ async function decideOnPlan(
   if (isClaimed || code === undefined || temporaryFailures.includes(code)) return { outcome };
   // The call stopped before it claimed the plan. The plan ends here, so that its caller learns the reason.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
-  if ((await plans.claim(nonce, { kind, person, at: now().getTime() })) === 'taken') return earlier();
-  await plans.settle(nonce, outcome);
+  const claimed = await plans.claim(nonce, { kind, person, at: now().getTime() }).catch(unavailable);
+  if (claimed === 'taken') return earlier();
+  if (claimed === 'claimed') await plans.settle(nonce, outcome);
   return { outcome };
 }
 
@@ -188,7 +197,7 @@ export async function answerClick(
   plan: FoundPlan,
   decision: Click['decision'],
   decider: Decider,
-  deciding: PlanDeciding & { readonly log: Log },
+  deciding: PlanDeciding,
 ): Promise<object> {
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, decider, deciding.accounts) === undefined);
   const { outcome, earlier } = await decideOnPlan(plan, decision, decider, deciding);

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import type { FoundPlan } from '../consent/plans.js';
 import { readView } from '../mcp/views/view-of-tool.js';
-import type { Log } from '../util/log.js';
+import { reasonOf } from '../util/log.js';
 import { words } from '../util/safe-text.js';
 import {
   accountOfPlan,
@@ -34,7 +34,6 @@ export interface DecisionsOptions extends PlanDeciding {
   /** The origin under which people reach this server. */
   readonly publicUrl: string;
   readonly signIn: SignIn;
-  readonly log: Log;
 }
 
 /** Size limit of a click, in bytes. */
@@ -83,10 +82,16 @@ export function createDecisions(options: DecisionsOptions) {
     sessionCookie.clear(context);
     return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
   };
+  /** The answer while the plans cannot be read. */
+  const unreadable = (context: Context, error: unknown) => {
+    log('error', 'journal', { error: reasonOf(error) });
+    return context.html(problemPage(words('The plans cannot be read'), unreadableText), 503, { 'retry-after': '2' });
+  };
   const isVisible = (plan: FoundPlan, session: DecisionSession) =>
     (session.mayApprove || plan.caller === session.person) && accountOfPlan(plan, session, accounts) !== undefined;
   const requirePlan: MiddlewareHandler<DecisionsEnv> = async (context, next) => {
-    const plan = await plans.find(context.req.param('nonce') ?? '');
+    const plan = await plans.find(context.req.param('nonce') ?? '').catch((error) => unreadable(context, error));
+    if (plan instanceof Response) return plan;
     if (plan === undefined || !isVisible(plan, context.get('session')))
       return context.html(problemPage(words('No such plan'), goneText), 404);
     context.set('plan', plan);
@@ -120,7 +125,9 @@ export function createDecisions(options: DecisionsOptions) {
   pages.use(requireSession);
   pages.on('GET', ['/decisions', '/decisions/'], async (context) => {
     const session = context.get('session');
-    const visible = (await plans.list()).filter((plan) => isVisible(plan, session));
+    const listed = await plans.list().catch((error) => unreadable(context, error));
+    if (listed instanceof Response) return listed;
+    const visible = listed.filter((plan) => isVisible(plan, session));
     return context.html(listPage(words('Decisions on changes'), session, visible, accounts.areNamed));
   });
   pages.post('/decisions/sign-out', requireForm, async (context) => {
@@ -155,6 +162,7 @@ export function createDecisions(options: DecisionsOptions) {
 const planPath = '/decisions/:nonce{[0-9a-f]{16}}';
 const planInPath = (path: string) => /^\/decisions\/([0-9a-f]{16})(?:\/|$)/.exec(path)?.[1];
 const queryOf = (plan: string | undefined) => (plan === undefined ? '' : `?plan=${plan}`);
+const unreadableText = words('They and their outcomes are kept. Load this page again in a few seconds.');
 const goneText = words(
   'It has expired, was never there, or is for somebody else. If it was decided, the journal has its outcome.',
 );

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMetrics, type Metrics, type ProcessState } from '../observe/metrics.js';
-import type { Log } from '../util/log.js';
+import { errorName, type Log } from '../util/log.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
 import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, unavailable } from './http-helpers.js';
@@ -140,7 +140,7 @@ const createErrorAnswer =
     }
     const isConnectionLost = request.socket.destroyed;
     // The message is left out, because it may quote anything.
-    if (!isConnectionLost) log('error', 'http', { error: error instanceof Error ? error.name : 'not an error' });
+    if (!isConnectionLost) log('error', 'http', { error: errorName(error) });
     if (response.headersSent || isConnectionLost) response.destroy();
     else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
   };

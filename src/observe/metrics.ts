@@ -125,7 +125,7 @@ function outcomeOf(outcome: CallOutcome | undefined): string {
 function failureKind({ code, status, mayHaveHappened }: Failure): string {
   if (mayHaveHappened === true) return 'unknown';
   if (status !== undefined) return 'rejected';
-  if (code === 'JournalUnavailable') return 'journal_unavailable';
+  if (code === 'JournalUnavailable' || code === 'StateUnavailable') return 'journal_unavailable';
   if (isRefusal(code)) return 'refused';
   return mayHaveHappened === false ? 'not_sent' : 'failed';
 }

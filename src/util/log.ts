@@ -88,6 +88,9 @@ const escaped = (character: string) =>
 export const reasonOf = (error: unknown): string =>
   textAt(error, 'code') ?? (error instanceof Error ? error.message : 'unknown error');
 
+/** Returns the name of an unexpected error for logs. Its message may quote anything. */
+export const errorName = (error: unknown): string => (error instanceof Error ? error.name : 'not an error');
+
 /** An error whose message is made of our own words, with everything from outside quoted. */
 export class ShownError extends Error {
   readonly shown: SafeText;

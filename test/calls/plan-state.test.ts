@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { awaitEnd, findPlanState, findStateOfPlan, type PlanState } from '../../src/calls/plan-state.js';
+import {
+  awaitEnd,
+  findPlanState,
+  findStateOfPlan,
+  type PlanState,
+  stateUnavailable,
+} from '../../src/calls/plan-state.js';
 import { createPlans, type FoundPlan } from '../../src/consent/plans.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
@@ -50,6 +56,8 @@ interface Known {
   readonly plan?: Partial<FoundPlan>;
   /** What the journal has under the nonce; `gone` if it cannot be read. */
   readonly change?: Partial<RecordedChange> | 'gone';
+  /** True if the plans cannot be read. */
+  readonly plansAreGone?: boolean;
   readonly afterMs?: number;
   readonly use?: ConsentClaims['use'];
 }
@@ -61,10 +69,16 @@ const noPlans = createPlans({
   lifetimeMs: day,
 });
 
-function sources({ plan, change, afterMs = 0 }: Known) {
+function sources({ plan, change, plansAreGone = false, afterMs = 0 }: Known) {
   return {
     now: () => new Date(start + afterMs),
-    plans: { ...noPlans, find: async () => plan && { ...stored, ...plan } },
+    plans: {
+      ...noPlans,
+      find: async () => {
+        if (plansAreGone) throw new Error('gone');
+        return plan && { ...stored, ...plan };
+      },
+    },
     journal: {
       ...createMemoryJournal(),
       findByNonce: async () => {
@@ -113,6 +127,29 @@ test.each<readonly [string, Known, string]>([
   await expect(standing(known)).rejects.toMatchObject({ code: 'PlanRefused', problems });
 });
 
+test.each<readonly [string, Known]>([
+  ['that may have been sent, if the journal cannot be read', { change: 'gone' }],
+  ['that was decided on, if the journal cannot be read', { plan: { state: 'decided' }, change: 'gone' }],
+  ['whose store cannot be read', { plansAreGone: true, change: { ending: accepted } }],
+])('a plan %s has no known state, and is not taken for open', async (_what, known) => {
+  await expect(standing(known)).rejects.toThrow('gone');
+});
+
+test('an unknown state is logged with its error, and told without a word about whether the change was sent', () => {
+  const logged: unknown[] = [];
+  const log = (...line: unknown[]) => logged.push(line);
+  const error = Object.assign(new Error('MARKER'), { code: 'ECONNREFUSED' });
+  const refusal = stateUnavailable(error, 'restore_instance', log, 'the planId');
+  const failure = refusalFailure('restore_instance', refusal, true);
+  expect(failure).toMatchObject({ code: 'StateUnavailable', planId: 'the planId', problems: ['ECONNREFUSED'] });
+  expect(failure).not.toHaveProperty('mayHaveHappened');
+  expect(failure.summary.text).not.toContain('not sent');
+  expect(logged).toEqual([['error', 'journal', { tool: 'restore_instance', error: 'ECONNREFUSED' }]]);
+  const known = new Refusal('PlanRefused', []);
+  expect(stateUnavailable(known, 'restore_instance', log)).toBe(known);
+  expect(logged).toHaveLength(1);
+});
+
 describe('a change that ended without being sent', () => {
   test.each([
     ['withdrawn', 'Withdrawn'],
@@ -157,24 +194,28 @@ describe('waiting for the end of a plan', () => {
   const ended: PlanState = { kind: 'ended', outcome };
   const underWay: PlanState = { kind: 'underWay' };
   /** Each standing is what one look finds; the last is repeated. */
-  async function wait(standings: readonly PlanState[], waitMs: number, isOver: () => boolean) {
+  async function wait(standings: readonly (PlanState | Error)[], waitMs: number, isOver: () => boolean) {
     let looks = 0;
     const find = async () => {
       const standing = standings[Math.min(looks, standings.length - 1)];
       looks += 1;
-      if (standing === undefined) throw new Error('no standing');
+      if (standing === undefined || standing instanceof Error) throw standing;
       return standing;
     };
-    const { kind } = await awaitEnd(find, ['open'], waitMs, isOver);
-    return [kind, looks];
+    const ended = await awaitEnd(find, ['open'], waitMs, isOver).catch((error: Error) => ({ kind: error.message }));
+    return [ended.kind, looks];
   }
+  const gone = new Error('gone');
 
-  test.each<readonly [string, readonly PlanState[], number, () => boolean, readonly [string, number]]>([
+  test.each<readonly [string, readonly (PlanState | Error)[], number, () => boolean, readonly [string, number]]>([
     ['is over with it', [waits, ended], 5000, () => false, ['ended', 2]],
     ['is over when it cannot become what is waited for', [underWay], 5000, () => false, ['underWay', 1]],
     ['is over when the time is up', [waits], 1000, () => false, ['open', 3]],
     ['takes no time where there is none', [waits, ended], 0, () => false, ['open', 1]],
     ['is over when nobody wants to know', [waits, ended], 5000, () => true, ['open', 1]],
+    ['goes on after a look that fails', [waits, gone, gone, ended], 5000, () => false, ['ended', 4]],
+    ['fails if the last look fails', [waits, gone], 1000, () => false, ['gone', 3]],
+    ['is over with a refusal', [waits, new Refusal('PlanRefused', [])], 5000, () => false, ['PlanRefused', 2]],
   ])('%s', async (_what, standings, waitMs, isOver, expected) => {
     expect(await wait(standings, waitMs, isOver)).toEqual(expected);
   });

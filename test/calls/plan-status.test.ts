@@ -14,6 +14,7 @@ const tool = 'restore_instance';
 const nonce = '0123456789abcdef';
 const start = Date.parse('2026-11-21T12:00:00Z');
 const now = () => new Date(start);
+const log = () => undefined;
 const waiting = {
   nonce,
   digest: 'd',
@@ -48,8 +49,10 @@ beforeEach(() => {
 
 /** Ends the plan. The journal's entry of it has another ID at each attempt. */
 const ends = {
-  withdrawn: (id: string, with_ = plans) => withdrawPlan(nonce, draft(id), { plans: with_, refusals: refusals(), now }),
-  declined: (id: string, with_ = plans) => declinePlan(nonce, draft(id), { plans: with_, refusals: refusals(), now }),
+  withdrawn: (id: string, with_ = plans) =>
+    withdrawPlan(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }),
+  declined: (id: string, with_ = plans) =>
+    declinePlan(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }),
 };
 const draft = (id: string) => intentAt(start, { id, tool, digest: 'd', caller: 'alice', client: 'c' });
 const refusals = () =>
@@ -120,9 +123,11 @@ describe.each([
   });
 
   test('and cannot tell what became of it, is ended all the same', async () => {
-    await plans.add(waiting);
-    const mute = { ...plans, settle: () => Promise.reject(new Error('the disk is full')) };
+    const full = { ...createMemoryPlanStore(), update: () => Promise.reject(new Error('the disk is full')) };
+    const mute = createPlans({ store: full, keys: () => ['k'.repeat(32)], now, lifetimeMs: 60_000 });
+    await mute.add(waiting);
     expect(await end('c-1', mute)).toMatchObject(told);
+    await mute.close();
   });
 
   test('was not, if somebody has decided on it', async () => {

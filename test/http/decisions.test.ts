@@ -347,14 +347,16 @@ test('the list lets in its own script, by its hash, and no other', async () => {
 });
 
 test.each(['list', 'find'] as const)(
-  'what breaks on the way to %s plans is an error 500 with nothing of it',
+  'a store that cannot %s plans is said on a page, with when to try again and nothing of the error',
   async (name) => {
     await start();
     const browser = await signedIn();
     vi.spyOn(served.plans, name).mockRejectedValue(new Error('the path /secret is gone'));
     const answer = await browser.get(name === 'list' ? '/decisions' : `/decisions/${'0'.repeat(16)}/`);
-    expect(answer.status).toBe(500);
-    expect(await answer.text()).not.toContain('secret');
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
+    const text = await answer.text();
+    expect(text).toContain('<h1>The plans cannot be read</h1>');
+    expect(text).not.toContain('secret');
   },
 );
 

@@ -128,9 +128,9 @@ const consentText = (consent: SafeText) =>
     : say`${sentence(consent)}.`;
 
 function outcomeOfFailure(failure: Failure, isEarlier: boolean): ChangeOutcome | undefined {
-  const { summary, code, problems = [], serviceSays, mayHaveHappened, requestIds, next, notes = [] } = failure;
-  if (mayHaveHappened === undefined) return undefined;
+  const { summary, code, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = kindOf(failure);
+  if (kind === undefined) return undefined;
   if (kind === 'declined') {
     // If somebody else declined, the decision says who.
     const sentence = isEarlier ? 'Nothing was sent.' : 'Nothing was sent: you did not agree to it.';
@@ -164,8 +164,10 @@ const kinds: Readonly<Record<string, OutcomeKind>> = {
   TicketExpired: 'expired',
 };
 
-function kindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind {
-  if (mayHaveHappened === true) return 'unknown';
+/** Undefined for a read, and if the state of a plan could not be read: the person then clicks again. */
+function kindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
+  if (mayHaveHappened === undefined) return kinds[code];
+  if (mayHaveHappened) return 'unknown';
   // A failure with an HTTP status has the service's own code.
   return status === undefined ? (kinds[code] ?? 'refused') : 'rejected';
 }
