@@ -9,17 +9,17 @@ import { sentences } from '../util/human.js';
 import { textAt, valueAt, withText } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import {
-  cut,
   defined,
   distinct,
+  fitted,
   join,
   listed,
   longestLabelName,
   namesOf,
   own,
   type SafeText,
+  type Shortened,
   say,
-  shortNames,
   words,
 } from '../util/safe-text.js';
 
@@ -141,17 +141,10 @@ function risksOf({ operation, change }: Pick<PlanInput, 'operation' | 'change'>)
 /** Label of the accepting button, with the risks: `Create server "wiki" (costs money)`. */
 export function acceptOf(call: Pick<PlanInput, 'operation' | 'change' | 'input'>): SafeText {
   const risks = risksOf(call);
-  const accept = call.change.accept(call.input);
-  if (risks.length === 0) return shortNames(accept, longestLabelName);
-  const risk = say` (${risksIn(risks)})`;
-  const room = longestAccept - risk.text.length;
-  let most = longestLabelName;
-  while (most > shortestName && shortNames(accept, most).text.length > room) most -= 1;
-  return say`${cut(shortNames(accept, most), room)}${risk}`;
+  const risk = risks.length === 0 ? words('') : say` (${risksIn(risks)})`;
+  return say`${fitted(call.change.accept(call.input), longestAccept - risk.text.length, longestLabelName).line}${risk}`;
 }
 
-/** One character of a name, and the mark that the others are left out. */
-const shortestName = 2;
 /** Characters. In a terminal of 80 columns, some clients truncate longer options. */
 const longestAccept = 48;
 
@@ -299,12 +292,12 @@ export const fingerprint = (secret: string): string =>
  * @param until the time until which it can be carried out, if it can be
  */
 export function planText(plan: Plan, until: string | undefined): SafeText {
-  const short = shortNames(plan.summary);
+  const short = fitted(plan.summary);
   return join(
     [
-      short,
+      short.line,
       ...(plan.alert === undefined ? [] : [alertLine(plan)]),
-      ...sentences(!short.equals(plan.summary) && say`In full: ${plan.summary}`),
+      ...inFull(short),
       ...(plan.alert === undefined ? riskLine(plan.risks) : []),
       say`Where: ${join(plan.where, ', ')}.`,
       ...(plan.found === undefined ? [] : [plan.found]),
@@ -320,6 +313,10 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
     '\n',
   );
 }
+
+/** What a shortened headline lacks, as a line. */
+export const inFull = ({ lacks }: Shortened): SafeText[] =>
+  lacks.length === 0 ? [] : [say`In full: ${join(lacks, ', ')}.`];
 
 const riskLine = (risks: readonly Risk[]): SafeText[] => (risks.length === 0 ? [] : [say`Risk: ${risksIn(risks)}.`]);
 

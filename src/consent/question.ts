@@ -17,6 +17,7 @@ import {
 import {
   accountText,
   alertLine,
+  inFull,
   type Plan,
   type PlanInput,
   placesOf,
@@ -39,18 +40,17 @@ const longestAccount = 'account '.length + 24;
  * @returns undefined if one screen cannot hold the question
  */
 export function questionText(plan: Plan, call: PlanInput): SafeText | undefined {
-  const { change, input, endpoint } = call;
+  const { change, input } = call;
   const isNamed = (path: string) => change.named.some((name) => path === name || path.startsWith(`${name}.`));
   const others = [...leavesOf(withoutSecrets(call, input))].filter(
     ([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')),
   );
   const sentence = <const Title extends string>(title: Wording<Title>, parts: readonly SafeText[]) =>
     parts.length === 0 ? [] : [say`${words(title)}: ${join(parts, ', ')}.`];
-  const headline = change.headline(input, endpoint.region);
   const decision = [...decisionLines(plan, call), whereLine(call)];
   const risks = riskSentencesOf(plan);
   const lines = [
-    ...(say`${headline}?`.equals(decision[0]) ? [] : sentence('In full', [headline])),
+    ...inFull(shortHeadline(call)),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...plan.consequences.filter((one) => !risks.some((risk) => risk.equals(one))),
     ...sentence('Where', plan.where),
@@ -70,13 +70,13 @@ export function questionText(plan: Plan, call: PlanInput): SafeText | undefined 
 }
 
 /** The change, and its alert with its risks, in a line each that is short enough for every client. */
-export function decisionLines(plan: Plan, { change, input, endpoint }: PlanInput): readonly SafeText[] {
-  const headline = change.headline(input, endpoint.region);
-  const whole = shortNames(headline);
-  const brief = whole.text.length < longestLine ? whole : (change.brief?.(input, endpoint.region) ?? headline);
+export function decisionLines(plan: Plan, call: PlanInput): readonly SafeText[] {
   const alert = alertLine(plan);
-  return [say`${fitted(brief, longestLine - 1)}?`, ...(alert.text === '' ? [] : [alert])];
+  return [say`${shortHeadline(call).line}?`, ...(alert.text === '' ? [] : [alert])];
 }
+
+const shortHeadline = ({ change, input, endpoint }: PlanInput) =>
+  fitted(change.headline(input, endpoint.region), longestLine - 1);
 
 /** The places that a change goes to, without their origin: `Region jp-east-1, zone east-11, account default.` It always includes the account. */
 function whereLine(call: PlanInput): SafeText {
@@ -84,7 +84,7 @@ function whereLine(call: PlanInput): SafeText {
   const places = placesOf(call).map(({ name }) => shortNames(name, longestLabelName));
   const room = longestLine - account.text.length - ', .'.length;
   while (places.length > 1 && join(places, ', ').text.length > room) places.pop();
-  return say`${sentenceOf(join([fitted(join(places, ', '), room), account], ', '))}.`;
+  return say`${sentenceOf(join([fitted(join(places, ', '), room).line, account], ', '))}.`;
 }
 
 /** Groups values by the path of their parent: `adminWorkstation (region "a", keyName "b")`. */

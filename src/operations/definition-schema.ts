@@ -168,7 +168,6 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     irreversible: flag.exactOptional(),
     continues: flag,
     headline: returns('change.headline', safeText),
-    brief: returns('change.brief', safeText).exactOptional(),
     accept: returns('change.accept', safeText),
     consequences: returns('change.consequences', safeTexts),
     warnings: returns('change.warnings', safeTexts),

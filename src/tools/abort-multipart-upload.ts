@@ -73,7 +73,7 @@ export const abortMultipartUpload = defineOperation({
     costsMoney: false,
     continues: false,
     headline: ({ bucket, object, uploadId }) =>
-      say`Abort the upload ${quoted(uploadId, 60)}${detail(say` of ${object}`)}${detail(say` to bucket ${bucket}`)}${detail(say` and delete its parts`)}`,
+      say`Abort the upload${detail(say` ${quoted(uploadId, 60)}`)} of ${object}${detail(say` to bucket ${bucket}`)}${detail(say` and delete its parts`)}`,
     accept: ({ object }) => say`Abort upload of ${object}`,
     consequences: () => [
       say`All received parts are deleted. This cannot be undone.`,

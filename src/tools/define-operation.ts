@@ -229,8 +229,6 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   readonly continues: boolean;
   /** The decision as one sentence without a full stop: `Create DevOps server "wiki" in jp-east-1`. */
   headline(input: Input, region: string): SafeText;
-  /** A headline of about 60 characters, for clients that show only the beginning. If absent, the headline is shortened. */
-  brief?(input: Input, region: string): SafeText;
   /** Label of the accepting button: `Create server "wiki"`. */
   accept(input: Input): SafeText;
   /** Everything that is created, changed or billed besides the headline, one sentence each, costs first. */

@@ -14,6 +14,7 @@ import {
   listOfOne,
   poolsText,
   poolWarnings,
+  serversText,
   typeText,
   versionWarnings,
 } from './schema/kube-inputs.js';
@@ -192,6 +193,8 @@ export const provisionKubeResourceGroup = defineOperation({
       const pools = adminCluster?.nodePools;
       const workers = (pools ?? []).reduce((sum, { nodeCount = Number.NaN }) => sum + nodeCount, 0);
       const nodes = Number.isNaN(workers) ? words('nodes (number not given)') : counted(workers, 'node');
+      const workstation = adminWorkstation && { ...adminWorkstation, nodeCount: 1 };
+      const servers = serversText([workstation, adminCluster?.controlPlane, ...(pools ?? [])]);
       const parts = [
         words(adminWorkstation === undefined ? 'workstation not given' : '1 workstation'),
         control === undefined
@@ -199,8 +202,7 @@ export const provisionKubeResourceGroup = defineOperation({
           : say`${counted(control, 'control plane node')}`,
         pools === undefined ? words('no node pools') : say`${nodes} in ${counted(pools.length, 'pool')}`,
       ];
-      const details = parts.map((part, index) => detail(say`${words(index === 0 ? ': ' : ', ')}${part}`));
-      return say`Set up Kubernetes resource group ${resourceGroupName}${detail(inRegion(regions))}${join(details, '')}`;
+      return say`Set up Kubernetes${detail(say` resource`)} group ${resourceGroupName}${detail(inRegion(regions))}: ${servers}${detail(say`; ${join(parts, ', ')}`)}`;
     },
     accept: ({ resourceGroupName }) => say`Set up ${resourceGroupName}`,
     consequences: ({ adminWorkstation, adminCluster }) => [

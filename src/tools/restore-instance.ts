@@ -138,7 +138,7 @@ export const restoreInstance = defineOperation({
     continues: true,
     headline: ({ instanceId, backupId, diskSize, instanceType = 'e-large' }, region) => {
       const size = say`${diskSize === undefined ? words('') : say`${diskSize} GB, `}${own(instanceType)}`;
-      return say`Create DevOps server ${instanceId}${detail(say` (${size})`)}${detail(say` in ${place(region)}`)}${detail(say` from backup ${backupId}`)}`;
+      return say`Create DevOps server ${instanceId} (${size})${detail(say` in ${place(region)}`)}${detail(say` from backup ${backupId}`)}`;
     },
     accept: ({ instanceId }) => say`Create server ${instanceId}`,
     consequences: () => [

@@ -55,8 +55,7 @@ export const upgradeKubeVersion = defineOperation({
     irreversible: true,
     continues: true,
     headline: ({ resourceGroupName, clusterName, version }) =>
-      say`Upgrade cluster ${clusterName} of resource group ${resourceGroupName} to version ${version}`,
-    brief: ({ clusterName, version }) => say`Upgrade cluster ${clusterName}${detail(say` to version ${version}`)}`,
+      say`Upgrade cluster ${clusterName}${detail(say` of resource group ${resourceGroupName}`)} to version ${version}`,
     accept: ({ clusterName }) => say`Upgrade cluster ${clusterName}`,
     consequences: () => [say`It changes a live cluster, and the API documents no way back.`],
     warnings: ({ version }) => versionWarnings(version),

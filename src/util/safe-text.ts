@@ -228,7 +228,9 @@ export const longestLabelName = 24;
 
 /** A text in which each quoted value has at most `longest` characters. The whole value has to be shown elsewhere. */
 export const shortNames = (text: SafeText, longest = longestName): SafeText =>
-  mapParts(text, (part) => [part.kind === 'quoted' || part.kind === 'name' ? { ...part, longest } : part]);
+  mapParts(text, (part) => [isName(part) ? { ...part, longest } : part]);
+
+const isName = (part: Part) => part.kind === 'quoted' || part.kind === 'name';
 
 function mapParts(text: SafeText, change: (part: Part) => readonly Part[]): SafeText {
   const changeAll = (parts: readonly Part[]): readonly Part[] => parts.flatMap(changeInside);
@@ -245,16 +247,44 @@ function mapParts(text: SafeText, change: (part: Part) => readonly Part[]): Safe
 export const withoutDetails = (text: SafeText): SafeText =>
   new SafeText(text.parts.filter((part) => part.kind !== 'detail'));
 
-/** Shortens a text to `limit` characters. Names become short, then details are dropped from the last to the first, then the text is cut. */
-export function fitted(text: SafeText, limit: number): SafeText {
-  const { parts } = shortNames(text, longestLabelName);
-  const details = parts.flatMap((part, index) => (part.kind === 'detail' ? [index] : []));
+/** A shortened text, and what it lacks: the details that were dropped and the names that were cut, whole. */
+export interface Shortened {
+  readonly line: SafeText;
+  readonly lacks: readonly SafeText[];
+}
+
+/** One character of a name, and the mark that the others are left out. */
+const shortestName = 2;
+
+/**
+ * Shortens a text to `limit` characters. Names get at most `longest` characters, then details are dropped from the last to the first, then
+ * names are cut further, and then the text is cut.
+ */
+export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, longest = longestName): Shortened {
+  const details = text.parts.filter((part) => part.kind === 'detail');
   for (let kept = details.length; kept >= 0; kept -= 1) {
     const dropped = details.slice(kept);
-    const shorter = new SafeText(parts.filter((_, index) => !dropped.includes(index)));
-    if (shorter.text.length <= limit) return shorter;
+    const left = new SafeText(text.parts.filter((part) => !dropped.some((one) => one === part)));
+    const room = kept === 0 ? shortestName : longest;
+    for (let most = longest; most >= room; most -= 1) {
+      const line = shortNames(left, most);
+      if (line.text.length <= limit) return { line, lacks: [...cutNames(left, most), ...dropped.map(detailText)] };
+    }
   }
-  return cut(withoutDetails(new SafeText(parts)), limit);
+  return { line: cut(shortNames(withoutDetails(text), shortestName), limit), lacks: [text] };
+}
+
+/** The names of a text that have more than `longest` characters. */
+const cutNames = ({ parts }: SafeText, longest: number): readonly SafeText[] =>
+  parts.flatMap((part) => {
+    if (part.kind === 'detail') return cutNames(new SafeText(part.parts), longest);
+    return isName(part) && renderPart({ ...part, longest }) !== renderPart(part) ? [textOfPart(part)] : [];
+  });
+
+/** A detail without the marks that join it to its sentence. */
+function detailText({ parts: [first, ...others] }: Extract<Part, { kind: 'detail' }>): SafeText {
+  const start = first?.kind === 'words' ? wordsPart(first.text.replace(/^[\s,:;]+/, '')) : first;
+  return new SafeText(start === undefined ? [] : [start, ...others]);
 }
 
 /** Shortens a text to `limit` characters. A value is kept or dropped as a whole. */

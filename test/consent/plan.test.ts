@@ -38,7 +38,7 @@ test('what is not so has no field, and no line', () => {
 test('what is so is said, each thing under its title', () => {
   const call = callOf(input, { costsMoney: true, irreversible: true, warnings: () => [say`Mind the gap.`] });
   const sandboxed = { ...call, endpoint: { ...endpoint, isSandbox: true }, found: say`Found at noon: nothing.` };
-  const plan = makePlan(sandboxed);
+  const plan = { ...makePlan(sandboxed), summary: say`Create ${'x'.repeat(33)}.` };
   expect(plan).toMatchObject({
     sandbox: true,
     found: 'Found at noon: nothing.',
@@ -48,7 +48,7 @@ test('what is so is said, each thing under its title', () => {
   const text = planText({ ...plan, summary }, '2026-11-20T12:10:00.000Z');
   for (const line of [
     `Create "${'x'.repeat(31)}…".`,
-    `In full: ${summary}`,
+    `In full: "${'x'.repeat(33)}".`,
     'Risk: costs money, no way back.',
     'Found at noon: nothing.',
     'Warnings:\n- Mind the gap.',

@@ -7,6 +7,7 @@ import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import type { ApiRequest, Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { json } from '../../src/tools/request-body.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { defined, detail, join, say } from '../../src/util/safe-text.js';
 import { callOf, endpoint, keyId, keysOf } from '../support/planned-call.js';
@@ -116,28 +117,40 @@ describe('the question', () => {
     expect(at(2001 - shortest)).toBeUndefined();
   });
 
-  test('has at most 24 characters of a name in its first line, and all of it below', () => {
-    const headline = () => say`Create ${'x'.repeat(24)} and ${'y'.repeat(25)}`;
+  const x = (length: number) => 'x'.repeat(length);
+
+  test('says in full only what its first line lacks', () => {
+    const headline = () =>
+      say`Create ${'x'.repeat(10)} of ${'y'.repeat(40)}${detail(say` in ${'zzzzzz'}`)} (400 GB)${detail(say`, in brief`)}`;
     const [first, ...below] = question(callOf(input, { headline }))?.text.split('\n') ?? [];
-    expect(first).toContain(`Create "${'x'.repeat(24)}" and "${'y'.repeat(23)}…"?`);
-    expect(below).toContain(`In full: Create "${'x'.repeat(24)}" and "${'y'.repeat(25)}".`);
+    expect(first).toBe(`Create "${x(10)}" of "${'y'.repeat(31)}…" (400 GB)?`);
+    expect(below).toContain(`In full: "${'y'.repeat(40)}", in "zzzzzz", in brief.`);
+    const short = question(callOf(input, { headline: () => say`Create ${x(32)}` }));
+    expect(short?.text).not.toContain('In full');
   });
 
-  const x = (length: number) => 'x'.repeat(length);
   test.each([
-    ['that fits', [x(69)], ['In brief'], x(69)],
-    ['that is too long', [x(70)], ['In brief'], 'In brief'],
-    ['that is too long in brief too', [x(80)], [x(70)], `${x(68)}…`],
-    ['that fits with its detail', [`Create ${x(53)}`, ' (remark)'], ['In brief'], `Create ${x(53)} (remark)`],
-    ['that fits without its detail', [x(80)], [`Create ${x(56)} in zz`, ' (remark)'], `Create ${x(56)} in zz`],
-    ['that fits without its last detail', [x(80)], [`Create ${x(50)}`, ' in zz', ' of zzzz'], `Create ${x(50)} in zz`],
-    ['that fits without details', [x(80)], [`Create ${x(30)}`, ` from ${x(30)}`, ' in zone-1'], `Create ${x(30)}`],
-    ['that is too long without details', [x(80)], [x(70), ' in zz'], `${x(68)}…`],
-  ])('has in its first line a headline %s', (_what, headline, brief, first) => {
-    const made = ([text = '', ...details]: readonly string[]) =>
-      join([defined(text), ...details.map((one) => detail(defined(one)))], '');
-    const change = { headline: () => made(headline), brief: () => made(brief) };
-    expect(question(callOf(input, change))?.text.split('\n')[0]).toBe(`${first}?`);
+    ['that fits', [x(69)], x(69)],
+    ['that is too long', [x(70)], `${x(68)}…`],
+    ['that fits with its detail', [`Create ${x(53)}`, ' (remark)'], `Create ${x(53)} (remark)`],
+    ['that fits without its detail', [`Create ${x(56)} in zz`, ' (remark)'], `Create ${x(56)} in zz`],
+    ['that fits without its last detail', [`Create ${x(50)}`, ' in zz', ' of zzzz'], `Create ${x(50)} in zz`],
+    ['that fits without details', [`Create ${x(30)}`, ` from ${x(30)}`, ' in zone-1'], `Create ${x(30)}`],
+    ['that is too long without details', [x(70), ' in zz'], `${x(68)}…`],
+  ])('has in its first line a headline %s', (_what, [text = '', ...details], first) => {
+    const headline = () => join([defined(text), ...details.map((one) => detail(defined(one)))], '');
+    expect(question(callOf(input, { headline }))?.text.split('\n')[0]).toBe(`${first}?`);
+  });
+
+  test('tells the largest server from the smallest, whatever their names and places', () => {
+    const { change } = restoreInstance as Operation;
+    if (change === undefined) throw new Error('it is a change');
+    const firstLine = (diskSize: number, instanceType: string) => {
+      const given = { ...input, instanceId: x(30), region: 'jp-west-2', diskSize, instanceType };
+      return question({ ...callOf(input, change), input: given })?.text.split('\n')[0];
+    };
+    expect(firstLine(400, 'e-double-large96')).toBe(`Create DevOps server "${x(18)}…" (400 GB, e-double-large96)?`);
+    expect(firstLine(100, 'c-large')).toBe(`Create DevOps server "${x(27)}…" (100 GB, c-large)?`);
   });
 
   test('has all risks in its second line', () => {
@@ -156,7 +169,7 @@ describe('the question', () => {
     ['no part of a zone', 'production-of-tenant-22', { availabilityZone: 'some zone 1a' }, 'Region jp-east-1'],
     ['both regions', 'AKIDTEST', { region: 'jp-west-2' }, 'Region jp-west-2, request sent to jp-east-1'],
     ['one of two regions', 'production-of-tenant', { region: 'jp-west-2' }, 'Region jp-west-2'],
-    ['24 characters of a region', 'AKIDTEST', { region: x(25) }, `Region "${x(23)}…"`],
+    ['32 characters of a region', 'AKIDTEST', { region: x(33) }, `Region "${x(31)}…"`],
   ])('has in its third line the account, and of the place %s', (_what, keyId, given, where) => {
     const call = callOf({ ...input, region: 'jp-east-1', ...given });
     expect(question({ ...call, keyId })?.text.split('\n')[2]).toBe(`${where}, account ${keyId}.`);

@@ -310,13 +310,6 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
   ],
   ['an empty summary', fileWith('summarize: () => kit.say``'), /summarize returned a wrong value: must not be empty/],
   [
-    'a short decision of plain text',
-    changeWith(
-      'change: { costsMoney: false, continues: false, headline: () => kit.say`A sentence that is much too long to be the first line of a question to a person`, brief: ({ id }) => "Change " + id, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], verificationHint: () => kit.say`a` }',
-    ),
-    /change\.brief returned a wrong value: .*must be text made by kit\.say/,
-  ],
-  [
     'a headline that is no text',
     changeWith(
       'change: { costsMoney: false, continues: false, headline: () => 1, accept: () => kit.say`a`, consequences: () => [], warnings: () => [], notChecked: [], named: [], verificationHint: () => kit.say`a` }',

@@ -87,16 +87,20 @@ test('texts are joined, and begin with a capital', () => {
 });
 
 describe('a text that has to be short', () => {
-  const long = 'x'.repeat(30);
-  const text = say`Create ${long}${detail(say` in ${'a'}`)}${detail(say` from ${'b'}`)}`;
+  const long = 'x'.repeat(40);
+  const text = say`Create ${long} (400 GB)${detail(say`, in ${'a'}`)}${detail(say` from ${'b'}`)}`;
+  const xs = (count: number) => 'x'.repeat(count);
 
   test.each([
-    [60, `Create "${'x'.repeat(23)}…" in "a" from "b"`],
-    [45, `Create "${'x'.repeat(23)}…" in "a"`],
-    [35, `Create "${'x'.repeat(23)}…"`],
-    [20, 'Create…'],
-  ])('of at most %i characters drops its last detail first, and no part of a name: %s', (limit, shorter) => {
-    expect(fitted(text, limit).text).toBe(shorter);
+    [67, `Create "${xs(31)}…" (400 GB), in "a" from "b"`, [`"${long}"`]],
+    [60, `Create "${xs(31)}…" (400 GB), in "a"`, [`"${long}"`, 'from "b"']],
+    [50, `Create "${xs(31)}…" (400 GB)`, [`"${long}"`, 'in "a"', 'from "b"']],
+    [40, `Create "${xs(21)}…" (400 GB)`, [`"${long}"`, 'in "a"', 'from "b"']],
+    [21, `Create "${xs(2)}…" (400 GB)`, [`"${long}"`, 'in "a"', 'from "b"']],
+    [12, 'Create "x…"…', [text.text]],
+  ])('of at most %i characters drops its last detail first, then cuts names: %s', (limit, line, lacks) => {
+    const short = fitted(text, limit);
+    expect([short.line.text, short.lacks.map(({ text }) => text)]).toEqual([line, lacks]);
   });
 
   test('ends before a mark of our own, not of a name', () => {

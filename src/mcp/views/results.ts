@@ -1,20 +1,11 @@
 import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
 import type { EndedOutcome, Failure } from '../../consent/outcome.js';
 import { consentWays } from '../../consent/outcome.js';
+import { inFull } from '../../consent/plan.js';
 import { requestLines } from '../../consent/request-lines.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
 import { sentences } from '../../util/human.js';
-import {
-  defined,
-  own,
-  quoted,
-  type SafeText,
-  say,
-  sentence,
-  shortNames,
-  textFor,
-  words,
-} from '../../util/safe-text.js';
+import { defined, fitted, own, quoted, type SafeText, say, sentence, textFor, words } from '../../util/safe-text.js';
 import {
   type ChangeOutcome,
   changeKey,
@@ -70,19 +61,13 @@ function proposedChange(
   const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims } = outcome.view;
   // Drops the control arguments, because the click is the decision.
   const { planOnly: _, planId: __, withdraw: ___, ...rest } = args;
-  const short = shortNames(plan.summary);
+  const short = fitted(plan.summary);
   return {
-    sentence: short.text,
+    sentence: short.line.text,
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
     where: textsOf(plan.where),
-    effects: textsOf(
-      sentences(
-        !short.equals(plan.summary) && say`In full: ${plan.summary}`,
-        plan.found ?? false,
-        ...plan.consequences,
-      ),
-    ),
+    effects: textsOf([...inFull(short), ...(plan.found === undefined ? [] : [plan.found]), ...plan.consequences]),
     warnings: textsOf(plan.warnings),
     notChecked: textsOf(plan.notChecked),
     defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),

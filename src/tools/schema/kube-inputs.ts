@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { sentences } from '../../util/human.js';
-import { join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
+import { counted, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 import { accountingTypes, nodeInstanceTypes, volumeTypes, workstationInstanceTypes } from './enumerations.js';
 import {
   clusterName,
@@ -166,6 +166,22 @@ const canonicalAddress = (address: unknown) =>
 /** A type of servers, or that there is none. */
 export const typeText = (instanceType: string | undefined) =>
   instanceType === undefined ? words('type not given') : own(instanceType);
+
+/** Servers of a type. */
+interface ServerGroup {
+  readonly nodeCount?: number | undefined;
+  readonly instanceType?: string | undefined;
+}
+
+/** The number of servers and their largest type: `44 servers up to h2-double-large96`. A group that is not given is undefined. */
+export function serversText(groups: readonly (ServerGroup | undefined)[]): SafeText {
+  const counts = groups.map((group) => group?.nodeCount);
+  const total = counts.reduce<number>((sum, count = 0) => sum + count, 0);
+  if (total === 0) return words('number of servers not given');
+  const largest = workstationInstanceTypes.findLast((type) => groups.some((group) => group?.instanceType === type));
+  const number = say`${words(counts.includes(undefined) ? 'at least ' : '')}${counted(total, 'server')}`;
+  return largest === undefined ? number : say`${number} up to ${own(largest)}`;
+}
 
 type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
 
