@@ -43,6 +43,7 @@ export function errorAnswer(
     isStorage: operation.service === 'storage',
     account: accountName,
     retryAfterSeconds: secondsOf(headers['retry-after']),
+    region: told.region,
   });
   const cause =
     told.code === undefined ? say`HTTP status ${status}` : say`${coded(told.code, code)} (HTTP status ${status})`;

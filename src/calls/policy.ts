@@ -45,9 +45,12 @@ export const isAllowed = (policy: Policy, operation: Operation, principal?: Prin
 export const allowsChanges = (policy: Policy, operations: readonly Operation[]): boolean =>
   operations.some((operation) => operation.effect !== 'read' && isAllowed(policy, operation));
 
-/** @throws Refusal if the operation is not allowed */
-export function checkPolicy(policy: Policy, operation: Operation, principal?: Principal): void {
-  const reason = reasonAgainst(policy, operation, principal);
+/**
+ * @param account its name, if accounts have names
+ * @throws Refusal if the operation is not allowed
+ */
+export function checkPolicy(policy: Policy, operation: Operation, principal?: Principal, account?: string): void {
+  const reason = reasonAgainst(policy, operation, principal, account);
   if (reason !== undefined) throw new Refusal('NotAllowed', [reason]);
 }
 
@@ -71,10 +74,16 @@ export function checkRegions({ regions }: Policy, requested: string | undefined,
   }
 }
 
-function reasonAgainst(policy: Policy, operation: Operation, principal: Principal | undefined): SafeText | undefined {
+function reasonAgainst(
+  policy: Policy,
+  operation: Operation,
+  principal: Principal | undefined,
+  account?: string,
+): SafeText | undefined {
   const { readOnly, tools, extensions = [] } = policy;
   const { name, effect, extension } = operation;
-  if (readOnly && effect !== 'read') return words('CLOUDOPS_READ_ONLY is set');
+  if (readOnly && effect !== 'read')
+    return account === undefined ? words('CLOUDOPS_READ_ONLY is set') : say`account ${own(account)} only reads`;
   if (tools !== undefined && !tools.includes(name)) return words('CLOUDOPS_TOOLS does not name it');
   if (tools === undefined && extension !== undefined && !extensions.includes(extension))
     return words(`it is not in the API reference; set CLOUDOPS_STORAGE_HEADERS=amz, or name it in CLOUDOPS_TOOLS`);

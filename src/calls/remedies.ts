@@ -12,6 +12,8 @@ interface RemedyFacts {
   readonly account: string;
   /** The wait that the service asks for. */
   readonly retryAfterSeconds?: number | undefined;
+  /** The region that the service names. */
+  readonly region?: string | undefined;
 }
 
 type Advice = Next | ((facts: RemedyFacts) => Next);
@@ -55,17 +57,16 @@ const inTheWay = next(
 );
 
 /** No redirect is followed, because the signature is not valid for another address. Only storage takes the region as an argument. */
-const redirected = ({ isStorage }: RemedyFacts) =>
-  isStorage
-    ? next(
-        'user',
-        'ask',
-        forReader({
-          agent: "Ask the user for the bucket's region, which the cloud may have named, and call again with `region`.",
-          person: "Find out the bucket's region, which the cloud may have named, and try again with it.",
-        }),
-      )
-    : operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects');
+function redirected({ isStorage, region }: RemedyFacts): Next {
+  if (!isStorage) return operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects');
+  if (region !== undefined)
+    return next('agent', 'call', say`The cloud names the region ${quoted(region, 40)}: ${callAgain} with it.`);
+  return next(
+    'user',
+    'ask',
+    say`The cloud names no region. ${forReader({ agent: 'Ask the user for', person: 'Find out' })} the bucket's region, and ${callAgain} with it.`,
+  );
+}
 
 /**
  * Advice by the beginning of the service's error code. The first match counts. The reference lists no codes; these were seen on similar

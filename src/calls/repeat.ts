@@ -67,6 +67,6 @@ function afterEarlier(earlier: Earlier, effect: Effect, verificationHint: SafeTe
   return next(
     'user',
     'check',
-    say`It may have happened. When ten minutes have passed since then, ${forAgent('have the user ')}look in the console for ${verificationHint}. Only if it is not there and ${theyWant} it, ${callAgain} with allowRepeat: true.`,
+    say`Nobody knows whether the earlier call was carried out. When ten minutes have passed since then, ${forAgent('have the user ')}look in the console for ${verificationHint}. Only if it is not there and ${theyWant} it, ${callAgain} with allowRepeat: true.`,
   );
 }

@@ -25,7 +25,7 @@ export async function resolveCall(
   if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
   if (resolution.kind === 'unclear') throw withOtherProblems(resolution.problem, operation, resolution.args);
   const { account, name: accountName, isDefault, args } = resolution;
-  checkPolicy(account.policy, operation, principal);
+  checkPolicy(account.policy, operation, principal, accountName);
   const cloud = await account.cloud();
   const valid = validate(operation, args, cloud.region);
   const complete = await insertSecrets(operation, valid, secretFiles, cloud.region);

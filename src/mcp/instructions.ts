@@ -24,7 +24,7 @@ export function instructionsFor(operations: readonly Operation[], { all, byDefau
     ...(changing.length === 0
       ? [
           readOnly
-            ? 'This server changes nothing: CLOUDOPS_READ_ONLY is set.'
+            ? `This server changes nothing: ${areNamed ? 'its accounts only read' : 'CLOUDOPS_READ_ONLY is set'}.`
             : 'The tools that change something are not available here: CLOUDOPS_TOOLS or the scopes of your token leave them out.',
         ]
       : [

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isObject, withoutUndefined } from '../util/objects.js';
-import { forReader, join, quoted, say, words } from '../util/safe-text.js';
+import { forReader, quoted, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type PageStart } from './define-operation.js';
 import { callAgain, next } from './next.js';
@@ -160,14 +160,12 @@ export const listMultipartUploads = defineOperation({
         'ask',
         say`If one was expected, ${forReader({ agent: 'ask the user', person: 'check' })} whether bucket, prefix and region are right.`,
       );
-    const one = words(
-      'To see the size of one and how far it is, call list_parts with its object and uploadId. Where one object has several, look at the newest first.',
+    if (uploads.length === uploadCount) return undefined;
+    return next(
+      'agent',
+      'call',
+      say`For the uploads after those listed, ${callAgain} with keyMarker and uploadIdMarker of the last one, or with a prefix.`,
     );
-    if (uploads.length === uploadCount) return next('agent', 'call', one);
-    const rest = words(
-      'For those after the ones listed, call again with keyMarker and uploadIdMarker of the last one, or with a prefix.',
-    );
-    return next('agent', 'call', join([one, rest], ' '));
   },
 });
 

@@ -4,7 +4,7 @@ import { quoted, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
-import { next } from './next.js';
+import { callAgain, next } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { like, rare } from './schema/outputs.js';
@@ -244,12 +244,17 @@ export const listParts = defineOperation({
     const name = say`The upload of ${quoted(record.object ?? '', longestKey)}`;
     return record.isTruncated === true ? beginningSentences(record, name) : summarySentences(record, name);
   },
-  next(record, _input, isOffered) {
-    const { view, isTruncated, nextPartNumberMarker: marker = numbersOf(record).at(-1) ?? 0 } = record;
-    if (isTruncated !== true)
-      return view === 'parts' ? undefined : nextOfUpload(record, isOffered('abort_multipart_upload'));
-    const which = view === 'parts' ? 'Call again with' : 'For the parts after these, call again with view "parts" and';
-    return next('agent', 'call', say`${words(which)} partNumberMarker ${marker}.`);
+  next(record, { maxParts }, isOffered) {
+    const { view, parts = [], isTruncated, nextPartNumberMarker: marker = numbersOf(record).at(-1) ?? 0 } = record;
+    if (view !== 'parts' && isTruncated !== true) return nextOfUpload(record, isOffered('abort_multipart_upload'));
+    const isAllAskedFor = isTruncated !== true || parts.length >= (maxParts ?? Number.POSITIVE_INFINITY);
+    if (view === 'parts' && isAllAskedFor) return undefined;
+    const andView = words(view === 'parts' ? '' : 'view "parts" and ');
+    return next(
+      'agent',
+      'call',
+      say`For the parts after these, ${callAgain} with ${andView}partNumberMarker ${marker}.`,
+    );
   },
 });
 

@@ -51,6 +51,11 @@ test.each<readonly [string, Policy, Operation, Principal | undefined, string]>([
   expect(() => checkPolicy(policy, operation, principal)).toThrow(refusalThatNames(named));
 });
 
+test('an account that only reads is refused by its name, because no variable says so', () => {
+  const check = () => checkPolicy({ ...everything, readOnly: true }, restoreInstance, undefined, 'archive');
+  expect(check).toThrow(refusalThatNames('account archive only reads'));
+});
+
 test.each([
   ['a region of the list', 'b', {}, true],
   ['another region', 'c', {}, false],

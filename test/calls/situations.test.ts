@@ -124,6 +124,10 @@ const situations: Readonly<Record<string, Situation>> = {
     {},
     { cloud: answering(403, { error: { code: 'Client.AuthFailurePermission.Denied', message: 'No.' } }) },
   ),
+  'error-redirect-without-region': upload(
+    {},
+    answering(301, '<Error><Code>PermanentRedirect</Code></Error>', 'application/xml'),
+  ),
   'error-redirect': upload(
     {},
     answering(

@@ -192,7 +192,9 @@ describe('with wrong arguments, a plan names what would apply to the right ones'
     try {
       validate(operation, args, 'jp-east-1');
     } catch (error) {
-      if (error instanceof Refusal) return { code: error.code, ...error.more };
+      if (!(error instanceof Refusal)) throw error;
+      const { next: _, ...hints } = error.more;
+      return { code: error.code, ...hints };
     }
     throw new Error('the arguments are right');
   };

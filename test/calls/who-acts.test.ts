@@ -195,6 +195,14 @@ describe('an outcome', () => {
     args: { bucket: 'b', object: 'o', uploadId: 'u', ...args },
     cloud: uploadOf(parts),
   });
+  const page = (args: object): Situation => ({
+    ...summary({ view: 'parts', ...args }, []),
+    cloud: answering(
+      200,
+      '<ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>2</NextPartNumberMarker><Part><PartNumber>1</PartNumber></Part><Part><PartNumber>2</PartNumber></Part></ListPartsResult>',
+      'application/xml',
+    ),
+  });
   const accepted = answering(200, { instance: { instanceId: 'i' } });
   const elsewhere = answering(200, { instance: { instanceId: 'i', region: 'jp-west-1' } });
 
@@ -212,6 +220,9 @@ describe('an outcome', () => {
     ['an upload that goes on', summary({}, serialParts(16, 0.5, 0.25)), 'agent: wait', 1],
     ['an upload that has stopped', summary({}, serialParts(16, 0.5, 60)), 'user: ask', 1],
     ['an upload that has all', summary({ expectedParts: 16 }, serialParts(16, 0.5, 0.25)), 'user: check', 1],
+    ['a page of parts that more follow', page({}), 'agent: call', 1],
+    ['as many parts as were asked for, and more follow', page({ maxParts: 2 }), undefined, 1],
+    ['fewer parts than were asked for, and more follow', page({ maxParts: 3 }), 'agent: call', 1],
     ['the last page of parts', summary({ maxParts: 20 }, serialParts(2, 0.5, 0.25)), undefined, 1],
   ])('%s says who has to act', async (_what, situation, step, sent) => {
     const { structured, requests } = await answerOf(situation, '');
