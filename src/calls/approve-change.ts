@@ -7,7 +7,7 @@ import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
 import { callAgain, next } from '../tools/next.js';
 import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies, CallOutcome, Click, Question } from './context.js';
-import { stateUnavailable } from './plan-state.js';
+import { ofAnotherCall, stateUnavailable } from './plan-state.js';
 import { type Consent, intentOf, type PlannedChange } from './stages.js';
 
 /** The waiting plan that a call decides, if there is one. */
@@ -140,9 +140,7 @@ function verifyPlanId(planId: string, digest: string, tokens: ConsentTokens): st
     );
     throw new Refusal('PlanRefused', [reason]);
   }
-  throw new Refusal('PlanRefused', [
-    say`the planId belongs to another tool, or to other arguments, another endpoint or account, or the same change was sent since`,
-  ]);
+  throw ofAnotherCall();
 }
 
 /** An earlier answer was given by a program, because no person reads a question in this time (milliseconds). */

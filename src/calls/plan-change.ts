@@ -13,7 +13,7 @@ import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
 import type { IntentDraft, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Begins the journal entry of a change. */
-export const draftIntent = (
+const draftIntent = (
   { operation, change, input, request, endpoint, keyId, budget }: ResolvedChange,
   { client, principal }: CallContext,
   { newId, process }: CallDependencies,
@@ -31,13 +31,14 @@ export const draftIntent = (
   budget: budget.key,
 });
 
-/** A plan, and the question that shows it to the client's user. */
-type ShownPlan = Pick<PlannedChange, 'plan' | 'question'>;
+/** A change with everything that follows from the call alone, before the journal is asked. */
+export type DraftedChange = Pick<PlannedChange, 'call' | 'draft' | 'plan' | 'question'>;
 
-/** Makes the plan of a change from the call alone, and the question if the client can ask. */
-export function showPlan(call: ResolvedChange, { elicitor }: CallContext): ShownPlan {
+/** Makes the plan of a change, and the question if the client can ask. */
+export function draftChange(call: ResolvedChange, context: CallContext, dependencies: CallDependencies): DraftedChange {
   const plan = makePlan(call);
-  return { plan, question: elicitor === undefined ? undefined : questionText(plan, call) };
+  const question = context.elicitor === undefined ? undefined : questionText(plan, call);
+  return { call, draft: draftIntent(call, context, dependencies), plan, question };
 }
 
 /**
@@ -45,45 +46,52 @@ export function showPlan(call: ResolvedChange, { elicitor }: CallContext): Shown
  * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
  */
 export async function planChange(
-  call: ResolvedChange,
-  draft: IntentDraft,
-  shown: ShownPlan,
+  drafted: DraftedChange,
   context: CallContext,
-  { journal }: CallDependencies,
+  dependencies: CallDependencies,
 ): Promise<PlannedChange> {
+  const { call, draft } = drafted;
   const { operation, change, input, endpoint, control, account } = call;
+  const { journal } = dependencies;
   // Computed before anything is sent, so that a fault in it cannot hide the outcome.
   const verificationHint = change.verificationHint(input, endpoint.region);
-  const { repeatable = false } = operation;
-  const duplicate = repeatable ? undefined : await journal.findDuplicate(draft.digest).catch(() => undefined);
+  const { duplicate, repeats, digest } = await boundConsent(drafted, context, dependencies);
   const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
   if (earlier !== undefined && !control.allowRepeat && !control.planOnly)
     throw repeated(earlier, operation.effect, verificationHint);
   const budgetText = await checkBudget(journal, call.budget, control.planOnly);
-  const { plan, question } = withRemarks(shown, call, context, earlier, budgetText);
+  const { plan, question } = withRemarks(drafted, context, earlier, budgetText);
   if (account.confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
-
-  const repeats = repeatable || (control.allowRepeat && (duplicate?.id ?? ''));
-  // The repeated change may have left the journal while a plan waited on the page.
-  const shownRepeats = repeats === '' ? (context.click?.page?.repeats ?? '') : repeats;
-  const digest = consentDigest(call, shown.plan, shownRepeats);
   return { call, draft, plan, question, digest, repeats, verificationHint };
+}
+
+/** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. */
+export async function boundConsent(
+  { call, draft, plan }: DraftedChange,
+  { click }: CallContext,
+  { journal }: Pick<CallDependencies, 'journal'>,
+) {
+  const { repeatable = false } = call.operation;
+  const duplicate = repeatable ? undefined : await journal.findDuplicate(draft.digest).catch(() => undefined);
+  const repeats = repeatable || (call.control.allowRepeat && (duplicate?.id ?? ''));
+  // The repeated change may have left the journal while a plan waited on the page.
+  const shownRepeats = repeats === '' ? (click?.page?.repeats ?? '') : repeats;
+  return { duplicate, repeats, digest: consentDigest(call, plan, shownRepeats) };
 }
 
 /** Adds the journal's remarks to a plan and its question. */
 function withRemarks(
-  shown: ShownPlan,
-  call: ResolvedChange,
+  { call, plan: drafted, question }: DraftedChange,
   { elicitor }: CallContext,
   earlier: Earlier | undefined,
   budgetText: SafeText | undefined,
-): ShownPlan {
-  const { alert = false } = shown.plan;
-  if (earlier === undefined && budgetText === undefined && alert === false) return shown;
+): Pick<DraftedChange, 'plan' | 'question'> {
+  const { alert = false } = drafted;
+  if (earlier === undefined && budgetText === undefined && alert === false) return { plan: drafted, question };
   const plan: Plan = {
-    ...shown.plan,
-    consequences: sentences(...shown.plan.consequences, budgetText ?? false),
-    warnings: sentences(alert, earlier !== undefined && repeatWarning(earlier), ...shown.plan.warnings),
+    ...drafted,
+    consequences: sentences(...drafted.consequences, budgetText ?? false),
+    warnings: sentences(alert, earlier !== undefined && repeatWarning(earlier), ...drafted.warnings),
   };
   return { plan, question: elicitor === undefined ? undefined : questionText(plan, call) };
 }

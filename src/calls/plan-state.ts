@@ -29,16 +29,28 @@ export type PlanState =
 
 type PlanSources = Pick<CallDependencies, 'plans' | 'journal' | 'now'>;
 
+/** A planId, and the call that came with it. */
+export interface PlanLookup {
+  readonly planId: string;
+  readonly draft: IntentDraft;
+  /** Makes the digest of the consent that the call needs. */
+  readonly digestOfCall: () => Promise<string>;
+}
+
 /**
  * Finds the state of a planId's plan.
  * @throws Refusal if this server did not issue the planId for this caller and this change, or if the plan has expired
  */
 export async function findPlanState(
-  planId: string,
-  draft: IntentDraft,
+  { planId, draft, digestOfCall }: PlanLookup,
   sources: PlanSources & { readonly tokens: ConsentTokens },
 ): Promise<PlanState> {
-  return findStateOfPlan(readClaims(planId, sources.tokens), draft, sources);
+  const claims = readClaims(planId, sources.tokens);
+  const state = await findStateOfPlan(claims, draft, sources);
+  // If neither the store nor the journal knows the plan, only the digest tells which call it is for.
+  const isUnknown = state.kind === 'open' && state.plan === undefined;
+  if (isUnknown && claims.digest !== (await digestOfCall())) throw ofAnotherCall();
+  return state;
 }
 
 /**
@@ -113,6 +125,12 @@ const pollMs = 500;
 export const isSettling = (state: PlanState) => state.kind === 'ended' && state.isSettling === true;
 
 const ofAnotherChange = () => new Refusal('PlanRefused', [say`the planId belongs to another change`]);
+
+/** The refusal of a planId whose digest is not the digest of the call. */
+export const ofAnotherCall = () =>
+  new Refusal('PlanRefused', [
+    say`the planId belongs to another tool, or to other arguments, another endpoint or account, or the same change was sent since`,
+  ]);
 
 function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims {
   try {

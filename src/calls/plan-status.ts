@@ -9,11 +9,13 @@ import { errorName } from '../util/log.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { shortestReadMs } from './approve-change.js';
 import { type CallContext, type CallDependencies, type CallOutcome, type Click, waitForPerson } from './context.js';
+import { boundConsent, type DraftedChange } from './plan-change.js';
 import {
   awaitEnd,
   findPlanState,
   findStateOfPlan,
   isSettling,
+  type PlanLookup,
   type PlanState,
   stateUnavailable,
 } from './plan-state.js';
@@ -31,11 +33,11 @@ type PlanStatus =
  */
 export async function answerPlanStatus(
   step: ConsentStep,
-  call: ResolvedChange,
-  draft: IntentDraft,
+  drafted: DraftedChange,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlanStatus | undefined> {
+  const { call, draft } = drafted;
   const { withdraw } = call.control;
   const visited = context.guide?.resumedReply;
   const planId = visited === undefined ? call.control.planId : context.tokens.issue(visited.claims);
@@ -49,7 +51,12 @@ export async function answerPlanStatus(
   };
   // A call that asks the user, or needs no consent, does not need its planId. An invalid planId is then ignored.
   const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || visited !== undefined;
-  const state = await waitForDecision(planId, draft, waits, context, dependencies).catch((error: unknown) => {
+  const lookup = {
+    planId,
+    draft,
+    digestOfCall: async () => (await boundConsent(drafted, context, dependencies)).digest,
+  };
+  const state = await waitForDecision(lookup, waits, context, dependencies).catch((error: unknown) => {
     if (!isNeeded && error instanceof Refusal && error.code === 'PlanRefused') return undefined;
     throw error;
   });
@@ -123,7 +130,8 @@ export async function sendToPage(
     return { kind: 'inputRequired', message, answer: { address }, claims: { use: 'handle', digest, nonce } };
   if (isDeclined({ visit, claims }, dependencies.now())) throw await declinePlan(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
-  const state = await waitForDecision(planId, draft, () => true, context, dependencies).catch((error: unknown) => {
+  const lookup = { planId, draft, digestOfCall: async () => digest };
+  const state = await waitForDecision(lookup, () => true, context, dependencies).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
     throw error;
   });
@@ -138,8 +146,7 @@ const onPage = say`You decide on a page, where you sign in. Opening it decides n
  * @throws Refusal if the planId is not valid, or the state cannot be read
  */
 async function waitForDecision(
-  planId: string,
-  draft: IntentDraft,
+  lookup: PlanLookup,
   waits: (state: PlanState) => boolean,
   context: CallContext,
   dependencies: CallDependencies,
@@ -147,9 +154,9 @@ async function waitForDecision(
   const { signal, stop, tokens } = context;
   const { statusWaitMs, log } = dependencies;
   const sources = { ...dependencies, tokens };
-  const find = () => findPlanState(planId, draft, sources);
+  const find = () => findPlanState(lookup, sources);
   const fail = (error: unknown): never => {
-    throw stateUnavailable(error, draft.tool, log, planId);
+    throw stateUnavailable(error, lookup.draft.tool, log, lookup.planId);
   };
   const state = await find().catch(fail);
   const canChange = state.kind === 'ended' ? isSettling(state) : waits(state);

@@ -4,7 +4,7 @@ import { approveChange, createClaimedPlan } from './approve-change.js';
 import { withNotes } from './conclude-change.js';
 import { type CallContext, type CallDependencies, type CallOutcome, waitForPerson } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
-import { draftIntent, planChange, showPlan } from './plan-change.js';
+import { type DraftedChange, draftChange, planChange } from './plan-change.js';
 import { answerPlanStatus, lookAtPlan, sendToPage } from './plan-status.js';
 import { visibleCaller } from './policy.js';
 import { clientOptions } from './resolve-call.js';
@@ -18,13 +18,13 @@ export async function runChange(
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
   const { elicitor, click, look, principal } = context;
-  const draft = draftIntent(call, context, dependencies);
+  const drafted = draftChange(call, context, dependencies);
+  const { draft } = drafted;
   if (look !== undefined) return lookAtPlan(look, draft, context, dependencies);
 
-  const shown = showPlan(call, context);
-  const step = consentStep(call, shown, context, dependencies);
+  const step = consentStep(drafted, context, dependencies);
   dependencies.log('info', 'consent', { tool: draft.tool, decision: step.kind, caller: principal?.name });
-  const status = click === undefined ? await answerPlanStatus(step, call, draft, context, dependencies) : undefined;
+  const status = click === undefined ? await answerPlanStatus(step, drafted, context, dependencies) : undefined;
   if (status?.kind === 'answer') return status.outcome;
 
   const asks = step.kind === 'ask' && click === undefined;
@@ -33,9 +33,9 @@ export async function runChange(
   using _turn = isNewQuestion
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
     : undefined;
-  const planned = await planChange(call, draft, shown, context, dependencies);
+  const planned = await planChange(drafted, context, dependencies);
   // With the journal's remarks, one screen may be too small for the question.
-  const lastStep = asks ? consentStep(call, planned, context, dependencies) : step;
+  const lastStep = asks ? consentStep(planned, context, dependencies) : step;
   if (lastStep.kind !== 'plan' || click !== undefined)
     return await approveAndSend(lastStep, planned, status?.nonce, context, dependencies);
   const answer = await answerWithPlan(lastStep, planned, context, dependencies);
@@ -44,8 +44,7 @@ export async function runChange(
 
 /** The next step towards consent for a plan. */
 function consentStep(
-  { account, control }: ResolvedChange,
-  { question }: Pick<PlannedChange, 'question'>,
+  { call: { account, control }, question }: DraftedChange,
   { elicitor, hasView = false, agreed = false }: CallContext,
   { page }: CallDependencies,
 ): ConsentStep {

@@ -164,10 +164,21 @@ describe('a planId', () => {
   const now = () => new Date(start);
   const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
 
+  const lookup = { planId: '', draft: entry, digestOfCall: async () => claims.digest };
+  const another = async () => 'f'.repeat(32);
+
   test('stands for the plan that it was issued for', async () => {
-    expect(await findPlanState(tokens.issue(claims), entry, { ...sources({}), tokens })).toMatchObject({
+    expect(await findPlanState({ ...lookup, planId: tokens.issue(claims) }, { ...sources({}), tokens })).toMatchObject({
       kind: 'open',
     });
+  });
+
+  test('is for another call if its digest is another, unless store or journal know its plan', async () => {
+    const find = (known: Parameters<typeof sources>[0]) =>
+      findPlanState({ ...lookup, planId: tokens.issue(claims), digestOfCall: another }, { ...sources(known), tokens });
+    await expect(find({})).rejects.toMatchObject({ code: 'PlanRefused' });
+    expect(await find({ plan: {} })).toMatchObject({ kind: 'open' });
+    expect(await find({ change: {} })).toMatchObject({ kind: 'underWay' });
   });
 
   test.each([
@@ -175,7 +186,7 @@ describe('a planId', () => {
     ['that nobody issued', 'x'.repeat(60)],
   ])('%s is refused', async (_what, planId) => {
     const problems = ['this server did not issue the planId, or it was altered'];
-    const refused = findPlanState(planId, entry, { ...sources({}), tokens });
+    const refused = findPlanState({ ...lookup, planId }, { ...sources({}), tokens });
     await expect(refused).rejects.toMatchObject({ code: 'PlanRefused', problems });
   });
 
@@ -183,7 +194,7 @@ describe('a planId', () => {
     const read = () => {
       throw new Error('out of memory');
     };
-    await expect(findPlanState('', entry, { ...sources({}), tokens: { ...tokens, read } })).rejects.toThrow(
+    await expect(findPlanState(lookup, { ...sources({}), tokens: { ...tokens, read } })).rejects.toThrow(
       'out of memory',
     );
   });

@@ -7,6 +7,7 @@ import { type ConsentClaims, createConsentTokens, InvalidToken } from '../../src
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
 import { defined } from '../../src/util/safe-text.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
@@ -26,9 +27,11 @@ function setUp(confirm: ConsentMode, operation: Operation = restoreInstance, jou
   const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'one' } }));
   const { carryOut, logged, plans } = testCaller('http://127.0.0.1:1', { confirm, openClient, journal, now });
   const principal = { name: 'alice', scopes: [writeScope] };
-  const call = (given: object = {}, context: Partial<CallContext> = {}) =>
-    carryOut(operation, { ...args, ...given }, { tokens, client: 'test 1', signal: never, principal, ...context });
-  return { call, journal, requests, logged, plans };
+  const callOf = (tool: Operation, given: object, context: Partial<CallContext> = {}) =>
+    carryOut(tool, given, { tokens, client: 'test 1', signal: never, principal, ...context });
+  const call = (given: object = {}, context?: Partial<CallContext>) =>
+    callOf(operation, { ...args, ...given }, context);
+  return { call, callOf, journal, requests, logged, plans };
 }
 
 const successOf = (outcome: CallOutcome) => {
@@ -146,6 +149,30 @@ describe('a planId', () => {
     const session = setUp('plan');
     expect(await session.call(given(await planIdOf(session)))).toMatchObject(failed('PlanRefused', problem));
     expect(session.requests).toEqual([]);
+  });
+
+  describe.each<readonly [ConsentMode, Partial<CallContext>]>([
+    ['plan', {}],
+    ['ask', { hasView: true }],
+  ])('of restore_instance (%s)', (confirm, context) => {
+    test.each<readonly [string, object]>([
+      ['is not asked about', { planOnly: true }],
+      ['is not withdrawn', { withdraw: true }],
+    ])('%s with another call, of its tool or another, and the journal stays empty', async (_what, control) => {
+      const session = setUp(confirm);
+      const { planId } = successOf(await session.call({}, context));
+      const others: readonly (readonly [Operation, object])[] = [
+        [restoreInstance, { ...args, instanceId: 'two' }],
+        [upgradeKubeVersion, upgradeKubeVersion.example],
+      ];
+      for (const [operation, given] of others)
+        expect(await session.callOf(operation, { ...given, ...control, planId }, context)).toMatchObject(
+          failed('PlanRefused', 'belongs to another'),
+        );
+      expect(await session.journal.list({})).toEqual([]);
+      const own = await session.call({ ...control, planId }, context);
+      expect(successOf(own).outcome).toBe('withdraw' in control ? 'withdrawn' : 'waiting');
+    });
   });
 
   const refuse = (reason: InvalidToken['reason']) => () => {
