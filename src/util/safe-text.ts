@@ -87,8 +87,10 @@ function renderPart(part: Part): string {
 }
 
 /** A quoted value as a short name. It is cut between characters, so never within an escape. A name without quotation marks stays. */
-function shortened(whole: string, value: string, longest = Number.POSITIVE_INFINITY): string {
-  const characters = whole.startsWith('"') ? [...value].map(escapeQuoted) : [];
+function shortened(whole: string, value: string, longest: number | undefined): string {
+  if (longest === undefined || !whole.startsWith('"')) return whole;
+  // A value may have megabytes. A character has one or two units of UTF-16.
+  const characters = [...value.slice(0, 2 * longest + 2)].map(escapeQuoted);
   if (characters.join('').length <= longest) return whole;
   return `"${characters.slice(0, longest - 1).join('')}…"`;
 }
