@@ -35,7 +35,8 @@ const waiting = { maxWorkers: 4 };
 /** CONTRIBUTING.md says which command runs which project. */
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
+    // Ends a test that hangs. Ten times as long as the slowest takes on two busy cores.
+    testTimeout: 120_000,
     // Two cores.
     maxWorkers: 2,
     setupFiles: ['test/support/safe-text.ts'],
@@ -65,7 +66,7 @@ export default defineConfig({
         },
       },
       // `CHROMIUM` says where the browser is, if not in /usr/bin/chromium.
-      alone('browser', 60_000),
+      alone('browser', 120_000),
       alone('package', 120_000),
       alone('s3-clients', 120_000),
       ...['swift', 'radosgw', 'sandbox'].map((store) =>

@@ -12,8 +12,11 @@ import { requestOf } from '../support/request-of.js';
 import { runs } from '../support/runs.js';
 
 /**
- * Claude Code shows three lines of a question, cut to the width of the terminal, and nothing that unfolds the rest: whoever reads only
- * these has to know what they decide on.
+ * Claude Code shows three lines of a question, cut to the width of the terminal, and nothing that unfolds the rest. A person who reads
+ * only these lines has to know what they decide on.
+ *
+ * If a new tool fails here: give it a `brief` of at most 60 characters and an `accept` of at most 48, both with the name of the
+ * resource, and set `costsMoney` and `irreversible`. The second line is made from these two, the third from region and account.
  */
 
 const visibleLines = 3;

@@ -2,19 +2,20 @@ import { validate } from '../../src/calls/validate.js';
 import { Refusal } from '../../src/consent/refusal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 
-/** `adminCluster.nodePools.0.name` set to a value in a copy of some arguments. */
+/** `adminCluster.nodePools.0.name` set to a value in a copy of some arguments. Only what lies on the path is copied. */
 export function withValue(args: object, path: string, value: unknown): Record<string, unknown> {
-  const copy = structuredClone(args) as Record<string, unknown>;
-  const steps = path.split('.');
-  const last = steps.pop() ?? '';
-  let at: Record<string, unknown> = copy;
-  for (const [index, step] of steps.entries()) {
-    at[step] ??= /^\d+$/.test(steps[index + 1] ?? last) ? [] : {};
-    at = at[step] as Record<string, unknown>;
-  }
-  if (value === undefined) delete at[last];
-  else at[last] = value;
+  const [step = '', ...rest] = path.split('.');
+  const copy: Record<string, unknown> = { ...args };
+  const inner = rest.length === 0 ? value : valueWithin(copy[step], rest, value);
+  if (inner === undefined) delete copy[step];
+  else copy[step] = inner;
   return copy;
+}
+
+function valueWithin(parent: unknown, steps: readonly string[], value: unknown): unknown {
+  const [step = ''] = steps;
+  if (!/^\d+$/.test(step)) return withValue(Object(parent ?? {}), steps.join('.'), value);
+  return Object.assign([], withValue(Object(parent ?? []), steps.join('.'), value));
 }
 
 /** The lines a caller would be told. */
