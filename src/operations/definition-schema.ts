@@ -104,7 +104,11 @@ const request = (isS3: boolean) =>
   object({
     path: isS3 ? requestPath : pathWithoutDots,
     query: z
-      .record(z.string(), z.union([z.string(), z.literal(true)], 'must be text, or true'), 'must be an object')
+      .record(
+        z.string(),
+        z.union([z.string(), z.literal(true), z.array(z.string())], 'must be text, a list of texts, or true'),
+        'must be an object',
+      )
       .exactOptional(),
     headers: requestHeaders.exactOptional(),
     body: z

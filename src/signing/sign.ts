@@ -87,7 +87,12 @@ const httpRequest = (request: UnsignedRequest, headers: Record<string, string>):
   protocol: 'https:',
   hostname: request.host,
   path: request.path,
-  query: Object.fromEntries(Object.entries(request.query).map(([name, value]) => [name, value === true ? '' : value])),
+  query: Object.fromEntries(
+    Object.entries(request.query).map(([name, value]) => [
+      name,
+      value === true ? '' : typeof value === 'string' ? value : [...value],
+    ]),
+  ),
   headers,
   ...(request.body !== undefined && { body: request.body }),
 });

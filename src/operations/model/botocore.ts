@@ -231,7 +231,7 @@ function convertInput(input: BotocoreReference | undefined, context: Context): u
   if (input === undefined) return { type: 'structure' };
   const shape = context.shapes[input.shape];
   if (shape === undefined) throw new ModelError(`shape ${quoteName(input.shape)} is not in the model`);
-  const { locationName = shape.locationName, xmlNamespace = shape.xmlNamespace } = input;
+  const { locationName = input.locationName, xmlNamespace = input.xmlNamespace } = shape;
   return convertShape(withoutUndefined({ ...shape, locationName, xmlNamespace }), context);
 }
 

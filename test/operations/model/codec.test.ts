@@ -1,0 +1,345 @@
+import { describe, expect, test } from 'vitest';
+import { createCodec } from '../../../src/operations/model/codec.js';
+import { type Protocol, readAst } from '../../../src/operations/model/model.js';
+import { encodeRequest } from '../../../src/transport/request.js';
+
+type Traits = Record<string, unknown>;
+interface TestMember {
+  readonly target?: string;
+  readonly traits?: Traits;
+}
+interface TestApi {
+  readonly input?: Record<string, TestMember>;
+  readonly output?: Record<string, TestMember>;
+  readonly http?: { readonly method?: string; readonly uri?: string };
+  readonly operationTraits?: Traits;
+  readonly inputTraits?: Traits;
+}
+
+/** Traits by their names without namespace. */
+const traitsOf = (traits: Traits = {}) =>
+  Object.fromEntries(
+    Object.entries(traits).map(([name, value]) => [name.includes('#') ? name : `smithy.api#${name}`, value]),
+  );
+const membersOf = (members: Record<string, TestMember> = {}) =>
+  Object.fromEntries(
+    Object.entries(members).map(([name, { target = 'Text', traits }]) => [
+      name,
+      { target: `lib#${target}`, traits: traitsOf(traits) },
+    ]),
+  );
+
+/** A library's service with the operation `Lend`. */
+function libraryWith(protocol: Protocol, { input, output, http, operationTraits, inputTraits }: TestApi) {
+  const list = (target: string, traits: Traits = {}) => ({
+    type: 'list',
+    member: { target: `lib#${target}`, traits: traitsOf(traits) },
+  });
+  const model = readAst({
+    smithy: '2.0',
+    shapes: {
+      'lib#Library': {
+        type: 'service',
+        version: '2026-01-01',
+        operations: [{ target: 'lib#Lend' }],
+        traits: { [`aws.protocols#${protocol}`]: {}, 'aws.auth#sigv4': { name: 'library' } },
+      },
+      'lib#Lend': {
+        type: 'operation',
+        input: { target: 'lib#LendRequest' },
+        output: { target: 'lib#LendResult' },
+        traits: traitsOf({ http: { method: 'POST', uri: '/', ...http }, ...operationTraits }),
+      },
+      'lib#LendRequest': { type: 'structure', members: membersOf(input), traits: traitsOf(inputTraits) },
+      'lib#LendResult': { type: 'structure', members: membersOf(output) },
+      'lib#Text': { type: 'string' },
+      'lib#Count': { type: 'integer' },
+      'lib#Flag': { type: 'boolean' },
+      'lib#Time': { type: 'timestamp' },
+      'lib#Bytes': { type: 'blob' },
+      'lib#Any': { type: 'document' },
+      'lib#Texts': list('Text'),
+      'lib#NamedTexts': list('Text', { xmlName: 'Item' }),
+      'lib#Times': list('Time'),
+      'lib#TextMap': { type: 'map', key: { target: 'lib#Text' }, value: { target: 'lib#Text' } },
+      'lib#TextsMap': { type: 'map', key: { target: 'lib#Text' }, value: { target: 'lib#Texts' } },
+      'lib#Book': { type: 'structure', members: membersOf({ Title: {}, Next: { target: 'Book' } }) },
+      'lib#Choice': { type: 'union', members: membersOf({ Name: {}, Number: { target: 'Count' } }) },
+    },
+  });
+  return { codec: createCodec(model), operation: model.operation('Lend') };
+}
+
+/** The request on the wire. */
+async function encode(protocol: Protocol, api: TestApi, values: Record<string, unknown>, token?: string) {
+  const { codec, operation } = libraryWith(protocol, api);
+  const request = await codec.encode(operation, values, token);
+  return encodeRequest('POST', request, { pathPrefix: '' });
+}
+
+async function decode(protocol: Protocol, output: Record<string, TestMember>, text: string, headers = {}) {
+  const { codec, operation } = libraryWith(protocol, { output });
+  return codec.decode(operation, text, headers);
+}
+
+const noon = new Date('2026-01-02T12:00:00Z');
+const bytes = new Uint8Array([104, 105]);
+
+describe('each protocol has its address, headers and body', () => {
+  test.each<[Protocol, Record<string, string>, string]>([
+    ['restJson1', { 'content-type': 'application/json' }, '{"Title":"a&b"}'],
+    ['awsJson1_0', { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'Library.Lend' }, '{"Title":"a&b"}'],
+    ['awsJson1_1', { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'Library.Lend' }, '{"Title":"a&b"}'],
+    [
+      'restXml',
+      { 'content-type': 'application/xml' },
+      '<?xml version="1.0" encoding="UTF-8"?><LendRequest><Title>a&amp;b</Title></LendRequest>',
+    ],
+    ['awsQuery', { 'content-type': 'application/x-www-form-urlencoded' }, 'Action=Lend&Version=2026-01-01&Title=a%26b'],
+    ['ec2Query', { 'content-type': 'application/x-www-form-urlencoded' }, 'Action=Lend&Version=2026-01-01&Title=a%26b'],
+  ])('%s', async (protocol, headers, body) => {
+    const request = await encode(protocol, { input: { Title: {} } }, { Title: 'a&b' });
+    expect(request).toMatchObject({ target: '/', headers, body });
+  });
+});
+
+describe('HTTP bindings decide on the place of a member', () => {
+  const http = { uri: '/books/{Id}' };
+  const id = { Id: { traits: { httpLabel: {}, required: {} } } };
+  test.each<[string, TestApi, Record<string, unknown>, object]>([
+    ['a label is one encoded segment', { http, input: id }, { Id: 'a/b c' }, { target: '/books/a%2Fb%20c' }],
+    [
+      'a greedy label keeps its slashes',
+      { http: { uri: '/books/{Id+}/pages' }, input: id },
+      { Id: 'a/b c' },
+      { target: '/books/a/b%20c/pages' },
+    ],
+    [
+      'a query parameter, with one that is fixed',
+      { http: { uri: '/?fixed=1' }, input: { Title: { traits: { httpQuery: 'title' } } } },
+      { Title: 'a b' },
+      { target: '/?fixed=1&title=a%20b' },
+    ],
+    [
+      'a list repeats its parameter in its order',
+      { input: { Titles: { target: 'Texts', traits: { httpQuery: 't' } } } },
+      { Titles: ['b', 'a'] },
+      { target: '/?t=b&t=a' },
+    ],
+    [
+      'a map of lists has further parameters',
+      { input: { More: { target: 'TextsMap', traits: { httpQueryParams: {} } } } },
+      { More: { x: ['1', '2'], y: [] } },
+      { target: '/?x=1&x=2' },
+    ],
+    [
+      'a header, and headers with a prefix',
+      {
+        input: {
+          Count: { target: 'Count', traits: { httpHeader: 'X-Count' } },
+          Meta: { target: 'TextMap', traits: { httpPrefixHeaders: 'X-Meta-' } },
+        },
+      },
+      { Count: 3, Meta: { A: 'b' } },
+      { headers: { 'x-count': '3', 'x-meta-a': 'b' } },
+    ],
+    [
+      'a header of times, in the format of headers',
+      { input: { Times: { target: 'Times', traits: { httpHeader: 'X-Times' } } } },
+      { Times: [noon] },
+      { headers: { 'x-times': 'Fri, 02 Jan 2026 12:00:00 GMT' } },
+    ],
+    [
+      'a text that is the body',
+      { input: { Text: { traits: { httpPayload: {} } } } },
+      { Text: 'plain' },
+      { body: 'plain', headers: { 'content-type': 'text/plain' } },
+    ],
+    [
+      'bytes that are the body, with the type of another member',
+      {
+        input: {
+          Data: { target: 'Bytes', traits: { httpPayload: {} } },
+          Type: { traits: { httpHeader: 'Content-Type' } },
+        },
+      },
+      { Data: bytes, Type: 'text/csv' },
+      { body: 'hi', headers: { 'content-type': 'text/csv' } },
+    ],
+    [
+      'a structure that is the body',
+      { input: { Book: { target: 'Book', traits: { httpPayload: {} } } } },
+      { Book: { Title: 't' } },
+      { body: '{"Title":"t"}' },
+    ],
+  ])('%s', async (_, api, values, expected) => {
+    expect(await encode('restJson1', api, values)).toMatchObject(expected);
+  });
+
+  test('a union that is the body and absent leaves the request without a body', async () => {
+    const input = { Choice: { target: 'Choice', traits: { httpPayload: {} } } };
+    expect((await encode('restJson1', { input }, {})).body).toBeUndefined();
+  });
+
+  test.each(['', undefined])('a label %j is refused, because the path would name something else', async (Id) => {
+    await expect(encode('restJson1', { http, input: id }, { Id })).rejects.toThrow('Id is a part of the path');
+  });
+
+  test('bytes that are not text are refused', async () => {
+    const input = { Data: { target: 'Bytes', traits: { httpPayload: {} } } };
+    await expect(encode('restJson1', { input }, { Data: new Uint8Array([255]) })).rejects.toThrow();
+  });
+});
+
+describe('a JSON body', () => {
+  test.each<[string, TestMember, unknown, string]>([
+    ['has the name of the wire', { traits: { jsonName: 'title' } }, 'a', '{"title":"a"}'],
+    ['has numbers', { target: 'Count' }, 3, '{"M":3}'],
+    ['has times as seconds', { target: 'Time' }, noon, '{"M":1767355200}'],
+    [
+      'has times in the format of their trait',
+      { target: 'Time', traits: { timestampFormat: 'date-time' } },
+      noon,
+      '{"M":"2026-01-02T12:00:00Z"}',
+    ],
+    ['has bytes in base64', { target: 'Bytes' }, bytes, '{"M":"aGk="}'],
+    ['has documents as they are', { target: 'Any' }, { a: [1, null] }, '{"M":{"a":[1,null]}}'],
+    ['has one member of a union', { target: 'Choice' }, { Number: 1 }, '{"M":{"Number":1}}'],
+    [
+      'has structures that contain themselves',
+      { target: 'Book' },
+      { Title: 'a', Next: { Title: 'b' } },
+      '{"M":{"Title":"a","Next":{"Title":"b"}}}',
+    ],
+    ['has text of JSON as text', { traits: { mediaType: 'application/json' } }, '{"a":1}', '{"M":"{\\"a\\":1}"}'],
+    ['has keys of maps as they are', { target: 'TextMap' }, { 'a.b': 'c' }, '{"M":{"a.b":"c"}}'],
+  ])('%s', async (_, member, value, body) => {
+    expect((await encode('restJson1', { input: { M: member } }, { M: value })).body).toBe(body);
+  });
+});
+
+describe('an XML body', () => {
+  const xmlns = { uri: 'https://library.example/' };
+  test.each<[string, TestMember, unknown, string]>([
+    ['wraps lists', { target: 'Texts' }, ['a', 'b'], '<M><member>a</member><member>b</member></M>'],
+    ['names the elements of lists', { target: 'NamedTexts' }, ['a'], '<M><Item>a</Item></M>'],
+    ['flattens lists', { target: 'Texts', traits: { xmlFlattened: {} } }, ['a', 'b'], '<M>a</M><M>b</M>'],
+    ['renames members', { traits: { xmlName: 'N' } }, 'a', '<N>a</N>'],
+    ['has namespaces', { traits: { xmlNamespace: xmlns } }, 'a', '<M xmlns="https://library.example/">a</M>'],
+    ['has maps', { target: 'TextMap' }, { a: 'b' }, '<M><entry><key>a</key><value>b</value></entry></M>'],
+    ['has times', { target: 'Time' }, noon, '<M>2026-01-02T12:00:00Z</M>'],
+    ['escapes text', {}, '<a>', '<M>&lt;a&gt;</M>'],
+  ])('%s', async (_, member, value, inner) => {
+    const { body } = await encode('restXml', { input: { M: member }, inputTraits: { xmlName: 'Loan' } }, { M: value });
+    expect(body).toBe(`<?xml version="1.0" encoding="UTF-8"?><Loan>${inner}</Loan>`);
+  });
+
+  test('has attributes', async () => {
+    const input = { Kind: { traits: { xmlAttribute: {}, xmlName: 'xsi:type' } } };
+    expect((await encode('restXml', { input }, { Kind: 'User' })).body).toContain('<LendRequest xsi:type="User"/>');
+  });
+
+  test('is named by the structure that is the whole body', async () => {
+    const input = { Book: { target: 'Book', traits: { httpPayload: {}, xmlName: 'Volume' } } };
+    const { body } = await encode('restXml', { input }, { Book: { Title: 'a' } });
+    expect(body).toMatch(/<Volume><Title>a<\/Title><\/Volume>$/);
+  });
+});
+
+describe('a form', () => {
+  test.each<[Protocol, string, TestMember, unknown, string]>([
+    ['awsQuery', 'numbers the elements of lists', { target: 'Texts' }, ['a', 'b'], 'm.member.1=a&m.member.2=b'],
+    ['awsQuery', 'flattens lists', { target: 'Texts', traits: { xmlFlattened: {} } }, ['a'], 'm.1=a'],
+    ['awsQuery', 'has maps', { target: 'TextMap' }, { a: 'b' }, 'm.entry.1.key=a&m.entry.1.value=b'],
+    ['awsQuery', 'has structures', { target: 'Book' }, { Title: 'a' }, 'm.Title=a'],
+    ['ec2Query', 'flattens all lists', { target: 'Texts' }, ['a'], 'M.1=a'],
+    ['ec2Query', 'has names of its own', { traits: { 'aws.protocols#ec2QueryName': 'Own' } }, 'a', 'Own=a'],
+  ])('of %s %s', async (protocol, _, member, value, form) => {
+    const { body } = await encode(protocol, { input: { m: member } }, { m: value });
+    expect(body).toBe(`Action=Lend&Version=2026-01-01&${form}`);
+  });
+});
+
+describe('the server adds', () => {
+  test.each(['httpChecksumRequired', 'aws.protocols#httpChecksum'])('the checksum that %s requires', async (trait) => {
+    const operationTraits = { [trait]: { requestChecksumRequired: true } };
+    const { headers } = await encode('restJson1', { input: { T: {} }, operationTraits }, { T: 'a' });
+    expect(headers['content-md5']).toMatch(/^[\w+/]{22}==$/);
+  });
+
+  test('the idempotency token that it is given, and no other', async () => {
+    const input = { Token: { traits: { idempotencyToken: {} } } };
+    expect((await encode('awsJson1_1', { input }, {}, 'abc')).body).toBe('{"Token":"abc"}');
+    expect((await encode('awsJson1_1', { input }, {})).body).toBe('{}');
+    expect((await encode('awsQuery', { input }, {})).body).not.toContain('Token');
+  });
+});
+
+describe('an answer', () => {
+  test.each<[string, Protocol, TestMember, string, unknown]>([
+    ['JSON with the name of the wire', 'restJson1', { traits: { jsonName: 'm' } }, '{"m":"a","x":1}', 'a'],
+    ['JSON with seconds', 'awsJson1_0', { target: 'Time' }, '{"M":1767355200}', noon],
+    [
+      'JSON with a time',
+      'restJson1',
+      { target: 'Time', traits: { timestampFormat: 'date-time' } },
+      '{"M":"2026-01-02T13:00:00+01:00"}',
+      noon,
+    ],
+    ['JSON with bytes', 'awsJson1_1', { target: 'Bytes' }, '{"M":"aGk="}', bytes],
+    ['JSON with a union', 'restJson1', { target: 'Choice' }, '{"M":{"Number":2}}', { Number: 2 }],
+    [
+      'JSON that is one member',
+      'restJson1',
+      { target: 'Book', traits: { httpPayload: {} } },
+      '{"Title":"a"}',
+      { Title: 'a' },
+    ],
+    ['text that is one member', 'restXml', { traits: { httpPayload: {} } }, '{"a":', '{"a":'],
+    ['XML', 'restXml', { target: 'Flag' }, '<LendResult><M>true</M></LendResult>', true],
+    [
+      'XML with a flat list',
+      'restXml',
+      { target: 'Texts', traits: { xmlFlattened: {} } },
+      '<R><M>a</M><M>b</M></R>',
+      ['a', 'b'],
+    ],
+    ['XML with an empty list', 'restXml', { target: 'Texts' }, '<R><M/></R>', []],
+    ['XML with references', 'restXml', {}, '<R><M>a &amp; &#x62;</M></R>', 'a & b'],
+    ['a form', 'awsQuery', { target: 'Count' }, '<LendResponse><LendResult><M>4</M></LendResult></LendResponse>', 4],
+    [
+      'a form of EC2',
+      'ec2Query',
+      { target: 'NamedTexts' },
+      '<LendResponse><M><Item>a</Item></M></LendResponse>',
+      ['a'],
+    ],
+  ])('is read from %s', async (_, protocol, member, text, value) => {
+    expect(await decode(protocol, { M: member }, text)).toEqual({ M: value });
+  });
+
+  test('is read from headers and status', async () => {
+    const output = {
+      Etag: { traits: { httpHeader: 'ETag' } },
+      Meta: { target: 'TextMap', traits: { httpPrefixHeaders: 'x-meta-' } },
+      Status: { target: 'Count', traits: { httpResponseCode: {} } },
+    };
+    const headers = { etag: '"1"', 'x-meta-a': 'b', other: 'c' };
+    expect(await decode('restXml', output, '', headers)).toEqual({ Etag: '"1"', Meta: { a: 'b' }, Status: 200 });
+  });
+
+  test.each<[Protocol, string, string]>([
+    ['restJson1', 'an HTML page', '<html></html>'],
+    ['awsJson1_0', 'JSON that is cut', '{"M":"a'],
+    ['awsJson1_1', 'text', 'OK'],
+    ['restXml', 'XML that is cut', '<R><M>a'],
+    ['awsQuery', 'JSON', '{}'],
+  ])('of %s that is %s is not read', async (protocol, _, text) => {
+    expect(await decode(protocol, { M: {} }, text)).toBeUndefined();
+  });
+
+  test('has only members of the model', async () => {
+    expect(await decode('awsJson1_0', {}, '{"__type":"x","other":1}')).toEqual({});
+    expect(await decode('restJson1', { M: {} }, '{"M":null,"__proto__":{"a":1}}')).toEqual({});
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { readAst } from '../../../src/operations/model/model.js';
+import { checkSupported, hostPrefixOf, isSetByServer } from '../../../src/operations/model/supported.js';
+
+/** A service with one operation, whose only member of input and output is given. */
+function operationWith({
+  member = {},
+  shapes = {},
+  traits = {},
+  isInOutput = false,
+}: {
+  readonly member?: object;
+  readonly shapes?: object;
+  readonly traits?: object;
+  readonly isInOutput?: boolean;
+}) {
+  const structure = { type: 'structure', members: { M: { target: 'smithy.api#String', ...member } } };
+  const model = readAst({
+    smithy: '2.0',
+    shapes: {
+      'lib#Library': {
+        type: 'service',
+        operations: [{ target: 'lib#Lend' }],
+        traits: { 'aws.protocols#restXml': {}, 'aws.auth#sigv4': { name: 'library' } },
+      },
+      'lib#Lend': { type: 'operation', [isInOutput ? 'output' : 'input']: { target: 'lib#Value' }, traits },
+      'lib#Value': structure,
+      ...shapes,
+    },
+  });
+  return { model, operation: model.operation('Lend') };
+}
+
+describe('an operation is refused with a reason if it needs', () => {
+  const events = { 'lib#Events': { type: 'union', members: {}, traits: { 'smithy.api#streaming': {} } } };
+  const stream = { 'lib#Stream': { type: 'blob', traits: { 'smithy.api#streaming': {} } } };
+  test.each([
+    ['a label in the host', { member: { traits: { 'smithy.api#hostLabel': {} } } }, /no argument may choose the host/],
+    ['a stream', { member: { target: 'lib#Stream' }, shapes: stream }, /a body of any length/],
+    ['a stream as answer', { member: { target: 'lib#Stream' }, shapes: stream, isInOutput: true }, /any length/],
+    ['events', { member: { target: 'lib#Events' }, shapes: events, isInOutput: true }, /a stream of events/],
+    ['no signature', { traits: { 'smithy.api#auth': [] } }, /not signed with Signature Version 4/],
+    ['another signature', { traits: { 'smithy.api#auth': ['smithy.api#httpBearerAuth'] } }, /Signature Version 4/],
+    [
+      'a shape that is missing',
+      { member: { target: 'lib#List' }, shapes: { 'lib#List': { type: 'list', member: { target: 'lib#None' } } } },
+      /lib#None is not in the model/,
+    ],
+  ])('%s', (_, api, reason) => {
+    const { model, operation } = operationWith(api);
+    expect(() => checkSupported(model, operation)).toThrow(reason);
+  });
+});
+
+test('shapes may contain themselves', () => {
+  const { model, operation } = operationWith({ member: { target: 'lib#Value' } });
+  expect(() => checkSupported(model, operation)).not.toThrow();
+});
+
+test('a fixed beginning of the host is found', () => {
+  const { operation } = operationWith({ traits: { 'smithy.api#endpoint': { hostPrefix: 'api.' } } });
+  expect(hostPrefixOf(operation)).toBe('api.');
+  expect(hostPrefixOf(operationWith({}).operation)).toBeUndefined();
+});
+
+describe('members that the server sets are no arguments', () => {
+  test.each([
+    [{ 'smithy.api#idempotencyToken': {} }, true],
+    [{ 'smithy.api#httpHeader': 'Content-MD5' }, true],
+    [{ 'smithy.api#httpHeader': 'Content-Length' }, true],
+    [{ 'smithy.api#httpHeader': 'x-amz-checksum-sha256' }, true],
+    [{ 'smithy.api#httpHeader': 'x-amz-checksum-mode' }, false],
+    [{ 'smithy.api#httpHeader': 'Content-Type' }, false],
+    [{}, false],
+  ])('%j: %s', (traits, expected) => {
+    const { operation } = operationWith({ member: { traits } });
+    expect(operation.input.members.map((member) => isSetByServer(operation, member))).toEqual([expected]);
+  });
+
+  test('the algorithm of a checksum', () => {
+    const { operation } = operationWith({ traits: { 'aws.protocols#httpChecksum': { requestAlgorithmMember: 'M' } } });
+    expect(operation.input.members.map((member) => isSetByServer(operation, member))).toEqual([true]);
+  });
+});
