@@ -199,7 +199,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
   ],
 };
 
-const [, table = ''] = readFileSync('docs/SECURITY.md', 'utf8').split('| threat | what the server does |\n|---|---|\n');
+const [, table = ''] = readFileSync('docs/SECURITY.md', 'utf8').split('| threat | answer |\n|---|---|\n');
 const threats = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| (.+?) \| /gm)].map(([, threat = '']) => threat);
 
 test('each threat is tried', () => {
