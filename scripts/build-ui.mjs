@@ -53,7 +53,8 @@ const hostPolicy = (script, style) =>
     "frame-src 'self'",
     'img-src data:',
     "base-uri 'none'",
-    "form-action 'none'",
+    // For signing out.
+    "form-action 'self'",
   ].join('; ');
 
 const sourceHash = (text) => `sha256-${createHash('sha256').update(text).digest('base64')}`;

@@ -1,32 +1,115 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
-import type { FoundPlan } from '../consent/plans.js';
-import { textAt } from '../util/objects.js';
-import { quoted, type SafeText } from '../util/safe-text.js';
+import { quoted, type SafeText, shortNames } from '../util/safe-text.js';
 import type { DecisionSession } from './decision-session.js';
 import { type Html, pageHeaders } from './pages.js';
 
-/** The HTML of the pages around the decisions. Their only script formats times. */
+/** The HTML that all pages around the decisions share. The list is in `decision-list.ts`. */
 
-const style = `:root{color-scheme:light dark;--text:light-dark(#1b1f24,#e8eaed);--quiet:light-dark(#525a65,#aab2bd);--page:light-dark(#fff,#1e2126);--line:light-dark(#767f8b,#8b94a1);--link:light-dark(#0b57d0,#8ab4f8)}
-*{box-sizing:border-box}body{background:var(--page);color:var(--text);font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:760px;overflow-wrap:anywhere;padding:16px}
-h1{font-size:1.4em;margin:0 0 12px}h2{font-size:1.1em;margin:24px 0 8px}ul{list-style:none;margin:0;padding:0}li{border-top:1px solid var(--line);padding:10px 0}a{color:var(--link)}
-small{color:var(--quiet);display:block;font-size:.9em}label{display:block;margin-bottom:4px}input{font:inherit;max-width:100%;padding:6px 8px;width:28em}
-button,.button{background:light-dark(#0b57d0,#8ab4f8);border:0;border-radius:6px;color:light-dark(#fff,#0d1b33);cursor:pointer;display:inline-block;font:inherit;font-weight:600;margin-top:12px;padding:8px 16px;text-decoration:none}
-header{align-items:baseline;display:flex;flex-wrap:wrap;gap:4px 16px;justify-content:space-between;margin-bottom:16px}header form{display:inline}header button{background:none;color:var(--link);font-weight:400;margin:0;padding:0;text-decoration:underline}
-:focus-visible{outline:2px solid var(--link);outline-offset:2px}`;
+const style = `
+:root {
+  color-scheme: light dark;
+  --text: light-dark(#1b1f24, #e8eaed); --quiet: light-dark(#525a65, #aab2bd); --page: light-dark(#fff, #1e2126);
+  --raised: light-dark(#f3f5f7, #2a2e35); --line: light-dark(#767f8b, #8b94a1); --link: light-dark(#0b57d0, #8ab4f8);
+  --good: light-dark(#0b6b36, #6fd08c); --bad: light-dark(#b3261e, #ff9d94); --caution: light-dark(#8a4b00, #f5b94e);
+  --sandbox: light-dark(#6b3fa0, #c9a6f5);
+}
+* { box-sizing: border-box }
+body { background: var(--page); color: var(--text); font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 860px; overflow-wrap: anywhere; padding: 16px }
+h1 { font-size: 1.4em; margin: 0 0 12px }
+h2 { font-size: 1.1em; margin: 24px 0 8px }
+h3 { color: var(--quiet); font-size: 1em; margin: 16px 0 6px }
+ul { list-style: none; margin: 0; padding: 0 }
+a { color: var(--link) }
+p { margin: 8px 0 }
+.quiet, small { color: var(--quiet); font-size: .93em }
+label { display: block; margin-bottom: 4px }
+input, select { background: var(--page); border: 1px solid var(--line); border-radius: 6px; color: var(--text); font: inherit; max-width: 100%; min-height: 36px; padding: 6px 8px }
+input { width: 28em }
+button, .button { background: light-dark(#0b57d0, #8ab4f8); border: 1px solid transparent; border-radius: 6px; color: light-dark(#fff, #0d1b33); cursor: pointer; display: inline-block; font: inherit; font-weight: 600; margin-top: 12px; min-height: 36px; padding: 6px 16px; text-decoration: none }
+nav { display: flex; gap: 16px }
+header { align-items: center; display: flex; flex-wrap: wrap; gap: 4px 16px; margin-bottom: 16px }
+header div { display: flex; gap: 12px; margin-left: auto }
+header button { background: none; color: var(--link); font-weight: 400; margin: 0; min-height: 24px; padding: 0; text-decoration: underline }
+[role=alert] { border: 1px solid; border-left-width: 4px; border-radius: 6px; color: var(--bad); padding: 8px 12px }
+.sandbox { background: color-mix(in srgb, var(--sandbox) 14%, var(--page)); border: 1px dashed var(--sandbox); border-radius: 6px; font-weight: 600; padding: 4px 10px }
+.filter { align-items: end; background: var(--raised); border-radius: 6px; display: flex; flex-wrap: wrap; gap: 8px; padding: 8px 12px }
+.filter div { flex: 1 1 100px; max-width: 20em; min-width: 0 }
+.filter select { width: 100% }
+.filter button { margin: 0 }
+.plan { border-top: 1px solid var(--line); padding: 8px 2px; position: relative }
+.plan > a { color: var(--text); font-weight: 500; text-decoration: none }
+.plan:hover > a { text-decoration: underline }
+.plan > a::after { content: ""; inset: 0; position: absolute }
+.plan:hover { background: var(--raised) }
+.facts { align-items: baseline; display: flex; flex-wrap: wrap; gap: 4px 8px; margin: 4px 0 0 }
+.facts span { border: 1px solid; border-radius: 999px; font-size: .87em; font-weight: 600; padding: 0 9px }
+.facts .account { border-color: var(--line); font-weight: 400 }
+.facts .accepted { color: var(--good) }
+.facts .cost, .facts .unknown { color: var(--caution) }
+.facts .one-way, .facts .rejected { color: var(--bad) }
+.facts .in-sandbox { color: var(--sandbox) }
+time { position: relative; z-index: 1 }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
+@media (forced-colors: active) { button, .button { background: ButtonFace; color: ButtonText } }
+`;
 
-/** Shows times in the reader's time zone. Without the script, they are in UTC. */
-const script = `for(const time of document.querySelectorAll('time'))time.textContent=new Date(time.dateTime).toLocaleString(undefined,{dateStyle:'medium',timeStyle:'long'})`;
+/**
+ * Shows exact times in the reader's time zone. Without the script, they are in UTC. Every ten seconds while the page is visible, the
+ * list is read again, so that new plans appear. The focus stays on its plan.
+ */
+export const listScript = `
+const tellTimes = () => {
+  for (const time of document.querySelectorAll('time'))
+    time.title = new Date(time.dateTime).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+};
+const read = (page) => page.getElementById('plans');
+const linksOf = (list) => [...list.querySelectorAll('.waiting a')].map((link) => link.getAttribute('href'));
+const news = document.getElementById('news');
+let shown = read(document).innerHTML;
+let isReading = false;
+tellTimes();
+const show = (page) => {
+  const [before, after] = [read(document), read(page)];
+  if (after.innerHTML === shown) return;
+  const known = linksOf(before);
+  const added = linksOf(after).filter((link) => !known.includes(link)).length;
+  const focus = document.activeElement?.closest('.plan a')?.getAttribute('href');
+  shown = after.innerHTML;
+  before.replaceWith(after);
+  tellTimes();
+  document.title = page.title;
+  if (added > 0) news.textContent = added === 1 ? 'A new change waits.' : added + ' new changes wait.';
+  if (focus) after.querySelector('a[href="' + focus + '"]')?.focus({ preventScroll: true });
+};
+const refresh = async () => {
+  const answer = await fetch(location.href);
+  // The session has ended.
+  if (answer.redirected) return location.reload();
+  if (!answer.ok) throw new Error(answer.status);
+  if (news.textContent === lost) news.textContent = '';
+  show(new DOMParser().parseFromString(await answer.text(), 'text/html'));
+};
+const lost = 'The server does not answer. This list may be out of date.';
+const refreshIfVisible = async () => {
+  if (document.hidden || isReading) return;
+  isReading = true;
+  await refresh().catch(() => { news.textContent = lost; });
+  isReading = false;
+};
+setInterval(refreshIfVisible, 10000);
+document.addEventListener('visibilitychange', refreshIfVisible);
+`;
 
 const hashOf = (source: string) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`;
 
-/** Allows only our own style and script, and forbids framing. */
+/** Allows only our own style and script, and forbids framing. The list reads itself again. */
 export const decisionPageHeaders = pageHeaders(
   {
     defaultSrc: ["'none'"],
     styleSrc: [hashOf(style)],
-    scriptSrc: [hashOf(script)],
+    scriptSrc: [hashOf(listScript)],
+    connectSrc: ["'self'"],
     formAction: ["'self'"],
     baseUri: ["'none'"],
   },
@@ -34,63 +117,30 @@ export const decisionPageHeaders = pageHeaders(
   'same-origin',
 );
 
-const page = (title: SafeText, body: Html): Html =>
+/** @param title in the browser's tab */
+export const decisionPage = (title: SafeText, body: Html): Html =>
   html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${raw(style)}</style></head><body>${body}</body></html>`;
 
-/** The name of a person, a caller or an account. It may come from outside. */
-const nameOf = (name: string) => quoted(name, 100);
+/** The name of a person, a caller or an account. It may come from outside, in any direction of writing. */
+export const nameOf = (name: string): Html => html`<bdi>${shortNames(quoted(name, 100))}</bdi>`;
+
+/**
+ * The top of every page for somebody who is signed in.
+ * @param links to other pages
+ */
+export const pageTop = ({ person, csrf }: DecisionSession, links: Html | '' = ''): Html =>
+  html`<header>${links}<div><span>Signed in as ${nameOf(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></div></header>`;
+
+/** Links from the page of one plan. The server finds the next plan when somebody asks for it. */
+export const planLinks = (nonce: string): Html =>
+  html`<nav><a href="/decisions">All changes</a> <a href="/decisions/${nonce}/next">Next change</a></nav>`;
 
 /** @param form the form or the link with which people sign in */
 export const signInPage = (title: SafeText, form: Html, problem: SafeText | undefined): Html =>
-  page(
+  decisionPage(
     title,
-    html`<main><h1>Decisions on changes</h1>${problem !== undefined && html`<p role="alert">${problem}</p>`}${form}</main>`,
+    html`<main><h1>Decisions on changes</h1><p>Sign in to see the changes that wait for you, and to decide on them.</p>${problem !== undefined && html`<p role="alert">${problem}</p>`}${form}</main>`,
   );
 
 export const problemPage = (title: SafeText, text: SafeText): Html =>
-  page(title, html`<main><h1>${title}</h1><p>${text}</p><p><a href="/decisions">All changes</a></p></main>`);
-
-/**
- * Lists the changes that wait, and those that were decided recently.
- * @param areNamed true if accounts have names, so that each change has an account
- */
-export function listPage(
-  title: SafeText,
-  { person, csrf }: DecisionSession,
-  plans: readonly FoundPlan[],
-  areNamed: boolean,
-): Html {
-  const itemOf = (plan: FoundPlan) => item(plan, areNamed ? textAt(plan.args, 'account') : undefined);
-  const waiting = plans.filter(({ state }) => state === 'waiting').map(itemOf);
-  const decided = plans.filter(({ state }) => state === 'decided').map(itemOf);
-  const signOut = html`<form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form>`;
-  const waitingList = waiting.length === 0 ? html`<p>No change waits for a decision.</p>` : html`<ul>${waiting}</ul>`;
-  const decidedList = decided.length > 0 && html`<h2>Recently decided</h2><ul>${decided.reverse()}</ul>`;
-  return page(
-    title,
-    html`<header><span>Signed in as ${nameOf(person)}</span>${signOut}</header><main><h1>Decisions on changes</h1><h2>Waiting</h2>${waitingList}${decidedList}</main><script>${raw(script)}</script>`,
-  );
-}
-
-function item(plan: FoundPlan, account: string | undefined): Html {
-  const { nonce, caller, decision, issuedAt, expiresAt, state, outcome } = plan;
-  const inAccount = account && html` in account ${nameOf(account)}`;
-  const byCaller = caller !== undefined && html` by ${nameOf(caller)}`;
-  const status = state === 'waiting' ? html`waits until ${timeOf(expiresAt)}` : statusOf(outcome);
-  const byPerson = decision?.person !== undefined && html`, decided by ${nameOf(decision.person)}`;
-  return html`<li><a href="/decisions/${nonce}/">${plan.plan.summary}</a><small>Asked for${inAccount}${byCaller} at ${timeOf(issuedAt)}; ${status}${byPerson}</small></li>`;
-}
-
-function timeOf(time: number): Html {
-  const iso = new Date(time).toISOString();
-  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
-}
-
-function statusOf(outcome: FoundPlan['outcome']): string {
-  if (outcome === undefined) return 'under way';
-  if (outcome.kind === 'succeeded') return 'accepted';
-  const { mayHaveHappened, status, code } = outcome.failure;
-  if (mayHaveHappened === true) return 'outcome unknown';
-  if (status !== undefined) return 'rejected by the cloud';
-  return code === 'Declined' || code === 'Withdrawn' ? code.toLowerCase() : 'not sent';
-}
+  decisionPage(title, html`<main><h1>${title}</h1><p>${text}</p><p><a href="/decisions">All changes</a></p></main>`);

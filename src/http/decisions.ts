@@ -14,7 +14,8 @@ import {
   reasonAgainst,
   shownPlan,
 } from './decide-on-plan.js';
-import { decisionPageHeaders, listPage, problemPage, signInPage } from './decision-pages.js';
+import { filterIn, listPage } from './decision-list.js';
+import { decisionPageHeaders, pageTop, planLinks, problemPage, signInPage } from './decision-pages.js';
 import { createSessionCookie, type DecisionSession, isOwnPage, newSession } from './decision-session.js';
 import { createBodyReader, HttpError } from './http-helpers.js';
 import { createFailedLogins } from './limits-by-address.js';
@@ -125,10 +126,9 @@ export function createDecisions(options: DecisionsOptions) {
   pages.use(requireSession);
   pages.on('GET', ['/decisions', '/decisions/'], async (context) => {
     const session = context.get('session');
-    const listed = await plans.list().catch((error) => unreadable(context, error));
-    if (listed instanceof Response) return listed;
-    const visible = listed.filter((plan) => isVisible(plan, session));
-    return context.html(listPage(words('Decisions on changes'), session, visible, accounts.areNamed));
+    const visible = (await plans.list()).filter((plan) => isVisible(plan, session));
+    const filter = filterIn((name) => context.req.query(name));
+    return context.html(listPage(session, { plans: visible, areNamed: accounts.areNamed, filter, now: now() }));
   });
   pages.post('/decisions/sign-out', requireForm, async (context) => {
     const form = await readForm(context.env.incoming);
@@ -138,9 +138,17 @@ export function createDecisions(options: DecisionsOptions) {
   });
 
   pages.use(`${planPath}/*`, requirePlan);
+  pages.get(`${planPath}/next`, async (context) => {
+    const { session, plan } = context.var;
+    const isOpen = (one: FoundPlan) =>
+      one.state === 'waiting' && isVisible(one, session) && reasonAgainst(one, session, accounts) === undefined;
+    const others = (await plans.list()).filter((one) => one.nonce !== plan.nonce && isOpen(one));
+    const following = others.find(({ issuedAt }) => issuedAt >= plan.issuedAt) ?? others[0];
+    return context.redirect(following === undefined ? '/decisions' : `/decisions/${following.nonce}/`, 303);
+  });
   pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
   pages.get(`${planPath}/`, requireRight, hostHeaders('same-origin'), async (context) =>
-    context.html(withProof(await readView('page'), context.get('session'))),
+    context.html(withSession(await readView('page'), context.get('session'), context.get('plan'))),
   );
   pages.post(`${planPath}/*`, requireJson, requireOwnPage);
   pages.post(`${planPath}/call`, (context) => {
@@ -171,9 +179,11 @@ function checkProof(session: DecisionSession, proof: string | undefined): void {
   if (!isOwnPage(session, proof)) throw new HttpError(403, 'csrf', 'The request comes from another page.');
 }
 
-/** The page around the view, with the proof for the requests that it sends. */
-const withProof = (html: string, { csrf: proof }: DecisionSession): string =>
-  html.replace('<meta name="viewport"', `<meta name="csrf-token" content="${proof}"><meta name="viewport"`);
+/** The page around the view, with the proof for the requests that it sends, and with the person and the links at its top. */
+const withSession = (html: string, session: DecisionSession, { nonce }: FoundPlan): string =>
+  html
+    .replace('<meta name="viewport"', `<meta name="csrf-token" content="${session.csrf}"><meta name="viewport"`)
+    .replace('<body>', () => `<body>${pageTop(session, planLinks(nonce))}`);
 
 function jsonOf(body: Buffer): unknown {
   try {

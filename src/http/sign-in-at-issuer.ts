@@ -6,7 +6,7 @@ import { approveScope, readScope, scopes as serverScopes, writeScope } from '../
 import type { HttpClient } from '../transport/http-client.js';
 import { reasonOf } from '../util/log.js';
 import { lazy } from '../util/objects.js';
-import { type SafeText, words } from '../util/safe-text.js';
+import { own, type SafeText, words } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 import { sessionMs } from './decision-session.js';
 import { createCounter } from './limits.js';
@@ -56,7 +56,7 @@ type Pending = z.output<ReturnType<typeof pendingSchema>>;
  * their own changes.
  */
 export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
-  const { audience, publicUrl, now } = options;
+  const { issuer, audience, publicUrl, now } = options;
   const redirectUri = `${publicUrl}/decisions/callback`;
   const discover = createDiscovery(options);
 
@@ -130,7 +130,8 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
   };
 
   return {
-    form: (query) => html`<a class="button" href="/decisions/start${query}">Sign in</a>`,
+    form: (query) =>
+      html`<p class="quiet">You sign in at ${own(new URL(issuer).host)} with your usual account.</p><a class="button" href="/decisions/start${query}">Sign in</a>`,
     routes,
     renew: async (session) => (session.token === undefined ? session : undefined),
   };

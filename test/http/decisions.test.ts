@@ -41,7 +41,9 @@ describe('approval', () => {
     expect([sent.status, sent.headers.get('location')]).toEqual([303, `/decisions/sign-in?plan=${nonce}`]);
     const signIn = await browser.signIn('bob', `?plan=${nonce}`);
     expect([signIn.status, signIn.headers.get('location')]).toEqual([303, `/decisions/${nonce}/`]);
-    expect(await (await browser.get('/decisions')).text()).toMatch(/Waiting.*wiki.*Asked for by &quot;alice&quot;/s);
+    expect(await (await browser.get('/decisions')).text()).toMatch(
+      /1 change waits.*wiki.*Asked for by <bdi>&quot;alice&quot;/s,
+    );
     const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
     const shown = Object(await (await browser.json(`/decisions/${nonce}/call`, {}, headers)).json());
     expect(readProposedChange(shown.result._meta)).toMatchObject({
@@ -52,7 +54,7 @@ describe('approval', () => {
     expect(await ask({ planId })).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
     expect(await journal.list({})).toMatchObject([{ caller: 'alice', approver: 'bob', consent: 'page' }]);
     expect(await (await browser.get('/decisions')).text()).toMatch(
-      /Recently decided.*accepted, decided by &quot;bob&quot;/s,
+      /Recently decided.*Accepted.*decided by <bdi>&quot;bob&quot;/s,
     );
     expect(requests).toHaveLength(1);
   });
@@ -445,8 +447,8 @@ describe('with accounts that have names', () => {
     expect((await bob.decide(nonce, 'accept')).status).toBe(404);
     expect(requests).toEqual([]);
     const carol = await signedIn('carol');
-    expect(await (await carol.get('/decisions')).text()).toContain(
-      'Asked for in account &quot;prod&quot; by &quot;alice&quot; at ',
+    expect(await (await carol.get('/decisions')).text()).toMatch(
+      /account <bdi>&quot;prod&quot;.*Asked for by <bdi>&quot;alice&quot;/s,
     );
     expect(await kindOf(await carol.decide(nonce, 'accept'))).toBe('accepted');
     expect(requests).toHaveLength(1);

@@ -81,7 +81,7 @@ test('somebody with the scope signs in with PKCE, for a token of our own audienc
     redirect_uri: `${publicUrl}/decisions/callback`,
   });
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/decisions']);
-  expect(await (await browser.get('/decisions')).text()).toContain('Signed in as &quot;bob&quot;');
+  expect(await (await browser.get('/decisions')).text()).toContain('Signed in as <bdi>&quot;bob&quot;');
 });
 
 test('a name cannot pass for words of the page', async () => {
@@ -89,7 +89,7 @@ test('a name cannot pass for words of the page', async () => {
   const { served } = await start({ [name]: 'cloudops:approve' });
   const { browser } = await signIn(served, name);
   expect(await (await browser.get('/decisions')).text()).toContain(
-    'Signed in as &quot;bob. \\&quot;Nothing\\&quot; here\\u202e is &lt;b&gt;billed&quot;</span>',
+    'Signed in as <bdi>&quot;bob. \\&quot;Nothing\\&quot; here\\u202e is &lt;b&gt;bill…&quot;</bdi></span>',
   );
 });
 

@@ -110,7 +110,7 @@ describe.each(clients)('%s', (_name, connect) => {
     await browser.signIn('bob');
     await browser.decide(nonceIn(sent[0]), 'accept');
     expect(served.requests).toEqual([]);
-    expect(await (await browser.get('/decisions')).text()).toMatch(/Recently decided.*; declined/s);
+    expect(await (await browser.get('/decisions')).text()).toMatch(/Recently decided.*>Declined</s);
     expect(await served.journal.list({})).toMatchObject([{ consent: 'asked', ending: { outcome: 'declined' } }]);
   });
 

@@ -1,0 +1,163 @@
+import { html, raw } from 'hono/html';
+import type { Risk } from '../consent/plan.js';
+import type { FoundPlan } from '../consent/plans.js';
+import { countText, humanDuration } from '../util/human.js';
+import { textAt } from '../util/objects.js';
+import { counted, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
+import { decisionPage, listScript, nameOf, pageTop } from './decision-pages.js';
+import type { DecisionSession } from './decision-session.js';
+import type { Html } from './pages.js';
+
+/** What the person wants to see. An empty text stands for everything. */
+interface ListFilter {
+  readonly caller: string;
+  readonly account: string;
+  readonly group: 'caller' | 'account' | '';
+}
+
+export interface ListOptions {
+  /** Without the plans that the person may not see, oldest first. */
+  readonly plans: readonly FoundPlan[];
+  /** True if accounts have names, so that each change has an account. */
+  readonly areNamed: boolean;
+  readonly filter: ListFilter;
+  readonly now: Date;
+}
+
+/** Most plans in each of the two lists. */
+const longestList = 200;
+const longestHistory = 50;
+
+/** Reads the filter from the query of the page's address. */
+export const filterIn = (query: (name: string) => string | undefined): ListFilter => ({
+  caller: query('caller') ?? '',
+  account: query('account') ?? '',
+  group: (['caller', 'account'] as const).find((group) => group === query('group')) ?? '',
+});
+
+/** A plan with the values by which it is filtered and grouped. */
+interface ListedPlan {
+  readonly found: FoundPlan;
+  readonly caller: string;
+  /** Empty if accounts have no names. */
+  readonly account: string;
+}
+
+/** Lists the changes that wait, and the changes that were decided recently. */
+export function listPage(session: DecisionSession, { plans, areNamed, filter, now }: ListOptions): Html {
+  const all = plans.map((found) => ({
+    found,
+    caller: found.caller ?? '',
+    account: (areNamed && textAt(found.args, 'account')) || '',
+  }));
+  const shown = all.filter((one) => matches(one, filter));
+  const waiting = shown.filter(({ found }) => found.state === 'waiting');
+  const decided = shown.filter(({ found }) => found.state === 'decided').reverse();
+  const isAllSandbox = shown.length > 0 && shown.every(({ found }) => found.plan.sandbox === true);
+  const itemOf = (plan: ListedPlan) => item(plan, !isAllSandbox, now);
+  const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
+  const lists = html`${isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`}<h2>${title}</h2>${groupsOf(
+    waiting.slice(0, longestList),
+    filter.group,
+  ).map(
+    ({ name, members }) =>
+      html`${name !== undefined && html`<h3>${name} · ${members.length}</h3>`}<ul class="waiting">${members.map(itemOf)}</ul>`,
+  )}${rest(waiting.length, longestList)}${
+    decided.length > 0 &&
+    html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map(itemOf)}</ul>${rest(decided.length, longestHistory)}`
+  }`;
+  return decisionPage(
+    title,
+    html`${pageTop(session)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main><script>${raw(listScript)}</script>`,
+  );
+}
+
+const matches = ({ caller, account }: ListedPlan, filter: ListFilter) =>
+  (filter.caller === '' || filter.caller === caller) && (filter.account === '' || filter.account === account);
+
+const rest = (count: number, limit: number) =>
+  count > limit &&
+  html`<p class="quiet">${countText(count - limit, 'other change')}, which this page does not show.</p>`;
+
+/** The plans by caller or account, or all in one group without a name. */
+function groupsOf(plans: readonly ListedPlan[], group: ListFilter['group']) {
+  if (group === '') return plans.length === 0 ? [] : [{ name: undefined, members: plans }];
+  const names = [...new Set(plans.map((plan) => plan[group]))].sort();
+  return names.map((name) => ({ name: labelOf(name), members: plans.filter((plan) => plan[group] === name) }));
+}
+
+const labelOf = (name: string): Html | string => (name === '' ? 'Without a name' : nameOf(name));
+
+/** Offers a filter if there is more than one caller or account. */
+function filterForm(all: readonly ListedPlan[], filter: ListFilter): Html | false {
+  const fields = (['caller', 'account'] as const).flatMap((name) => {
+    const values = [...new Set(all.map((plan) => plan[name]))].filter((value) => value !== '').sort();
+    return values.length > 1 || filter[name] !== '' ? [{ name, values }] : [];
+  });
+  if (fields.length === 0) return false;
+  const select = (name: string, label: string, chosen: string, options: readonly (readonly [string, string])[]) =>
+    html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${options.map(([value, text]) => html`<option value="${value}" ${value === chosen && 'selected'}>${text}</option>`)}</select></div>`;
+  const filters = fields.map(({ name, values }) =>
+    select(name, titles[name], filter[name], [
+      ['', 'All'],
+      ...values.map((value) => [value, shortLabel(value)] as const),
+    ]),
+  );
+  const groups = [['', 'Nothing'] as const, ...fields.map(({ name }) => [name, titles[name]] as const)];
+  return html`<form class="filter" method="get" action="/decisions">${filters}${select('group', 'Grouped by', filter.group, groups)}<button>Show</button></form>`;
+}
+
+const titles = { caller: 'Asked for by', account: 'Account' } as const;
+
+const shortLabel = (name: string): string => shortNames(own(name)).text;
+
+const riskMarks: Readonly<Record<Risk, readonly [string, string]>> = {
+  'costs money': ['cost', 'Costs money'],
+  'no way back': ['one-way', 'No way back'],
+};
+
+function item({ found, caller, account }: ListedPlan, marksSandbox: boolean, now: Date): Html {
+  const { nonce, plan, approver, decidedAt, issuedAt, expiresAt, state } = found;
+  const isWaiting = state === 'waiting';
+  const marks = [
+    ...(isWaiting ? plan.risks.map((risk) => riskMarks[risk]) : [statusOf(found.outcome)]),
+    ...(marksSandbox && plan.sandbox === true ? [['in-sandbox', 'Sandbox'] as const] : []),
+  ].map(([kind, text]) => html`<span class="${kind}">${text}</span> `);
+  const inAccount = account !== '' && html`<span class="account">account ${nameOf(account)}</span>`;
+  const asked = html`Asked for${caller !== '' && html` by ${nameOf(caller)}`} ${ago(issuedAt, now)}`;
+  const rest = isWaiting
+    ? html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`
+    : html` · decided${approver !== undefined && html` by ${nameOf(approver)}`}${decidedAt !== undefined && html` ${ago(decidedAt, now)}`}`;
+  return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${marks}${inAccount}<small>${asked}${rest}</small></p></li>`;
+}
+
+/** Each quoted value in its own element, so that right-to-left text in it cannot reorder our words. */
+const isolated = (text: SafeText): Html =>
+  html`${text.text.split(/("(?:[^"\\]|\\.)*")/).map((part, index) => (index % 2 === 1 ? html`<bdi>${part}</bdi>` : part))}`;
+
+const ago = (time: number, now: Date): Html => {
+  const seconds = Math.max(0, now.getTime() - time) / 1000;
+  return timeText(time, seconds < 60 ? 'just now' : `${humanDuration(seconds)} ago`);
+};
+
+/** In whole hours, unless the plan expires soon. */
+function timeLeft(expiresAt: number, now: Date): string {
+  const seconds = Math.max(0, expiresAt - now.getTime()) / 1000;
+  return seconds < 7200 ? humanDuration(seconds) : `${Math.floor(seconds / 3600)} h`;
+}
+
+/** A time in words. Its title is exact. */
+function timeText(time: number, text: string): Html {
+  const iso = new Date(time).toISOString();
+  return html`<time datetime="${iso}" title="${iso.slice(0, 16).replace('T', ' ')} UTC">${text}</time>`;
+}
+
+/** Class and words of a decided plan. */
+function statusOf(outcome: FoundPlan['outcome']): readonly [string, string] {
+  if (outcome === undefined) return ['', 'Under way'];
+  if (outcome.kind === 'succeeded') return ['accepted', 'Accepted'];
+  const { mayHaveHappened, status, code } = outcome.failure;
+  if (mayHaveHappened === true) return ['unknown', 'Outcome unknown'];
+  if (status !== undefined) return ['rejected', 'Rejected by the cloud'];
+  return ['', code === 'Declined' || code === 'Withdrawn' ? code : 'Not sent'];
+}

@@ -1,0 +1,165 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { say } from '../../src/util/safe-text.js';
+import { type Decisions, serveDecisions } from '../support/decisions.js';
+import { freePort } from '../support/postgres.js';
+import { type Browser, findings, startBrowser } from './browser.js';
+import { keepPicture } from './gallery.js';
+
+/** The list of changes, as a person works through it. */
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+const opened: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+async function start(): Promise<Decisions> {
+  const port = await freePort();
+  const served = await serveDecisions({ port, publicUrl: `http://localhost:${port}` });
+  opened.push(served.close);
+  return served;
+}
+
+/** Adds plans like the one of alice's: half a minute apart, of four callers, with every risk and a name of any direction. */
+async function addPlans({ ask, plans, now }: Decisions, count: number): Promise<void> {
+  await ask();
+  const [first] = await plans.list();
+  if (first === undefined) throw new Error('no plan waits');
+  const { state: _, expiresAt: __, ...template } = first;
+  const risks = [['costs money'], ['no way back'], ['costs money', 'no way back'], []] as const;
+  const names = ['wiki', 'build-server-of-the-second-team-in-the-north', 'שרת "חדש"'];
+  for (let index = 1; index < count; index += 1) {
+    const isDelete = index % 4 === 1;
+    await plans.add({
+      ...template,
+      nonce: index.toString(16).padStart(16, '0'),
+      caller: ['alice', 'mallory', 'deploy-agent-of-the-platform-team', 'nightly'][index % 4],
+      issuedAt: now().getTime() - (count - index) * 30_000,
+      plan: {
+        ...template.plan,
+        risks: risks[index % 4] ?? [],
+        summary: isDelete
+          ? say`Abort the upload of ${`backups/${index}/database.dump`} to bucket ${'archive'} (23 parts, 1.1 GiB).`
+          : say`Create DevOps server ${names[index % 3] ?? ''} (e-double-large96, 400 GB) in jp-east-1 from backup ${'b'.repeat(32)}.`,
+      },
+    });
+  }
+}
+
+async function openList(served: Decisions, options = {}, query = '') {
+  const page = await browser.another({ width: 760, ...options });
+  opened.push(() => page.context().close());
+  await page.goto(`${served.publicUrl}/decisions/sign-in`);
+  await page.getByLabel(/^Token/).fill('bob');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  if (query !== '') await page.goto(`${served.publicUrl}/decisions${query}`);
+  return page;
+}
+
+test('a new plan appears by itself, is announced, and leaves the focus where it was', async () => {
+  const served = await start();
+  await addPlans(served, 2);
+  const page = await openList(served);
+  await page.clock.install();
+  await page.reload();
+  await page.getByRole('link', { name: /^Abort/ }).focus();
+  await served.ask({ instanceId: 'later' });
+  await page.clock.runFor(10_000);
+  await page.getByRole('link', { name: /"later"/ }).waitFor();
+  expect(await page.getByRole('status').innerText()).toBe('A new change waits.');
+  expect(await page.title()).toBe('3 changes wait for a decision');
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toMatch(/^Abort/);
+});
+
+test('a server that is gone is said, and a session that has ended leads to the sign-in', async () => {
+  const served = await start();
+  await addPlans(served, 1);
+  const page = await openList(served);
+  await page.clock.install();
+  await page.reload();
+  await page.route('**/decisions', (route) => route.abort());
+  await page.clock.runFor(10_000);
+  await page.getByText('The server does not answer.').waitFor();
+  await page.unroute('**/decisions');
+  await page.clock.runFor(10_000);
+  await expect.poll(() => page.getByRole('status').innerText()).toBe('');
+  await page.context().clearCookies();
+  await page.clock.runFor(10_000);
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+});
+
+test('the list is filtered and grouped, without scripts too', async () => {
+  const served = await start();
+  await addPlans(served, 9);
+  const page = await openList(served, { javaScriptEnabled: false });
+  expect(await page.getByRole('heading', { level: 2 }).innerText()).toBe('9 changes wait for a decision');
+  await page.getByLabel('Grouped by').selectOption('Asked for by');
+  await page.getByRole('button', { name: 'Show' }).click();
+  expect(await page.getByRole('heading', { level: 3 }).allInnerTexts()).toEqual([
+    '"alice" · 3',
+    '"deploy-agent-of-the-platform-te…" · 2',
+    '"mallory" · 2',
+    '"nightly" · 2',
+  ]);
+  await page.getByLabel('Asked for by').selectOption('mallory');
+  await page.getByRole('button', { name: 'Show' }).click();
+  expect(await page.getByRole('heading', { level: 2 }).innerText()).toBe('2 changes wait for a decision');
+  expect(await page.getByRole('link', { name: /^Abort/ }).count()).toBe(2);
+});
+
+test('somebody works through the plans: each leads to the next, and the last to the list', async () => {
+  const served = await start();
+  for (const instanceId of ['one', 'two', 'three']) await served.ask({ instanceId });
+  const page = await openList(served);
+  await page.getByRole('link').first().click();
+  const seen: string[] = [];
+  for (let plan = 0; plan < 3; plan += 1) {
+    await page.frameLocator('iframe').getByRole('button', { name: 'Do nothing' }).click();
+    await page.frameLocator('iframe').getByRole('heading', { name: 'Nothing was done' }).waitFor();
+    expect(await page.getByText('Signed in as "bob"').isVisible()).toBe(true);
+    seen.push(page.url());
+    await page.getByRole('link', { name: 'Next change' }).click();
+  }
+  expect(new Set(seen).size).toBe(3);
+  await page.getByRole('heading', { name: '0 changes wait for a decision' }).waitFor();
+  expect(await page.getByText('Declined').count()).toBe(3);
+});
+
+test('somebody signs out on the page of a plan', async () => {
+  const served = await start();
+  await addPlans(served, 1);
+  const page = await openList(served);
+  await page.getByRole('link').first().click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+});
+
+const looks = [
+  ['light', { colorScheme: 'light' }],
+  ['dark', { colorScheme: 'dark' }],
+  ['forced', { colorScheme: 'dark', forcedColors: 'active' }],
+] as const;
+
+describe.each(looks)('50 plans, %s', (look, options) => {
+  test.each([360, 1280])('can be used by everybody, %i px wide', async (width) => {
+    const served = await start();
+    await addPlans(served, 50);
+    const [oldest] = await served.plans.list();
+    await served.plans.claim(String(oldest?.nonce));
+    await served.plans.settle(String(oldest?.nonce), { approver: 'carol' });
+    const page = await openList(served, { ...options, width });
+    expect(await page.getByRole('link').count()).toBe(50);
+    expect(await findings(page.mainFrame())).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
+    // A finger needs 24 pixels.
+    const heights = await page.locator('.plan').evaluateAll((plans) => plans.map((plan) => plan.clientHeight));
+    expect(Math.min(...heights)).toBeGreaterThan(40);
+    await keepPicture(`decisions-many-${look}-${width}`, await page.screenshot());
+    await keepPicture(`decisions-many-whole-${look}-${width}`, await page.screenshot({ fullPage: true }));
+  });
+});
