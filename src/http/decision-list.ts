@@ -117,7 +117,7 @@ const riskMarks: Readonly<Record<Risk, readonly [string, string]>> = {
 };
 
 function item({ found, caller, account }: ListedPlan, marksSandbox: boolean, now: Date): Html {
-  const { nonce, plan, approver, decidedAt, issuedAt, expiresAt, state } = found;
+  const { nonce, plan, decision, issuedAt, expiresAt, state } = found;
   const isWaiting = state === 'waiting';
   const marks = [
     ...(isWaiting ? plan.risks.map((risk) => riskMarks[risk]) : [statusOf(found.outcome)]),
@@ -127,7 +127,8 @@ function item({ found, caller, account }: ListedPlan, marksSandbox: boolean, now
   const asked = html`Asked for${caller !== '' && html` by ${nameOf(caller)}`} ${ago(issuedAt, now)}`;
   const rest = isWaiting
     ? html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`
-    : html` · decided${approver !== undefined && html` by ${nameOf(approver)}`}${decidedAt !== undefined && html` ${ago(decidedAt, now)}`}`;
+    : decision !== undefined &&
+      html` · decided${decision.person !== undefined && html` by ${nameOf(decision.person)}`} ${ago(decision.at, now)}`;
   return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${marks}${inAccount}<small>${asked}${rest}</small></p></li>`;
 }
 

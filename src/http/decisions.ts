@@ -90,6 +90,10 @@ export function createDecisions(options: DecisionsOptions) {
   };
   const isVisible = (plan: FoundPlan, session: DecisionSession) =>
     (session.mayApprove || plan.caller === session.person) && accountOfPlan(plan, session, accounts) !== undefined;
+  const visiblePlans = async (context: Context, session: DecisionSession) => {
+    const listed = await plans.list().catch((error) => unreadable(context, error));
+    return listed instanceof Response ? listed : listed.filter((plan) => isVisible(plan, session));
+  };
   const requirePlan: MiddlewareHandler<DecisionsEnv> = async (context, next) => {
     const plan = await plans.find(context.req.param('nonce') ?? '').catch((error) => unreadable(context, error));
     if (plan instanceof Response) return plan;
@@ -126,7 +130,8 @@ export function createDecisions(options: DecisionsOptions) {
   pages.use(requireSession);
   pages.on('GET', ['/decisions', '/decisions/'], async (context) => {
     const session = context.get('session');
-    const visible = (await plans.list()).filter((plan) => isVisible(plan, session));
+    const visible = await visiblePlans(context, session);
+    if (visible instanceof Response) return visible;
     const filter = filterIn((name) => context.req.query(name));
     return context.html(listPage(session, { plans: visible, areNamed: accounts.areNamed, filter, now: now() }));
   });
@@ -140,9 +145,10 @@ export function createDecisions(options: DecisionsOptions) {
   pages.use(`${planPath}/*`, requirePlan);
   pages.get(`${planPath}/next`, async (context) => {
     const { session, plan } = context.var;
-    const isOpen = (one: FoundPlan) =>
-      one.state === 'waiting' && isVisible(one, session) && reasonAgainst(one, session, accounts) === undefined;
-    const others = (await plans.list()).filter((one) => one.nonce !== plan.nonce && isOpen(one));
+    const visible = await visiblePlans(context, session);
+    if (visible instanceof Response) return visible;
+    const isOpen = (one: FoundPlan) => one.state === 'waiting' && reasonAgainst(one, session, accounts) === undefined;
+    const others = visible.filter((one) => one.nonce !== plan.nonce && isOpen(one));
     const following = others.find(({ issuedAt }) => issuedAt >= plan.issuedAt) ?? others[0];
     return context.redirect(following === undefined ? '/decisions' : `/decisions/${following.nonce}/`, 303);
   });

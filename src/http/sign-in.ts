@@ -56,7 +56,7 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
   };
   return {
     form: (query) =>
-      html`<form method="post" action="/decisions/sign-in${query}"><label for="token">Token with the scope cloudops:approve</label><input id="token" name="token" type="password" autocomplete="current-password" aria-describedby="from" required><p id="from" class="quiet">The person who runs this server made it for you, with your name in its file of tokens. The token of an agent does not work here.</p><button>Sign in</button></form>`,
+      html`<form method="post" action="/decisions/sign-in${query}"><label for="token">Token with the scope cloudops:approve</label><input id="token" name="token" type="password" autocomplete="current-password" required><p class="quiet">The person who runs this server made it for you, with your name in its file of tokens. The token of an agent does not work here.</p><button>Sign in</button></form>`,
     routes: ({ admit, refuse, readForm }) =>
       new Hono<PageEnv>().post('/decisions/sign-in', requireForm, async (context) => {
         const token = (await readForm(context.env.incoming)).get('token') ?? '';

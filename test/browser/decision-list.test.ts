@@ -150,8 +150,8 @@ describe.each(looks)('50 plans, %s', (look, options) => {
     const served = await start();
     await addPlans(served, 50);
     const [oldest] = await served.plans.list();
-    await served.plans.claim(String(oldest?.nonce));
-    await served.plans.settle(String(oldest?.nonce), { approver: 'carol' });
+    const at = served.now().getTime() - 300_000;
+    await served.plans.claim(String(oldest?.nonce), { kind: 'accepted', person: 'carol', at });
     const page = await openList(served, { ...options, width });
     expect(await page.getByRole('link').count()).toBe(50);
     expect(await findings(page.mainFrame())).toEqual([]);

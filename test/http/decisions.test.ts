@@ -84,8 +84,8 @@ describe('approval', () => {
       expect(shown).toMatchObject({ kind, earlier: expect.stringMatching(/^"bob" \w+ this at .*nothing\.$/) });
       expect(JSON.stringify(shown)).not.toMatch(/allowRepeat|you did not/);
       expect(await plans.find(nonce)).toEqual(before);
-      expect(await (await carol.get('/decisions')).text()).toMatch(/decided by &quot;bob&quot;/);
-      expect(await (await carol.get('/decisions')).text()).not.toContain('decided by &quot;carol&quot;');
+      expect(await (await carol.get('/decisions')).text()).toMatch(/decided by <bdi>&quot;bob&quot;/);
+      expect(await (await carol.get('/decisions')).text()).not.toContain('decided by <bdi>&quot;carol&quot;');
       expect((await journal.list({})).map(({ approver }) => approver)).toEqual(['bob']);
       const { outcome, code } = await ask({ planId });
       expect(outcome ?? code).toBe(kind === 'accepted' ? 'accepted' : 'Declined');
