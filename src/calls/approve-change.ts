@@ -1,7 +1,7 @@
 import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicitor.js';
 import { acceptOf, planText } from '../consent/plan.js';
 import type { PlanDecision } from '../consent/plan-decision.js';
-import { Refusal, refusalFailure, tooLargeToShow } from '../consent/refusal.js';
+import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
 import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
 import { callAgain, next } from '../tools/next.js';
@@ -158,12 +158,9 @@ function clickDecision({ call, digest }: PlannedChange, { decision, claims, page
   const how = page === undefined ? 'clicked' : 'page';
   const consent = { kind: 'given', how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
   const ifSpent = new Refusal('AlreadyDecided', []);
+  // The plan continues to wait for a person.
   if (answeredAfterMs < shortestReadMs)
-    return {
-      consent,
-      ifSpent,
-      refusal: new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]),
-    };
+    throw new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]);
   if (decision === 'accept') return { consent, ifSpent };
   const who = words(page === undefined ? 'the user' : 'a person on the page');
   return { consent, ifSpent, refusal: new Refusal('Declined', [say`${who} clicked "Do nothing"`]) };
@@ -181,7 +178,7 @@ async function askUser(
   if (resumedReply === undefined) await checkMayAsk(elicitor, draft, signal, refusals);
   else if (resumedReply.claims.digest !== digest)
     throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
-  if (question === undefined) throw tooLargeToShow(call);
+  if (question === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
 
   const accept = acceptOf(call);
   const claims = resumedReply?.claims ?? { use: 'question', digest, nonce };
@@ -191,9 +188,11 @@ async function askUser(
   if (reply === 'later') return { kind: 'inputRequired', message: question, answer: { accept }, claims };
   const answeredAfterMs = now().getTime() - askedAt;
   const readMs = elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs;
+  const refusal = refusalOf(reply, readMs, question);
+  const how = refusal?.code === 'NobodyAsked' ? 'program' : 'asked';
   return {
-    consent: { kind: 'given', how: 'asked', nonce: claims.nonce, answeredAfterMs },
-    refusal: refusalOf(reply, readMs, question),
+    consent: { kind: 'given', how, nonce: claims.nonce, answeredAfterMs },
+    refusal,
     isDismissed: reply === 'cancelled',
     ifSpent: new Refusal('AlreadyDecided', []),
   };
@@ -236,6 +235,5 @@ const replies = {
   declined: 'the user declined',
   notChosen: 'the user answered without choosing',
   cancelled: 'the user closed the question without an answer',
-  unanswered:
-    'no answer came from the user; if the client never shows questions, the person who runs this server can set CLOUDOPS_CONFIRM=plan',
+  unanswered: 'no answer came from the user',
 } as const satisfies Readonly<Record<Exclude<UserReply, 'agreed'>, string>>;

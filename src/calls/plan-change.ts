@@ -37,9 +37,13 @@ export type DraftedChange = Pick<PlannedChange, 'call' | 'draft' | 'plan' | 'que
 /** Makes the plan of a change, and the question if the client can ask. */
 export function draftChange(call: ResolvedChange, context: CallContext, dependencies: CallDependencies): DraftedChange {
   const plan = makePlan(call);
-  const question = context.elicitor === undefined ? undefined : questionText(plan, call);
+  const question = questionFor(plan, call, context);
   return { call, draft: draftIntent(call, context, dependencies), plan, question };
 }
+
+/** A terminal shows the whole plan before the question, so that the question has room for any plan. */
+const questionFor = (plan: Plan, call: ResolvedChange, { elicitor }: CallContext): SafeText | undefined =>
+  elicitor && (questionText(plan, call) ?? (elicitor.isDirect ? plan.summary : undefined));
 
 /**
  * Checks a plan against the journal, and adds remarks about repetition and budget to the plan.
@@ -82,7 +86,7 @@ export async function boundConsent(
 /** Adds the journal's remarks to a plan and its question. */
 function withRemarks(
   { call, plan: drafted, question }: DraftedChange,
-  { elicitor }: CallContext,
+  context: CallContext,
   earlier: Earlier | undefined,
   budgetText: SafeText | undefined,
 ): Pick<DraftedChange, 'plan' | 'question'> {
@@ -93,7 +97,7 @@ function withRemarks(
     consequences: sentences(...drafted.consequences, budgetText ?? false),
     warnings: sentences(alert, earlier !== undefined && repeatWarning(earlier), ...drafted.warnings),
   };
-  return { plan, question: elicitor === undefined ? undefined : questionText(plan, call) };
+  return { plan, question: questionFor(plan, call, context) };
 }
 
 /** Hexadecimal digits of a digest: 128 bits, because models copy the tokens that hold it. */

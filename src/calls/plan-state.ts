@@ -175,7 +175,9 @@ function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutc
           tool,
           consent === 'withdrawn'
             ? new Refusal('Withdrawn', [])
-            : new Refusal('Declined', [say`this plan was declined`]),
+            : consent === 'program'
+              ? new Refusal('NobodyAsked', [])
+              : new Refusal('Declined', [say`this plan was declined`]),
           true,
         ),
       };

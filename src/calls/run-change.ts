@@ -44,16 +44,16 @@ export async function runChange(
 
 /** The next step towards consent for a plan. */
 function consentStep(
-  { call: { account, control }, question }: DraftedChange,
+  { call: { account, control }, draft, question }: DraftedChange,
   { elicitor, hasView = false, agreed = false }: CallContext,
-  { page }: CallDependencies,
+  { page, refusals }: CallDependencies,
 ): ConsentStep {
-  const fits = question === undefined ? 'tooLong' : 'fits';
+  const isFit = question !== undefined && !refusals.isAnsweredByProgram(draft);
   return decideConsent({
     mode: account.confirm,
     planOnly: control.planOnly,
     hasPlanId: control.planId !== undefined,
-    question: elicitor === undefined ? 'none' : fits,
+    question: elicitor === undefined ? 'none' : isFit ? 'fits' : 'unfit',
     hasView,
     page: page?.kind ?? 'none',
     agreed,

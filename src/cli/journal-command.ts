@@ -145,6 +145,7 @@ const agreed = {
   option: 'agreed beforehand with --yes',
   off: 'nobody was asked',
   withdrawn: 'withdrawn by its caller',
+  program: 'answered by a program',
   other: 'consent of a kind that only a newer version knows',
 } as const satisfies Record<RecordedChange['consent'], string>;
 

@@ -57,6 +57,7 @@ export const consentWays = {
   option: 'given beforehand with --yes',
   off: 'nobody was asked (CLOUDOPS_CONFIRM=off)',
   withdrawn: 'the caller withdrew the plan',
+  program: 'a program answered in place of the user',
 } as const;
 export type ConsentWay = keyof typeof consentWays;
 

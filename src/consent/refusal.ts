@@ -48,20 +48,13 @@ function refused(tool: string, result: SafeText, reason: SafeText): SafeText {
   return forReader({ agent: full, person: sentence(say`${reason}.`), operator: full });
 }
 
-/**
- * The advice if a change is larger than a question.
- * @param split the alternative in one sentence
- */
-const splitUp = (split: SafeText): Next =>
-  next(
-    'agent',
-    'call',
-    say`${split} ${forReader({ agent: 'The person who runs this server can set', person: 'The person who runs this server can set', operator: 'Set' })} CLOUDOPS_CONFIRM=plan to review plans of any size.`,
-  );
-
 /** The refusal of a change that is too large to be reviewed, with the operation's advice. */
 export const tooLargeToShow = ({ change: { ifTooLarge } }: { readonly change: Pick<Change, 'ifTooLarge'> }): Refusal =>
-  new Refusal('TooLargeToShow', [], ifTooLarge === undefined ? {} : { next: splitUp(say`${defined(ifTooLarge)}`) });
+  new Refusal(
+    'TooLargeToShow',
+    [],
+    ifTooLarge === undefined ? {} : { next: next('agent', 'call', defined(ifTooLarge)) },
+  );
 
 const refusals = {
   InvalidArguments: {
@@ -103,9 +96,9 @@ const refusals = {
   NobodyAsked: {
     reason: "the answer came too soon to be a person's",
     next: next(
-      'operator',
-      'configure',
-      say`${forAgent('Tell the user. ')}For unattended use, ${forReader({ agent: 'the person who runs this server can set', person: 'the person who runs this server can set', operator: 'set' })} CLOUDOPS_CONFIRM=plan or CLOUDOPS_CONFIRM=off.`,
+      'agent',
+      'call',
+      say`${callAgainFirst}: nobody has decided, and this client is not asked again. The answer says how a person can decide.`,
     ),
   },
   TooManyRefusals: {
@@ -117,8 +110,8 @@ const refusals = {
     ),
   },
   TooLargeToShow: {
-    reason: 'it has more values than can be shown to a person in one question',
-    next: splitUp(say`Split it into smaller changes.`),
+    reason: 'it has more values than can be shown to a person',
+    next: next('agent', 'call', 'Split it into smaller changes.'),
   },
   TooManyQuestions: {
     reason: 'too many questions wait for an answer already',

@@ -1,4 +1,4 @@
-import type { Intent } from '../journal/entry.js';
+import { type Intent, withoutRefusal } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
 import { createPersistence } from '../journal/retry-writes.js';
 import { type Log, reasonOf } from '../util/log.js';
@@ -11,9 +11,12 @@ export interface Refusals {
   /**
    * Records a refusal and spends the nonce. Resolves with `spent` if the nonce was used before, and with `unwritten` if the journal does
    * not have the refusal yet.
+   * The answer of a program, whose consent is `program`, is recorded as well, and counts as nobody's refusal.
    * @param isDismissed set if the question was only closed. It counts towards `mostRefusals`, but does not bind the change
    */
   decline(intent: Intent, isDismissed?: boolean): Promise<'declined' | 'spent' | 'unwritten'>;
+  /** True if a program has answered a question in place of this client's user. Its user is not asked by a question again. */
+  isAnsweredByProgram(entry: Asked): boolean;
   /** True if the nonce was refused and the journal does not have that yet. */
   isSpent(nonce: string): boolean;
   /** Returns the reason for not asking this caller's user. */
@@ -33,8 +36,8 @@ const mostRefusals = 3;
 /** From this number of unwritten refusals on, every consent counts as refused. */
 const mostUnwritten = 1000;
 
-/** Maximum number of dismissed questions that are remembered. */
-const mostDismissed = 1000;
+/** Maximum number of dismissed questions, and of clients that answer by themselves, that are remembered. */
+const mostRemembered = 1000;
 
 /** @param newId makes an id for each attempt, because an earlier attempt may have been written without an acknowledgement */
 export function createRefusals(
@@ -49,12 +52,18 @@ export function createRefusals(
   /** Questions that were only closed, oldest first. Other processes count them as refusals. */
   let dismissed: readonly Intent[] = [];
 
+  /** Clients that answer by themselves, by their caller. Not by session, because from 2026-07-28 on there is none. */
+  let answering: readonly string[] = [];
+  const clientKey = ({ caller, client }: Asked) => JSON.stringify([caller, client]);
+
   const since = () => now().getTime() - tokenLifetimeMs;
   /** Digests of the changes that a caller's user refused within the lifetime of a question. */
   const refusedBy = async ({ caller }: Asked, client?: string): Promise<readonly string[]> => {
     const start = since();
     const isTheirs = (one: Intent) =>
-      one.caller === caller && (caller !== undefined || client === undefined || one.client === client);
+      one.caller === caller &&
+      (caller !== undefined || client === undefined || one.client === client) &&
+      !withoutRefusal.includes(one.consent);
     const here = [...unwritten.values()].filter((one) => isTheirs(one) && Date.parse(one.time) >= start);
     return [...(await journal.listDeclined(start, caller, client)), ...here.map(({ digest }) => digest)];
   };
@@ -79,7 +88,8 @@ export function createRefusals(
     async decline(intent, isDismissed = false) {
       const key = intent.nonce ?? intent.id;
       if (unwritten.has(key)) return 'spent';
-      if (isDismissed) dismissed = [...dismissed, intent].slice(-mostDismissed);
+      if (isDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
+      if (intent.consent === 'program') answering = [...answering, clientKey(intent)].slice(-mostRemembered);
       unwritten.set(key, intent);
       try {
         const isFirst = await journal.decline(intent);
@@ -93,6 +103,7 @@ export function createRefusals(
         return 'unwritten';
       }
     },
+    isAnsweredByProgram: (entry) => answering.includes(clientKey(entry)),
     isSpent: (nonce) => unwritten.has(nonce) || unwritten.size >= mostUnwritten,
     againstAsking: (entry) => against(entry, () => undefined),
     againstPlanId: (entry) =>

@@ -17,8 +17,8 @@ export interface ConsentRequest {
   /** Set if the caller only wants the plan. */
   readonly planOnly: boolean;
   readonly hasPlanId: boolean;
-  /** True if the client can ask its user, and one question holds the plan. */
-  readonly question: 'fits' | 'tooLong' | 'none';
+  /** `unfit`: the client can ask its user, but no question holds the plan, or a program has answered in place of the user. */
+  readonly question: 'fits' | 'unfit' | 'none';
   /** Set if the client shows the change view, in which a person can decide with a click. */
   readonly hasView: boolean;
   /** The page on which a person can decide: one to sign in to, or one in the browser of this machine. */
@@ -53,12 +53,14 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
   if (planOnly) return hasPlanId ? { kind: 'status' } : plan;
   if (mode === 'off') return { kind: 'given', how: 'off' };
   if (agreed) return isSatisfiedByOption(mode) ? { kind: 'given', how: 'option' } : refuse(whyNoOption[mode]);
-  if (asksPerson(mode) && isAsked(request)) return { kind: 'ask' };
+  if (asksPerson(mode) && request.question === 'fits') return { kind: 'ask' };
   if (hasPlanId) return ways.withPlanId ? { kind: 'redeem' } : { kind: 'status' };
   if (Object.values(ways).includes(true)) return plan;
+  if (mode === 'approval')
+    return refuse('CLOUDOPS_CONFIRM is "approval", and there is no page on which somebody else could decide');
   return refuse(
-    mode === 'approval'
-      ? 'CLOUDOPS_CONFIRM is "approval", and there is no page on which somebody else could decide'
+    request.question === 'unfit'
+      ? 'the plan is too long for a question, or a program answered in place of the user, and there is neither a view nor a page'
       : 'CLOUDOPS_CONFIRM is "human", and this client cannot ask its user',
   );
 }
@@ -66,7 +68,7 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
 /** Ways to carry out a plan later. */
 function waysOf(request: ConsentRequest) {
   const { mode, planOnly, question, hasView, page } = request;
-  const isForPerson = asksPerson(mode) && !isAsked(request);
+  const isForPerson = asksPerson(mode) && question !== 'fits';
   const decidesOnPage = {
     none: false,
     signIn: mode === 'approval' || isForPerson,
@@ -80,10 +82,6 @@ function waysOf(request: ConsentRequest) {
     withPage: decidesOnPage[page] && !planOnly,
   };
 }
-
-/** A plan that is too long for a question goes to the sign-in page. Without that page, it is asked about and refused as too large. */
-const isAsked = ({ question, page }: ConsentRequest) =>
-  question === 'fits' || (question === 'tooLong' && page !== 'signIn');
 
 const asksPerson = (mode: ConsentMode) => mode === 'ask' || mode === 'human';
 

@@ -57,6 +57,7 @@ interface DecidedPlan {
 
 /** Failures that are not about the change itself, so that the plan continues to wait. */
 const temporaryFailures = [
+  'NobodyAsked',
   'JournalUnavailable',
   'StateUnavailable',
   'SenderUnavailable',

@@ -23,7 +23,9 @@ export const intentSchema = lazy(() =>
     /** Name of the caller, if callers are authenticated. */
     caller: z.string().optional(),
     /** How consent was given. `other` stands for values of newer versions. */
-    consent: z.enum(['asked', 'clicked', 'page', 'planId', 'option', 'off', 'withdrawn', 'other']).catch('other'),
+    consent: z
+      .enum(['asked', 'clicked', 'page', 'planId', 'option', 'off', 'withdrawn', 'program', 'other'])
+      .catch('other'),
     /** Name of the person who decided, if that is not the caller. */
     approver: z.string().optional(),
     /** How long the person took to answer. */
@@ -40,6 +42,9 @@ export const intentSchema = lazy(() =>
   }),
 );
 export type Intent = z.output<ReturnType<typeof intentSchema>>;
+
+/** The kinds of consent of declined changes that no person refused. */
+export const withoutRefusal: readonly Intent['consent'][] = ['withdrawn', 'program'];
 
 /** The possible outcomes of a change. */
 export const outcomes = ['accepted', 'rejected', 'unknown', 'not sent', 'declined'] as const;

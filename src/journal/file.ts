@@ -12,6 +12,7 @@ import {
   type Ending,
   type Entry,
   type RecordedChange,
+  withoutRefusal,
 } from './entry.js';
 import { linesAfter } from './file-lines.js';
 import { append, checkWritable, readRotatedFile, rotatedFiles } from './file-open.js';
@@ -104,7 +105,7 @@ export function createFileJournal(
         const declinedAt = Date.parse(change.ending?.time ?? '');
         const isRecent = declinedAt >= since && declinedAt <= time;
         const isOfClient = clientName === undefined || change.client === clientName;
-        return change.consent !== 'withdrawn' && change.caller === callerName && isOfClient && isRecent;
+        return !withoutRefusal.includes(change.consent) && change.caller === callerName && isOfClient && isRecent;
       };
       const recent = await window.upToDate();
       return recent

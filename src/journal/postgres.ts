@@ -20,6 +20,7 @@ import {
   clientBytes,
   type Ending,
   type Intent,
+  withoutRefusal,
 } from './entry.js';
 import { defaultLimit, type Journal, type ListOptions, unwritable } from './journal.js';
 import type { Database, Transaction } from './postgres-database.js';
@@ -185,8 +186,8 @@ async function selectDeclined(
   const { rows } = await connection.query(
     `select digest from cloudops_mutations
      where outcome = 'declined' and ended >= $1 and caller is not distinct from $2
-       and intent->>'consent' <> 'withdrawn' and ($3::text is null or intent->>'client' = $3)`,
-    [since, storedCaller(caller), clientName],
+       and intent->>'consent' <> all ($4) and ($3::text is null or intent->>'client' = $3)`,
+    [since, storedCaller(caller), clientName, withoutRefusal],
   );
   return digestsSchema()
     .parse(rows)

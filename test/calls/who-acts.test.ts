@@ -25,7 +25,7 @@ const refusals: Readonly<Record<RefusalCode, Step>> = {
   NotConfigured: 'operator: configure',
   KeysUnavailable: 'operator: configure',
   Declined: 'nobody: none',
-  NobodyAsked: 'operator: configure',
+  NobodyAsked: 'agent: call',
   TooManyRefusals: 'user: ask',
   TooLargeToShow: 'agent: call',
   TooManyQuestions: 'agent: wait',

@@ -304,20 +304,29 @@ describe('a click', () => {
   });
 
   test.each([
-    ['accept', 999, 'NobodyAsked'],
-    ['decline', 999, 'NobodyAsked'],
     ['accept', 1000, undefined],
     ['decline', 1000, 'Declined'],
   ] as const)('to %s after %i ms: %s', async (decision, afterMs, code) => {
     const { click, journal, requests } = await planned();
     time = start + afterMs;
-    const problem = code === 'NobodyAsked' ? 'after 999 ms' : 'clicked';
-    expect(await click(decision)).toMatchObject(code === undefined ? accepted : failed(code, problem));
+    expect(await click(decision)).toMatchObject(code === undefined ? accepted : failed(code, 'clicked'));
     expect(await journal.list({})).toMatchObject([{ ending: { outcome: code ? 'declined' : 'accepted' } }]);
     time += 5000;
     expect(await click('accept')).toMatchObject({ kind: 'failed' });
     expect(requests).toHaveLength(code === undefined ? 1 : 0);
   });
+
+  test.each(['accept', 'decline'] as const)(
+    'to %s after 999 ms is a program: a person can still decide',
+    async (decision) => {
+      const { click, journal } = await planned();
+      time = start + 999;
+      expect(await click(decision)).toMatchObject(failed('NobodyAsked', 'after 999 ms'));
+      expect(await journal.list({})).toEqual([]);
+      time += 5000;
+      expect(await click('accept')).toMatchObject(accepted);
+    },
+  );
 
   test('on the other one is a refusal, once', async () => {
     const { click, journal, requests } = await planned();
@@ -493,13 +502,47 @@ describe('a question', () => {
     expect(await call({}, { elicitor: person('declined') })).toMatchObject(decidedBefore);
   });
 
-  test('that would be too long is not asked', async () => {
+  describe.each(['ask', 'human'] as const)('that is unfit (%s)', (confirm) => {
     const { change } = restoreInstance;
-    if (change === undefined) throw new Error('restore_instance is a change');
-    const operation = { ...restoreInstance, change: { ...change, warnings: () => [defined('x'.repeat(2000))] } };
-    const { call } = setUp('ask', operation);
-    expect(await call({}, { elicitor: person('agreed') })).toMatchObject(failed('TooLargeToShow'));
-    expect(asked).toEqual([]);
+    const withLongWarning = () => {
+      if (change === undefined) throw new Error('restore_instance is a change');
+      return { ...restoreInstance, change: { ...change, warnings: () => [defined('x'.repeat(2000))] } };
+    };
+    const program: Elicitor = { ask: async () => 'declined' };
+
+    test('because it would be too long gives way to the view, never to a planId that carries the plan out', async () => {
+      const { call } = setUp(confirm, withLongWarning());
+      const outcome = await call({}, { elicitor: person('agreed'), hasView: true });
+      expect(outcome).toMatchObject({ success: { outcome: 'planned' }, view: { claims: expect.anything() } });
+      expect(tokens.verify(successOf(outcome).planId ?? '')).toMatchObject({ use: 'handle' });
+      const refused = await call({}, { elicitor: person('agreed') });
+      expect(refused).toMatchObject(failed('NeedsHuman', 'too long'));
+      expect(refused).toHaveProperty('failure.next.text.text', expect.stringContaining('cloudops-mcp call'));
+      expect(asked).toEqual([]);
+    });
+
+    test('because it would be too long is asked at a terminal, which shows the whole plan', async () => {
+      const { call } = setUp(confirm, withLongWarning());
+      expect(await call({}, { elicitor: { ...person('agreed'), isDirect: true } })).toMatchObject(accepted);
+    });
+
+    test('because a program answers is asked once: then this client of this caller gets the view', async () => {
+      const { call, journal } = setUp(confirm);
+      expect(await call({}, { elicitor: program })).toMatchObject(failed('NobodyAsked', 'after 0 ms', ''));
+      expect(await journal.list({})).toMatchObject([{ consent: 'program', ending: { outcome: 'declined' } }]);
+      expect(await call({}, { elicitor: program, hasView: true })).toMatchObject({ success: { outcome: 'planned' } });
+      expect(await call({}, { elicitor: program })).toMatchObject(failed('NeedsHuman', 'a program answered'));
+      const others = { two: { client: 'test 2' }, three: { principal: { name: 'bob', scopes: [writeScope] } } };
+      for (const [instanceId, other] of Object.entries(others))
+        expect(await call({ instanceId }, { elicitor: person('agreed'), ...other })).toMatchObject(accepted);
+    });
+
+    test('because programs answer is nobody refusing: any number of them closes no other way', async () => {
+      const { call } = setUp(confirm);
+      for (const client of ['a', 'b', 'c', 'd'])
+        expect(await call({}, { elicitor: program, client })).toMatchObject({ failure: { code: 'NobodyAsked' } });
+      expect(await call({}, { elicitor: person('agreed'), client: 'e' })).toMatchObject(accepted);
+    });
   });
 
   test('is not asked where refusals cannot be counted, or were too many', async () => {

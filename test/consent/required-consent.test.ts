@@ -35,9 +35,8 @@ const rows: readonly (readonly [mode: string, client: string, call: string, Cons
   ['........', '...  ....  ....', 'planOnly planId ...', status],
   // Only the plan is wanted: it is always given, with what would carry it out, and waits nowhere.
   ['ask     ', 'ask  ....  ....', 'planOnly ------ ...', plan()],
-  ['(ask|human) *', 'big  ....  (----|here)', 'planOnly ------ ...', plan()],
-  ['(ask|human) *', 'big  ----  page', 'planOnly ------ ...', plan()],
-  ['(ask|human) *', 'big  view  page', 'planOnly ------ ...', plan('ticket')],
+  ['(ask|human) *', 'big  ----  ....', 'planOnly ------ ...', plan()],
+  ['(ask|human) *', 'big  view  ....', 'planOnly ------ ...', plan('ticket')],
   ['ask     ', '---  view  ....', 'planOnly ------ ...', plan('planId', 'ticket')],
   ['ask     ', '---  ----  ....', 'planOnly ------ ...', plan('planId')],
   ['human   ', 'ask  ....  ....', 'planOnly ------ ...', plan()],
@@ -56,11 +55,12 @@ const rows: readonly (readonly [mode: string, client: string, call: string, Cons
   // Whoever can be asked is asked, whatever planId the call brings.
   ['ask     ', 'ask  ....  ....', '-------- ...... ---', ask],
   ['human   ', 'ask  ....  ....', '-------- ...... ---', ask],
-  // A plan that no question holds waits on the page, and no planId carries it out. Without a page, asking ends in a refusal.
-  ['(ask|human) *', 'big  ....  (----|here)', '-------- ...... ---', ask],
-  ['(ask|human) *', 'big  ....  page', '-------- planId ---', status],
+  // A plan for which a question is unfit is decided in the view or on a page, and no planId carries it out.
+  ['(ask|human) *', 'big  ....  ....', '-------- planId ---', status],
   ['(ask|human) *', 'big  view  page', '-------- ------ ---', plan('ticket', 'page')],
-  ['(ask|human) *', 'big  ----  page', '-------- ------ ---', plan('page')],
+  ['(ask|human) *', 'big  view  (----|here)', '-------- ------ ---', plan('ticket')],
+  ['(ask|human) *', 'big  ----  (page|here)', '-------- ------ ---', plan('page')],
+  ['(ask|human) *', 'big  ----  ----', '-------- ------ ---', refuse],
   // Otherwise two calls, a click, or the page.
   ['ask     ', '---  ....  ....', '-------- planId ---', redeem],
   ['ask     ', '---  view  page', '-------- ------ ---', plan('planId', 'ticket', 'page')],
@@ -85,7 +85,7 @@ const booleans = [true, false];
 const requests: ConsentRequest[] = consentModes.flatMap((mode) =>
   booleans.flatMap((planOnly) =>
     booleans.flatMap((hasPlanId) =>
-      (['none', 'fits', 'tooLong'] as const).flatMap((question) =>
+      (['none', 'fits', 'unfit'] as const).flatMap((question) =>
         booleans.flatMap((hasView) =>
           (['none', 'signIn', 'local'] as const).flatMap((page) =>
             booleans.map((agreed) => ({ mode, planOnly, hasPlanId, question, hasView, page, agreed })),
@@ -96,7 +96,7 @@ const requests: ConsentRequest[] = consentModes.flatMap((mode) =>
   ),
 );
 
-const spelledQuestions = { none: '---', fits: 'ask', tooLong: 'big' };
+const spelledQuestions = { none: '---', fits: 'ask', unfit: 'big' };
 const spelledPages = { none: '----', signIn: 'page', local: 'here' };
 
 const spelled = ({ mode, planOnly, hasPlanId, question, hasView, page, agreed }: ConsentRequest): string =>

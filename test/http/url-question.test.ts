@@ -190,7 +190,7 @@ describe.each(clients)('%s', (_name, connect) => {
 
     test('is refused where there is no page', async () => {
       const { call, sent } = await start(elicitation, 'accept', { confirm: 'ask', hasPage: false });
-      expect(await call(tooLong.args, tooLong.tool)).toMatchObject({ code: 'TooLargeToShow' });
+      expect(await call(tooLong.args, tooLong.tool)).toMatchObject({ code: 'NeedsHuman' });
       expect(sent).toEqual([]);
     });
   });

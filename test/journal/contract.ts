@@ -226,8 +226,9 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
       expect(await counted(time, 'alice', 'bob', undefined)).toEqual([1, 0, 0]);
     });
 
-    test('does not count if its caller withdrew it', async () => {
+    test('does not count if its caller withdrew it or a program answered', async () => {
       await decline({ consent: 'withdrawn', digest: 'withdrawn' });
+      await decline({ consent: 'program', digest: 'program' });
       await decline({ digest: 'declined' });
       expect(await journal.listDeclined(0, undefined)).toEqual(['declined']);
     });

@@ -58,7 +58,7 @@ test('an entry within bounds stays as it is', () => {
 });
 
 test('values are read as they are, and those that only a newer version knows as the most cautious ones', () => {
-  for (const consent of ['asked', 'clicked', 'page', 'planId', 'option', 'off', 'withdrawn'] as const)
+  for (const consent of ['asked', 'clicked', 'page', 'planId', 'option', 'off', 'withdrawn', 'program'] as const)
     expect(intentSchema().parse(intentAt(noon, { consent }))).toMatchObject({ consent });
   expect(intentSchema().parse({ ...intentAt(noon), consent: 'voted', more: 1 })).toEqual(
     intentAt(noon, { consent: 'other', id: expect.any(String) }),

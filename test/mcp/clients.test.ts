@@ -161,8 +161,9 @@ describe.each(eras)('%s', (_name, era) => {
     expect(isError).toBe(true);
     expect(structured).toMatchObject({ code: 'NobodyAsked', mayHaveHappened: false });
     expect(structured.problems).toContain(`the client ${word} it after 12 ms`);
-    expect(structured.next).toMatchObject({ who: 'operator', text: expect.stringContaining('CLOUDOPS_CONFIRM=plan') });
-    expect(await journal.list({ limit: 10 })).toMatchObject([{ answeredAfterMs: 12, ending: { outcome: 'declined' } }]);
+    expect(structured.next).toMatchObject({ who: 'agent', text: expect.stringContaining('is not asked again') });
+    const entry = { consent: 'program', answeredAfterMs: 12, ending: { outcome: 'declined' } };
+    expect(await journal.list({ limit: 10 })).toMatchObject([entry]);
   });
 
   test.each([
