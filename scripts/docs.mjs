@@ -17,9 +17,7 @@ const {
   sandboxOperations,
   situations,
   markdownTable,
-  states,
 } = await importSource(`
-  export { states } from './src/mcp/reference.js';
   export { toJSONSchema } from 'zod';
   export { accountsFileSchema } from './src/config/accounts-file.js';
   export { operations } from './src/tools/index.js';
@@ -51,12 +49,6 @@ const parts = {
       `${service}: \`${request}\``,
       sources[source],
     ]),
-  ),
-  states: markdownTable(
-    ['what', 'value', 'meaning'],
-    Object.entries(states).flatMap(([what, meanings]) =>
-      Object.entries(meanings).map(([value, meaning]) => [what, `\`${value}\``, meaning]),
-    ),
   ),
   'private-report': `[Write a private report](${privateReport})`,
   situations: markdownTable(
