@@ -1,5 +1,5 @@
 import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicitor.js';
-import { acceptOf, planText } from '../consent/plan.js';
+import { acceptOf } from '../consent/plan.js';
 import type { PlanDecision } from '../consent/plan-decision.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
@@ -183,7 +183,7 @@ async function askUser(
   const accept = acceptOf(call);
   const claims = resumedReply?.claims ?? { use: 'question', digest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
-  if (resumedReply === undefined) elicitor.show?.(planText(plan, undefined));
+  if (resumedReply === undefined) elicitor.show?.(plan);
   const reply = resumedReply?.read(accept.text) ?? (await unlessStopped(stop, () => elicitor.ask(question, accept)));
   if (reply === 'later') return { kind: 'inputRequired', message: question, answer: { accept }, claims };
   const answeredAfterMs = now().getTime() - askedAt;

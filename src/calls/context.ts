@@ -8,7 +8,7 @@ import type { ConsentClaims, ConsentTokens } from '../consent/tokens.js';
 import type { Intent } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
 import type { Operation } from '../tools/define-operation.js';
-import type { OpenClient } from '../transport/signed-client.js';
+import type { OpenClient, SignedClientOptions } from '../transport/signed-client.js';
 import type { Log } from '../util/log.js';
 import type { SafeText } from '../util/safe-text.js';
 import type { Span, TraceOrigin } from '../util/trace.js';
@@ -57,6 +57,8 @@ export interface PageListeners {
 
 /** The circumstances of a call: client, caller, and the ways to reach the person behind it. */
 export interface CallContext extends PageListeners {
+  /** Called after each attempt of a request that is followed by another one. */
+  readonly onRetry?: SignedClientOptions['onRetry'];
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
   /** Aborts when the server shuts down. An answer to a question would then come too late. */

@@ -1,7 +1,6 @@
 import {
   cut,
   longestLabelName,
-  type Reader,
   type SafeText,
   say,
   shortNames,
@@ -14,8 +13,8 @@ import {
 const longestHeadline = 100;
 
 /** Shortens a summary to one line: its first sentence with short names, then without details, then the words before a colon. */
-export function headlineOf(summary: SafeText, reader: Reader = 'agent'): SafeText {
-  const short = shortNames(textFor(reader, summary), longestLabelName);
+export function headlineOf(summary: SafeText): SafeText {
+  const short = shortNames(textFor('agent', summary), longestLabelName);
   const first = upTo(short, '. ');
   const sentence = first === undefined ? short : say`${first}.`;
   if (sentence.text.length <= longestHeadline) return sentence;

@@ -91,11 +91,12 @@ function repeatableArguments(valid: Readonly<Record<string, unknown>>, account: 
 /** The options of the client that sends the requests of a call. */
 export const clientOptions = (
   { operation, input }: ResolvedCall,
-  { span }: Pick<CallContext, 'span'>,
+  { span, onRetry }: Pick<CallContext, 'span' | 'onRetry'>,
   signal: AbortSignal,
 ): SignedClientOptions => ({
   repeatable: operation.effect === 'read',
   secrets: (operation.secrets ?? []).map((path) => textAt(input, path)),
   signal,
   span,
+  onRetry,
 });

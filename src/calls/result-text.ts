@@ -167,7 +167,7 @@ function table(name: string, values: readonly unknown[], indent: string): string
 }
 
 /** Words, numbers and dates need no quotation marks; everything else could be mistaken for our own text. */
-function scalar(value: unknown): string {
+export function scalar(value: unknown): string {
   if (typeof value === 'object' && value !== null) return 'none';
   return typeof value === 'string' && !/^[\w.:/@+-]{1,80}$/.test(value) ? quote(value, 2500) : String(value);
 }

@@ -1,13 +1,11 @@
-import { headlineOf } from '../calls/headline.js';
 import { attemptsText, earlierText, idList, render, saidBy } from '../calls/result-text.js';
 import type { Failure } from '../consent/outcome.js';
 import { consentWays, type Success } from '../consent/outcome.js';
-import { planText } from '../consent/plan.js';
+import { type Plan, planParts } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import {
   exact,
   join,
-  linesOf,
   own,
   type SafeText,
   say,
@@ -17,10 +15,14 @@ import {
   withTimes,
   words,
 } from '../util/safe-text.js';
+import { answerLines } from './answer-layout.js';
 import { type HelpPage, labelled, localTime, wrapped } from './layout.js';
 
-/** The facts of a success as a person at a terminal reads them: in words and in local time, without what is meant for models. */
-export function successText(success: Success, page: HelpPage): string {
+/**
+ * A success as a person at a terminal reads it: in words, human units and local time, without what is meant for models.
+ * @param isRaw shows the answer with the cloud's own fields and units
+ */
+export function successText(success: Success, page: HelpPage, isRaw: boolean): string {
   const { summary, account, consent, sentAt, where = [], effects = [], plan, answer } = success;
   const { planId, planExpires, decideAt, warnings, notes = [], requestIds, attempts = [], next } = success;
   const rows = [
@@ -40,12 +42,10 @@ export function successText(success: Success, page: HelpPage): string {
   return text([
     paragraph(summary, page).map((line) => page.paint('bold', line)),
     // The time until which it holds is among the facts below.
-    plan === undefined ? [] : planLines(planText(plan, undefined), page),
+    plan === undefined ? [] : planLines(plan, page),
     plan === undefined ? [] : [page.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
+    answer === undefined ? [] : isRaw ? render({ answer }) : answerLines(answer, page),
     facts(rows, page),
-    answer === undefined ? [] : render({ answer }),
-    // The summary may have left the screen by now.
-    answer === undefined ? [] : paragraph(headlineOf(summary, 'operator'), page),
   ]);
 }
 
@@ -76,9 +76,29 @@ export function failureText(failure: Failure, page: HelpPage): string {
   ]);
 }
 
-/** A plan with its sections, each line within the width. */
-export const planLines = (plan: SafeText, page: HelpPage): string[] =>
-  linesOf(plan).flatMap((line) => {
+/** A plan above its question. The headline and the risk come last, so that they stay on a small screen. */
+export function planForQuestion(plan: Plan, page: HelpPage): string[] {
+  const { headline, risks, details } = planParts(plan);
+  return [...detailLines(details, page), '', ...headLines(headline, risks, plan, page)];
+}
+
+function planLines(plan: Plan, page: HelpPage): string[] {
+  const { headline, risks, details } = planParts(plan);
+  return [...headLines(headline, risks, plan, page), ...detailLines(details, page)];
+}
+
+/** The headline in bold, and the risks in the colour of a warning, or in red if the change cannot be undone. */
+const headLines = (headline: SafeText, risks: readonly SafeText[], plan: Plan, page: HelpPage): string[] => {
+  const colour = plan.risks.includes('no way back') ? 'red' : 'yellow';
+  return [
+    ...paragraph(headline, page).map((line) => page.paint('bold', line)),
+    ...risks.flatMap((risk) => paragraph(risk, page)).map((line) => page.paint(['bold', colour], line)),
+  ];
+};
+
+/** The sections of a plan, each line within the width. */
+const detailLines = (details: readonly SafeText[], page: HelpPage): string[] =>
+  details.flatMap((line) => {
     if (/^[A-Z][^.]*:$/.test(line.text)) return [page.paint('bold', line.text)];
     return wrapped(inLocalTime(line, page), page.width, 0, line.text.startsWith('- ') ? 2 : 0);
   });

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import type { CallContext } from '../calls/context.js';
+import { attemptsText } from '../calls/result-text.js';
 import type { Config } from '../config/load-config.js';
 import type { Elicitor, UserReply } from '../consent/elicitor.js';
 import type { EndedOutcome, Failure } from '../consent/outcome.js';
@@ -12,8 +13,8 @@ import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
-import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
-import { failureText, planLines, successText } from './answer-for-people.js';
+import { exact, own, say, words } from '../util/safe-text.js';
+import { failureText, planForQuestion, successText } from './answer-for-people.js';
 import {
   bar,
   type Command,
@@ -25,14 +26,15 @@ import {
   validConfig,
 } from './command.js';
 import { printLine } from './layout.js';
+import { createSpinner, type Spinner } from './spinner.js';
 import { commandLog } from './terminal-log.js';
 
 /** `cloudops-mcp call` calls a tool without an MCP client. */
 export const callCommand: Command = {
-  usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--json]',
+  usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--all] [--json]',
   about: 'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost',
   positionals: 2,
-  options: { account: 'value', plan: 'switch', yes: 'switch', json: 'switch' },
+  options: { account: 'value', plan: 'switch', yes: 'switch', all: 'switch', json: 'switch' },
   run: async (invocation) => {
     const { options, terminal } = invocation;
     const [tool = ''] = invocation.positionals;
@@ -57,7 +59,8 @@ export const callCommand: Command = {
 function printOutcome(tool: string, outcome: EndedOutcome, code: number, { options, terminal }: Invocation): number {
   const { stdout, stderr } = terminal;
   if (options.json !== undefined) stdout.write(`${escapeJson(JSON.stringify(forMachines(tool, outcome, code)))}\n`);
-  else if (outcome.kind === 'succeeded') stdout.write(successText(outcome.success, pageOf(terminal, 'stdout')));
+  else if (outcome.kind === 'succeeded')
+    stdout.write(successText(outcome.success, pageOf(terminal, 'stdout'), options.all !== undefined));
   else stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
   return code;
 }
@@ -146,13 +149,15 @@ const graceMs = 1000;
 async function execute({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
   const runtime = await startRuntime(config, terminal.version, commandLog(config, terminal), terminal.now);
   const signal = terminal.interrupted();
-  const progress = progressOn(terminal.stderr, Number(Object(args).expectedParts));
+  const spinner = createSpinner(terminal.stderr);
+  const progress = progressOf(operation.name, Number(Object(args).expectedParts), spinner);
   try {
+    progress.start();
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
-      elicitor: elicitorOn(terminal, signal),
-      onPage: progress.onPage,
+      elicitor: elicitorOn(terminal, signal, progress),
+      ...progress.listeners,
       tokens: createConsentTokens(runtime.server.stateKeys, '', terminal.now, runtime.server.planKeys),
       client: `cloudops-mcp call ${terminal.version}`,
     });
@@ -161,7 +166,7 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
       warnOfShortPlan(config, runtime.store, terminal.stderr);
     return outcome;
   } finally {
-    progress.clear();
+    progress.stop();
     await runtime.close(graceMs);
   }
 }
@@ -174,12 +179,15 @@ function warnOfShortPlan({ sandbox, stateKeys }: Config, { path }: Store, stderr
 }
 
 /** Asks the user. Undefined if stdin or stderr is no terminal. */
-function elicitorOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefined {
+function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
     isDirect: true,
-    show: (plan) => void stderr.write(`${planLines(plan, pageOf(terminal, 'stderr')).join('\n')}\n\n`),
+    show: (plan) => {
+      progress.stop();
+      stderr.write(`${planForQuestion(plan, pageOf(terminal, 'stderr')).join('\n')}\n`);
+    },
     ask: async (_message, accept): Promise<UserReply> => {
       // As a terminal, the interface would keep Ctrl-C from the process.
       const lines = createInterface({ input: stdin, output: stderr, terminal: false });
@@ -195,24 +203,33 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal): Elicitor | undefin
         return 'cancelled';
       } finally {
         lines.close();
+        progress.start();
       }
     },
   };
 }
 
-/** Moves to the beginning of the line and erases it. */
-const beginningOfLine = '\r\x1b[K';
+/** Shows how far a call is. */
+interface Progress {
+  readonly listeners: Pick<CallContext, 'onPage' | 'onRetry'>;
+  start(): void;
+  stop(): void;
+}
 
-/** Shows progress through a long list on a terminal. `total` is the number of parts, or NaN if it is not known. */
-function progressOn(stderr: Terminal['stderr'], total: number) {
-  const draw = (line: SafeText) => {
-    if (stderr.isTTY) stderr.write(`${beginningOfLine}${line}`);
+/** @param total the number of parts, or NaN if it is not known */
+function progressOf(tool: string, total: number, { say: show, stop }: Spinner): Progress {
+  return {
+    listeners: {
+      onPage: (pages, parts) =>
+        show(
+          total > 0
+            ? say`${exact(bar(parts / total))} ${parts} of ${total} parts, page ${pages}`
+            : say`${own(tool)}: ${parts} entries, page ${pages}`,
+        ),
+      onRetry: (attempts) =>
+        show(say`${own(tool)}: attempt ${attempts.length + 1}; ${attemptsText(attempts) ?? words('')}`),
+    },
+    start: () => show(say`${own(tool)}`),
+    stop,
   };
-  const onPage: CallContext['onPage'] = (pages, parts) =>
-    draw(
-      total > 0
-        ? say`${exact(bar(parts / total))} ${parts} of ${total} parts, page ${pages}`
-        : say`${parts} parts, page ${pages}`,
-    );
-  return { onPage, clear: () => draw(say``) };
 }

@@ -1,4 +1,5 @@
 import type { SafeText } from '../util/safe-text.js';
+import type { Plan } from './plan.js';
 import { Refusal } from './refusal.js';
 import type { ConsentClaims } from './tokens.js';
 
@@ -13,7 +14,7 @@ export interface Elicitor {
   /** Set if no client is in between that could answer by itself. */
   readonly isDirect?: true;
   /** Shows the whole plan before the question. Absent if there is no room for it. */
-  show?(plan: SafeText): void;
+  show?(plan: Plan): void;
   /**
    * Asks a question. Resolves with `later` if the client will send the reply with a second request for the same call.
    * @param accept label of the accepting option

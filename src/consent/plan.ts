@@ -292,33 +292,34 @@ export const fingerprint = (secret: string): string =>
  * @param until the time until which it can be carried out, if it can be
  */
 export function planText(plan: Plan, until: string | undefined): SafeText {
+  const { headline, risks, details } = planParts(plan);
+  const holds = until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`];
+  return join([headline, ...risks, ...details, ...holds], '\n');
+}
+
+/** The lines of a plan: what is decided, the risks, and everything else. */
+export function planParts(plan: Plan) {
   const short = fitted(plan.summary);
-  return join(
-    [
-      short.line,
-      ...(plan.alert === undefined ? [] : [alertLine(plan)]),
-      ...inFull(short),
-      ...(plan.alert === undefined ? riskLine(plan.risks) : []),
-      say`Where: ${join(plan.where, ', ')}.`,
-      ...(plan.found === undefined ? [] : [plan.found]),
-      ...section(words('What will happen:'), plan.consequences),
-      ...section(words('Warnings:'), plan.warnings),
-      ...section(
-        words('Defaults that the cloud applies:'),
-        plan.defaults.map(({ name, value }) => say`${name}: ${value}`),
-      ),
-      ...section(words('Not checked:'), plan.notChecked),
-      ...(until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`]),
-    ],
-    '\n',
-  );
+  const hasAlert = plan.alert !== undefined;
+  const risk = plan.risks.length === 0 ? [] : [say`Risk: ${risksIn(plan.risks)}.`];
+  const details = [
+    ...inFull(short),
+    say`Where: ${join(plan.where, ', ')}.`,
+    ...(plan.found === undefined ? [] : [plan.found]),
+    ...section(words('What will happen:'), plan.consequences),
+    ...section(words('Warnings:'), plan.warnings),
+    ...section(
+      words('Defaults that the cloud applies:'),
+      plan.defaults.map(({ name, value }) => say`${name}: ${value}`),
+    ),
+    ...section(words('Not checked:'), plan.notChecked),
+  ];
+  return { headline: short.line, risks: hasAlert ? [alertLine(plan)] : risk, details };
 }
 
 /** What a shortened headline lacks, as a line. */
 export const inFull = ({ lacks }: Shortened): SafeText[] =>
   lacks.length === 0 ? [] : [say`In full: ${join(lacks, ', ')}.`];
-
-const riskLine = (risks: readonly Risk[]): SafeText[] => (risks.length === 0 ? [] : [say`Risk: ${risksIn(risks)}.`]);
 
 const riskSentences: Readonly<Record<Risk, SafeText>> = {
   'costs money': say`It costs money.`,

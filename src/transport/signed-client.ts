@@ -47,6 +47,8 @@ export interface SignedClientOptions {
   readonly signal: AbortSignal;
   /** The span of the call, if calls are traced. */
   readonly span?: Span | undefined;
+  /** Called after each attempt that is followed by another one. */
+  readonly onRetry?: ((attempts: readonly Attempt[]) => void) | undefined;
   /** Limits the bodies of all answers of the call together. */
   readonly byteLimit?: ByteLimit;
 }
@@ -84,7 +86,7 @@ interface Signed {
 
 function createSignedClient(
   endpoint: Endpoint,
-  { repeatable, secrets, signal: callerSignal, span, byteLimit }: SignedClientOptions,
+  { repeatable, secrets, signal: callerSignal, span, onRetry, byteLimit }: SignedClientOptions,
   { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
   redactorOf: (credentials: Credentials) => Redactor,
 ): SignedClient {
@@ -158,6 +160,7 @@ function createSignedClient(
         attempts.push(finished);
         log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...finished });
         if (waitedMs === undefined) return { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
+        onRetry?.(attempts);
         await sleep(waitedMs, signal);
       }
     },

@@ -3,6 +3,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { callCommand } from '../../src/cli/call-command.js';
@@ -310,15 +312,22 @@ describe('on a terminal', () => {
     ['nothing and ends the input', (stdin) => stdin.end(), 3, 'you did not agree to it'],
   ])('the plan is shown, and who types %s decides', async (_name, typed, code, said) => {
     const done = await onTerminal(['restore_instance', json(restore)], typed, { CLOUDOPS_SANDBOX: '1' });
-    expect(done.shown).toMatch(/^Create DevOps server [\s\S]*It costs money[\s\S]*Type yes to go ahead: /);
+    // The last lines stay on a small screen.
+    expect(stripVTControlCharacters(done.shown)).toMatch(
+      /It costs money[\s\S]*\n\nCreate DevOps server [^?]*\nRisk: costs money\.\nCreate server .*Type yes/,
+    );
     expect(done.shown).toContain(said);
     expect(done.code).toBe(code);
     if (code === 0) expect(outcomes(done.journal)[0]).toMatchObject({ intent: { consent: 'asked' } });
   });
 
+  /** Longer than the time after which a call counts as slow (milliseconds). */
+  const slowMs = 700;
+
   test('a long list shows how far it has been read, and then clears the line', async () => {
-    const server = await startServer(({ url }, response) => {
+    const server = await startServer(async ({ url }, response) => {
       const first = Number(new URL(url, 'http://x').searchParams.get('part-number-marker') ?? 0) + 1;
+      if (first === 3) await delay(slowMs);
       response.end(
         `<ListPartsResult><IsTruncated>${first < 4}</IsTruncated><NextPartNumberMarker>${first}</NextPartNumberMarker>` +
           `<Part><PartNumber>${first}</PartNumber><Size>1</Size></Part></ListPartsResult>`,
@@ -331,6 +340,20 @@ describe('on a terminal', () => {
     expect(known.shown).toContain(`${'█'.repeat(15)}${'░'.repeat(15)} 2 of 4 parts, page 2`);
     expect(known.shown.endsWith('\r\x1b[K')).toBe(true);
     const unknown = await onTerminal(['list_parts', json(upload)], none, envOf(server.origin));
-    expect(unknown.shown).toContain('\r\x1b[K3 parts, page 3\r');
+    expect(unknown.shown).toContain(' list_parts: 2 entries, page 2');
+  });
+
+  test('a repeated attempt says why', async () => {
+    let requests = 0;
+    const server = await startServer(async (_request, response) => {
+      requests += 1;
+      if (requests === 1) return void response.writeHead(503).end();
+      await delay(slowMs);
+      response.end('<ListPartsResult><IsTruncated>false</IsTruncated><Bucket>b</Bucket></ListPartsResult>');
+    });
+    servers.push(server);
+    const env = { ...envOf(server.origin), CLOUDOPS_MAX_ATTEMPTS: '2' };
+    const { shown } = await onTerminal(['list_parts', json(upload)], () => undefined, env);
+    expect(shown).toMatch(/ list_parts: attempt 2; refused once as too busy \(503; waited \d+ ms\)/);
   });
 });

@@ -443,7 +443,7 @@ describe('a question', () => {
   test('follows the plan, where there is room to show it', async () => {
     const shown: string[] = [];
     const { call } = setUp('ask');
-    await call({}, { elicitor: { ...person('declined'), show: (plan) => shown.push(plan.text) } });
+    await call({}, { elicitor: { ...person('declined'), show: (plan) => shown.push(plan.summary.text) } });
     expect(shown).toEqual([expect.stringContaining(headline)]);
   });
 

@@ -1,0 +1,107 @@
+import { scalar } from '../calls/result-text.js';
+import { humanBytes, humanDuration, sentenceCase } from '../util/human.js';
+import { isObject, leavesOf } from '../util/objects.js';
+import { counted, exact, type SafeText, say } from '../util/safe-text.js';
+import { bar } from './command.js';
+import { type HelpPage, labelled, localTime, padded, shortened, widthOf } from './layout.js';
+
+/** More rows and columns of a list than this are left to `--all`. */
+const maximumRows = 20;
+const maximumColumns = 8;
+
+/** One field of an answer, or a list of records in it. */
+type Fact =
+  | { readonly kind: 'field'; readonly path: string; readonly value: unknown }
+  | { readonly kind: 'list'; readonly path: string; readonly rows: readonly object[] };
+
+/**
+ * Formats an answer: its lists as tables or, without lists, its fields in words. Numbers have human units, and a percentage has a bar.
+ * `--all` shows the rest.
+ */
+export function answerLines(answer: Readonly<Record<string, unknown>>, page: HelpPage): string[] {
+  const facts = factsIn(withoutWrapper(answer), '');
+  const lists = facts.filter((fact) => fact.kind === 'list');
+  const fields = facts.flatMap((fact) =>
+    fact.kind === 'field' ? [[labelOf(fact.path), [fieldText(fact.path, fact.value, page)]] as const] : [],
+  );
+  const { percent } = answer;
+  const blocks = [
+    ...(typeof percent === 'number' ? [[`${bar(percent / 100)} ${percent}%`]] : []),
+    ...(lists.length === 0 ? [labelled(fields, page)] : lists.map(({ path, rows }) => listLines(path, rows, page))),
+    ...(lists.length > 0 && fields.length > 0 ? [[page.paint('dim', '--all shows every field.')]] : []),
+  ];
+  return blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block]));
+}
+
+/** The record inside, if an answer holds nothing else. */
+function withoutWrapper(answer: object): object {
+  const [only, ...others] = Object.values(answer);
+  return others.length === 0 && isObject(only) ? only : answer;
+}
+
+const isEmpty = (value: unknown) => value === undefined || value === null || value === '';
+
+function factsIn(record: object, before: string): Fact[] {
+  return Object.entries(record).flatMap(([name, value]): Fact[] => {
+    const path = before === '' ? name : `${before}.${name}`;
+    if (isEmpty(value)) return [];
+    if (!Array.isArray(value)) return isObject(value) ? factsIn(value, path) : [{ kind: 'field', path, value }];
+    const rows = value.filter(isObject);
+    if (rows.length === 0) return value.length === 0 ? [] : [{ kind: 'field', path, value }];
+    return [{ kind: 'list', path, rows }];
+  });
+}
+
+/** A list as a table with a column for each field. */
+function listLines(path: string, rows: readonly object[], page: HelpPage): string[] {
+  const shown = rows.slice(0, maximumRows).map((row) => new Map(leavesOf(row)));
+  const columns = [
+    ...new Set(shown.flatMap((row) => [...row].flatMap(([name, value]) => (isEmpty(value) ? [] : name)))),
+  ];
+  const cells = [
+    columns.map((name) => labelOf(name).text),
+    ...shown.map((row) =>
+      columns.map((name) => (isEmpty(row.get(name)) ? '' : fieldText(name, row.get(name), page).text)),
+    ),
+  ].map((row) => row.slice(0, maximumColumns));
+  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? [];
+  const line = (row: readonly string[]) =>
+    shortened(`  ${row.map((cell, column) => padded(cell, widths[column] ?? 0)).join('  ')}`.trimEnd(), page.width);
+  const [head = [], ...body] = cells;
+  const more = rows.length - shown.length;
+  return [
+    page.paint('bold', say`${labelOf(path)} (${rows.length})`.text),
+    page.paint('dim', line(head)),
+    ...body.map(line),
+    ...(more > 0 ? [say`  and ${counted(more, 'more row')}; --all shows them`.text] : []),
+  ];
+}
+
+/** The path of a field in words, without the units that its value has: `idleSeconds` as `Idle`. */
+function labelOf(path: string): SafeText {
+  const inWords = path
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replaceAll(/[._]/g, ' ')
+    .toLowerCase()
+    .replace('bytes per second', 'rate')
+    .replace(/(?<=\w )(bytes|seconds)\b|\bseconds (?=left)/g, '');
+  return say`${exact(sentenceCase(inWords.trim().replace(/ {2,}/g, ' ')))}`;
+}
+
+/** A value in the unit that the name of its field tells. */
+function fieldText(path: string, value: unknown, { timeZone }: HelpPage): SafeText {
+  if (Array.isArray(value)) return say`${exact(value.map(scalar).join(', '))}`;
+  if (typeof value === 'boolean') return say`${exact(value ? 'yes' : 'no')}`;
+  if (typeof value === 'number') return say`${exact(numberText(path, value))}`;
+  const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
+  return (isTime ? localTime(value, timeZone) : undefined) ?? say`${exact(scalar(value))}`;
+}
+
+function numberText(path: string, value: number): string {
+  if (/bytesPerSecond/i.test(path)) return `${humanBytes(value)}/s`;
+  // A disk in GB has a small size.
+  const isBytes = /(bytes|partSize)$/i.test(path) || (/\bsize$/i.test(path) && value >= 1024 ** 2);
+  if (isBytes) return humanBytes(value);
+  if (/seconds/i.test(path)) return humanDuration(value);
+  return /percent/i.test(path) ? `${value}%` : String(value);
+}

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { answerLines } from '../../src/cli/answer-layout.js';
+
+/** A person reads an answer in words and human units; the raw fields are left to `--all`. */
+
+const page = { width: 80, paint: (_format: unknown, text: string) => text, timeZone: 'UTC' };
+
+test('a record is shown by its fields, in words and without its wrapper; empty fields are left out', () => {
+  const instance = {
+    instanceId: 'wiki',
+    diskSize: 200,
+    status: { code: 200 },
+    publicIpAddress: '',
+    to: null,
+    tags: [],
+  };
+  expect(answerLines({ instance }, page)).toEqual(['Instance id  wiki', 'Disk size    200', 'Status code  200']);
+});
+
+test.each([
+  ['totalBytes', 100_663_296, 'Total  96.0 MiB'],
+  ['bytesPerSecond', 161_319, 'Rate  157.5 KiB/s'],
+  ['estimatedSecondsLeft', 168, 'Estimated left  3 min'],
+  ['idleSeconds', 40, 'Idle  40 s'],
+  ['size', 8_388_608, 'Size  8.0 MiB'],
+  ['size', 400, 'Size  400'],
+  ['partCount', 8_388_608, 'Part count  8388608'],
+  ['isTruncated', false, 'Is truncated  no'],
+  ['lastModified', '2026-11-20T12:00:00.000Z', 'Last modified  2026-11-20 12:00:00 UTC'],
+  ['zones', ['a', 'b c'], 'Zones  a, "b c"'],
+])('%s: %s has a unit that people use', (name, value, line) => {
+  expect(answerLines({ [name]: value, other: 1 }, page)[0]?.replace(/ {2,}/, '  ')).toBe(line);
+});
+
+test('lists are tables, and the other fields are left to --all', () => {
+  const runs = [
+    { from: 1, to: 4, bytes: 33_554_432 },
+    { from: 13, to: 15, bytes: 25_165_824 },
+  ];
+  expect(answerLines({ bucket: 'b', runs }, page)).toEqual([
+    'Runs (2)',
+    '  From  To  Bytes',
+    '  1     4   32.0 MiB',
+    '  13    15  24.0 MiB',
+    '',
+    '--all shows every field.',
+  ]);
+});
+
+test('a long list says how many rows it leaves out, and a wide one is cut at the edge', () => {
+  const rows = Array.from({ length: 21 }, (_, index) => ({ index, text: 'x'.repeat(90) }));
+  const lines = answerLines({ rows }, page);
+  expect(lines.at(-1)).toBe('  and 1 more row; --all shows them');
+  expect(Math.max(...lines.map((line) => line.length))).toBe(80);
+});
+
+test('an upload has a bar', () => {
+  expect(answerLines({ percent: 50, parts: [{ partNumber: 1 }] }, page)[0]).toBe(
+    `${'█'.repeat(15)}${'░'.repeat(15)} 50%`,
+  );
+});
+
+test('a field or a value cannot pass for another line or column', () => {
+  const lines = answerLines({ 'a\nb': 'yes\nConsent  given', list: [{ 'x  y': 'p  q' }] }, page).join('\n');
+  expect(lines).not.toMatch(/^Consent/m);
+  expect(lines).toContain('"p  q"');
+});
