@@ -39,6 +39,8 @@ export const intentSchema = lazy(() =>
     /** Nonce of the plan or question that was answered. Consent with a nonce counts once. */
     nonce: z.string().optional(),
     process: z.object({ pid: z.int(), host: z.string() }),
+    /** When a server wrote the entry again from its memory, because the file was gone. */
+    restored: z.string().optional(),
   }),
 );
 export type Intent = z.output<ReturnType<typeof intentSchema>>;

@@ -10,7 +10,7 @@ export interface Lines {
   readonly lines: readonly string[];
   /** The offset of their end in the file. */
   readonly end: number;
-  /** The last `lastBytes` bytes of these lines, or all if they are shorter. */
+  /** The last of these lines, and at least `lastBytes` bytes if there are as many. */
   readonly last: Buffer;
 }
 
@@ -28,11 +28,13 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
     const filled = incomplete + bytesRead;
     const complete = buffer.subarray(0, filled).lastIndexOf(newline) + 1;
     incomplete = filled - complete;
+    // The last line as a whole, because entries of the same change differ only at the beginning.
+    const lastLine = complete < 2 ? 0 : buffer.lastIndexOf(newline, complete - 2) + 1;
     if (complete > 0)
       yield {
         lines: buffer.toString('utf8', 0, complete - 1).split('\n'),
         end: position - incomplete,
-        last: Buffer.from(buffer.subarray(Math.max(0, complete - lastBytes), complete)),
+        last: Buffer.from(buffer.subarray(Math.min(lastLine, Math.max(0, complete - lastBytes)), complete)),
       };
     buffer = withRoom(buffer, complete, filled);
   }

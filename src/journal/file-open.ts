@@ -60,6 +60,9 @@ export async function checkWritable(path: string): Promise<void> {
   }
 }
 
+/** The device that holds a journal, or would hold it. */
+export const deviceOf = async (path: string): Promise<number> => (await stat(await existingFolder(dirname(path)))).dev;
+
 /** A path or the closest existing folder above it. A broken link counts as existing. */
 async function existingFolder(path: string): Promise<string> {
   const stats = await lstat(path).catch(() => undefined);
@@ -128,7 +131,7 @@ async function checkBeginning(file: FileHandle): Promise<void> {
 const rotatedBytes = 10 * 1024 * 1024;
 
 /** Larger texts are refused, because Node would write them in pieces and another process could write in between. */
-const maximumBytes = 512 * 1024;
+export const maximumBytes = 512 * 1024;
 
 /**
  * Appends lines in one write, flushed to disk.
@@ -137,7 +140,7 @@ const maximumBytes = 512 * 1024;
  */
 export async function append(path: string, lines: string, now: () => Date, onWrite: () => void): Promise<void> {
   if (Buffer.byteLength(lines) >= maximumBytes) throw new Error('the entry is too large');
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path));
   for (;;) {
     await using file = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
     const stats = await file.stat();
@@ -147,6 +150,19 @@ export async function append(path: string, lines: string, now: () => Date, onWri
     // If another process rotated the file meanwhile, other processes would not find the lines.
     if (await isFile(path, stats)) return;
   }
+}
+
+/** Makes a folder and the folders above it. Node's own way never ends below /proc. */
+export async function makeFolder(folder: string): Promise<void> {
+  const make = () =>
+    mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+      if (textAt(error, 'code') !== 'EEXIST') throw error;
+    });
+  await make().catch(async (error: unknown) => {
+    if (textAt(error, 'code') !== 'ENOENT' || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder));
+    await make();
+  });
 }
 
 async function write(file: FileHandle, { size, mode }: Stats, lines: string, onWrite: () => void): Promise<void> {

@@ -51,6 +51,12 @@ export function createTail(path: string) {
     return undefined;
   }
   return {
+    /** False if the path leads to another journal than the one that was read, or to none. True before the first entry was read. */
+    isSameJournal: async (): Promise<boolean> => {
+      if (position === undefined) return true;
+      await using file = await readJournalFile(path);
+      return file !== undefined && (await endsAlike(position, file));
+    },
     read: async function* (since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {
       const lastRead = position;
       await using current = await readJournalFile(path);
@@ -72,9 +78,13 @@ export function createTail(path: string) {
 }
 
 /** True if a file was read up to this position and has only grown since. */
-async function hasGrown({ dev, ino, offset, last }: Position, file: FileHandle): Promise<boolean> {
-  const stats = await file.stat();
-  if (stats.dev !== dev || stats.ino !== ino) return false;
+async function hasGrown(position: Position, file: FileHandle): Promise<boolean> {
+  const { dev, ino } = await file.stat();
+  return dev === position.dev && ino === position.ino && (await endsAlike(position, file));
+}
+
+/** True if a file has the bytes that were read last. */
+async function endsAlike({ offset, last }: Position, file: FileHandle): Promise<boolean> {
   const { buffer } = await file.read(Buffer.alloc(last.length), 0, last.length, offset - last.length);
   return buffer.equals(last);
 }

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
-import type { Log } from '../util/log.js';
+import { type Log, ShownError } from '../util/log.js';
+import { counted, type SafeText, say, time as timeText, words } from '../util/safe-text.js';
 import { budgetState, longestWindowMs } from './budget.js';
 import { clockWarnings, clockWasSet, createClockWarning } from './clock-warnings.js';
 import { findByNonce, findConflict, findDuplicate, findOverspending, isNonceSpent } from './conflict.js';
@@ -15,11 +16,11 @@ import {
   withoutRefusal,
 } from './entry.js';
 import { linesAfter } from './file-lines.js';
-import { append, checkWritable, readRotatedFile, rotatedFiles } from './file-open.js';
+import { append, checkWritable, deviceOf, maximumBytes, readRotatedFile, rotatedFiles } from './file-open.js';
 import { listNewest, readChanges } from './file-read.js';
 import { createTail } from './file-tail.js';
 import { type Journal, unwritable } from './journal.js';
-import { type IntentLine, readId, readLine } from './line.js';
+import { type EndingLine, type IntentLine, readId, readLine } from './line.js';
 import { createPersistence } from './retry-writes.js';
 import { createWindow } from './window.js';
 
@@ -37,17 +38,24 @@ export function createFileJournal(
   const window = createFileWindow(path, now, uptime, log);
   const warnOfClock = createClockWarning(log);
   const persistence = createPersistence();
-  const write = (entries: readonly Entry[], onWrite = () => {}) =>
-    append(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''), now, onWrite);
-  const writeEnding = (ending: Ending) => write([{ ending: boundedEnding(ending) }]);
+  const write = async (entries: readonly Entry[], onWrite = () => {}) => {
+    await window.requireDevice();
+    await append(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''), now, onWrite);
+  };
+  const writeEnding = async (ending: Ending) => {
+    await write([{ ending: boundedEnding(ending) }]);
+    // Reads it back, so that it is remembered if the file disappears.
+    void window.upToDate().catch(() => undefined);
+  };
   const end: Journal['end'] = (ending, signal) => persistence.write(() => writeEnding(ending), signal);
   const endUnsent = (id: string, code: string) =>
     persistence.writeSoon(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
   return {
     healthCheck: async () => {
+      await window.requireDevice();
       await checkWritable(path);
       const recent = await window.upToDate();
-      return clockWarnings(-recent.clockSkew(now().getTime()));
+      return [...clockWarnings(-recent.clockSkew(now().getTime())), ...window.warnings()];
     },
     unwritten: persistence.count,
     end,
@@ -127,7 +135,8 @@ const clockToleranceMs = 2_000;
 
 /**
  * The window of a journal in a file. `upToDate` first adds the lines that were appended since the last time. `withUnfinished` also
- * adds the unfinished changes of older files. Both throw if a file cannot be read or is not a journal.
+ * adds the unfinished changes of older files. Both throw if a file cannot be read or is not a journal. If the file is gone, was emptied
+ * or replaced, the window keeps its changes, and writes the entries into the file that it does not have.
  */
 function createFileWindow(path: string, now: () => Date, uptime: () => number, log: Log) {
   const tail = createTail(path);
@@ -135,6 +144,11 @@ function createFileWindow(path: string, now: () => Date, uptime: () => number, l
   let lastRefresh: Promise<unknown> = Promise.resolve();
   /** Files last written before this time are not in the window. Undefined once their unfinished changes were added. */
   let readSince: number | undefined;
+  /** The device of the journal's folder. */
+  let device: number | undefined;
+  /** Entries that the file does not have any more. */
+  const lost = new Map<string, IntentLine | EndingLine>();
+  let warning: SafeText | undefined;
   /** Both clocks at the last refresh, in milliseconds. */
   let lastClocks: { readonly time: number; readonly uptime: number } | undefined;
 
@@ -147,19 +161,44 @@ function createFileWindow(path: string, now: () => Date, uptime: () => number, l
     window.setClock(byMs, expected);
     log('warn', 'clock', { problem: clockWasSet(byMs) });
   };
+  /** @throws if the folder of the journal is on another device, for example because its disk is not mounted any more */
+  const requireDevice = async (): Promise<void> => {
+    const current = await deviceOf(path);
+    device ??= current;
+    // A disk that is mounted again may have another number.
+    if (current !== device && !(await tail.isSameJournal()))
+      throw new ShownError(words('its folder is on another device than before: mount that device again'));
+    device = current;
+  };
+  /** Writes the lost entries into the file. */
+  const restore = async (time: number): Promise<void> => {
+    const restored = new Date(time).toISOString();
+    for (const lines of batches([...lost.values()].map((line) => restoredText(line, restored))))
+      await append(path, lines, now, () => undefined);
+    warning = say`the file was removed, emptied or replaced while this server ran: ${counted(lost.size, 'line')} of the last day were written again at ${timeText(restored)}, and older lines are gone`;
+    log('error', 'journal', { message: warning });
+    lost.clear();
+  };
+  const add = (text: string, time: number): void => {
+    const line = readLine(text);
+    if (line === undefined) return;
+    window.add(line, time);
+    if (lost.size > 0 && line.kind !== 'notUnderstood') lost.delete(keyOf(line));
+  };
   const refresh = async (): Promise<Window> => {
+    await requireDevice();
     const time = now().getTime();
     noticeClockChange(time);
     const onRestart = () => {
+      for (const line of window.entries()) lost.set(keyOf(line), line);
       window.clear();
+      // First, so that they stay before the intents in the new file.
+      for (const line of lost.values()) window.add(line, time);
       readSince = time - longestWindowMs;
     };
-    for await (const lines of tail.read(time - longestWindowMs, onRestart))
-      for (const text of lines) {
-        const line = readLine(text);
-        if (line !== undefined) window.add(line, time);
-      }
+    for await (const lines of tail.read(time - longestWindowMs, onRestart)) for (const text of lines) add(text, time);
     window.prune(time);
+    if (lost.size > 0) await restore(time);
     return window;
   };
   const upToDate = (): Promise<Window> => {
@@ -179,7 +218,24 @@ function createFileWindow(path: string, now: () => Date, uptime: () => number, l
     }
     return window;
   };
-  return { upToDate, withUnfinished };
+  return { upToDate, withUnfinished, requireDevice, warnings: () => (warning === undefined ? [] : [warning]) };
+}
+
+const keyOf = ({ kind, id }: IntentLine | EndingLine) => `${kind} ${id}`;
+
+const restoredText = ({ kind, fields }: IntentLine | EndingLine, restored: string): string =>
+  `${JSON.stringify({ [kind]: { ...Object(fields), restored } })}\n`;
+
+/** Joins texts to texts that can each be appended at once. */
+function batches(texts: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const text of texts) {
+    const last = joined.at(-1);
+    if (last !== undefined && Buffer.byteLength(last) + Buffer.byteLength(text) < maximumBytes)
+      joined[joined.length - 1] = last + text;
+    else joined.push(text);
+  }
+  return joined;
 }
 
 /** The intents in files that have no ending in the same files. */

@@ -12,6 +12,8 @@ export interface IntentLine {
   readonly digest: string;
   readonly nonce?: string | undefined;
   readonly budget?: string | undefined;
+  /** True if the entry was written again. It then keeps its position among the intents, if that is known. */
+  readonly isRestored: boolean;
   readonly fields: unknown;
 }
 
@@ -33,7 +35,7 @@ export type Line = IntentLine | EndingLine | NotUnderstood;
 /** The fields that the rules read. Later versions may change all others, so these alone decide whether a line is understood. */
 const intentFields = lazy(() =>
   intentSchema()
-    .pick({ id: true, time: true, digest: true, nonce: true, budget: true })
+    .pick({ id: true, time: true, digest: true, nonce: true, budget: true, restored: true })
     .extend({ keyFormat: z.literal(keyFormat).optional() }),
 );
 const endingFields = lazy(() => endingSchema().pick({ id: true, time: true, outcome: true }));
@@ -45,8 +47,9 @@ export function readLine(text: string): Line | undefined {
   if (intent === undefined) return readEnding(ending);
   const { data } = intentFields().safeParse(intent);
   if (data === undefined) return notUnderstood(intent);
-  const { id, time, digest, nonce, budget } = data;
-  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, fields: intent };
+  const { id, time, digest, nonce, budget, restored } = data;
+  const isRestored = restored !== undefined;
+  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, isRestored, fields: intent };
 }
 
 function readEnding(ending: unknown): EndingLine | undefined {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { lstat, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { textAt } from '../util/objects.js';
+import { makeFolder } from './file-open.js';
 import { beyondKept, type PlanStore, type StoredPlan } from './plan-store.js';
 
 /** `<owner>-<nonce>-<expiry>.<state>`, so that a store need not open a plan. The name of a draft ends with an ID. */
@@ -65,7 +66,7 @@ export function createPlanFiles(folder: string): PlanStore {
     await rename(draft, join(folder, name));
   };
   const add: PlanStore['add'] = async ({ nonce, owner, expiresAt, sealed }, mostWaiting) => {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     const plans = await listPlans();
     const waiting = plans.filter((plan) => plan.owner === owner && plan.state === 'waiting');
     if (waiting.length >= mostWaiting) return false;

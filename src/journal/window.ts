@@ -46,12 +46,15 @@ export function createWindow() {
     if (unsettled.get(id) === change) unsettled.delete(id);
     index(change, false);
   };
+  /** The change with the id of an intent, if it was or may have been made. */
+  const made = ({ id, digest }: IntentLine) => [...indexed(byDigest, digest)].find((change) => change.intent.id === id);
   const addIntent = (intent: IntentLine): void => {
     intents += 1;
     const time = clock.advance(intent.time);
     // An id that is there twice counts at its last position. If two processes write while the file is rotated, both may then
-    // stop, but they never both send.
-    const earlier = unsettled.get(intent.id);
+    // stop, but they never both send. An entry that was written again tells nothing new.
+    const earlier = unsettled.get(intent.id) ?? made(intent);
+    if (earlier !== undefined && (intent.isRestored || !unsettled.has(intent.id))) return;
     if (earlier !== undefined) forget(earlier);
     const change = { intent, order: intents, begun: time, lastTime: time, ending: earlier?.ending };
     unsettled.set(intent.id, change);
@@ -137,6 +140,15 @@ export function createWindow() {
       }
       orphanEndings = undefined;
     },
+    /** The entries of the changes, in the order in which they were written. */
+    entries: (): readonly (IntentLine | EndingLine)[] =>
+      [...new Set([...unsettled.values(), ...ended])]
+        .flatMap(({ intent, order, begun, ending, lastTime }) => [
+          { line: intent, order, time: begun },
+          ...(ending === undefined ? [] : [{ line: ending, order, time: lastTime }]),
+        ])
+        .sort((a, b) => a.time - b.time || a.order - b.order)
+        .map(({ line }) => line),
     clear: (): void => {
       for (const map of [unsettled, byDigest, byNonce, byBudget]) map.clear();
       orphanEndings = new Set();

@@ -27,6 +27,8 @@ const disk = vi.hoisted(() => ({
   absent: '',
   /** No file can be opened to be written. */
   filesAreReadOnly: false,
+  /** The device of every folder, if it is not the real one. */
+  device: undefined as number | undefined,
   /** Nothing can be made in folders. */
   foldersAreReadOnly: false,
   renameFails: false,
@@ -90,7 +92,11 @@ vi.mock('node:fs/promises', async (importOriginal) => {
     if (disk.foldersAreReadOnly) throw Object.assign(new Error('read-only'), { code: 'EROFS' });
     return original.access(folder, mode);
   };
-  return { ...original, access, open, readdir, rename };
+  const stat = async (folder: string) => {
+    const stats = await original.stat(folder);
+    return disk.device === undefined ? stats : Object.assign(stats, { dev: disk.device });
+  };
+  return { ...original, access, open, readdir, rename, stat };
 });
 
 let path: string;
@@ -113,6 +119,7 @@ beforeEach(() => {
     unreadable: '',
     absent: '',
     filesAreReadOnly: false,
+    device: undefined,
     foldersAreReadOnly: false,
     renameFails: false,
     shortWrites: 0,
@@ -362,4 +369,34 @@ test('if a rotated file is taken away while files are listed, the others are rea
     writeFileSync(each, `${JSON.stringify({ intent: intentAt(noon, { digest: `${index}` }) })}\n`);
   disk.afterList = () => rmSync(rotated[0] ?? '');
   expect(await journal.findDuplicate('1')).toMatchObject({ digest: '1' });
+});
+
+describe('a folder that is on another device than before, because its disk is not mounted any more', () => {
+  const unmount = () => {
+    disk.device = 99;
+    renameSync(path, `${path}.on the disk`);
+  };
+  const mount = () => {
+    rmSync(path, { force: true });
+    renameSync(`${path}.on the disk`, path);
+  };
+  const refused = { kind: 'unwritable', reason: expect.stringContaining('another device') };
+
+  test.each([
+    ['the same number', undefined],
+    ['another number', 100],
+  ])('takes no change and no outcome until it is mounted again, with %s', async (_what, device) => {
+    const [first] = [intentAt(noon, { digest: 'a' })];
+    await journal.begin(first, { allowRepeat: false });
+    unmount();
+    expect(await begin('b')).toMatchObject(refused);
+    await expect(journal.end(endingOf(noon, first.id, 'accepted'), AbortSignal.abort())).rejects.toThrow('device');
+    await expect(journal.healthCheck()).rejects.toThrow('another device');
+    expect(existsSync(path)).toBe(false);
+    mount();
+    disk.device = device;
+    await journal.end(endingOf(noon, first.id, 'accepted'));
+    expect(await begin('a')).toMatchObject({ kind: 'duplicate' });
+    expect(await begin('b')).toEqual({ kind: 'begun' });
+  });
 });

@@ -77,7 +77,10 @@ test('a character of several bytes is whole, also between two reads', async () =
   expect(await all(linesFromEnd(file))).toEqual(['', ...lines.toReversed()]);
 });
 
-test('of the lines that were read, the last 256 bytes are told', async () => {
-  await write(`${'a'.repeat(300)}\n`);
-  expect(await all(linesAfter(file, 0))).toMatchObject([{ last: Buffer.from(`${'a'.repeat(255)}\n`) }]);
+test('of the lines that were read, the last one is told as a whole, and at least 256 bytes', async () => {
+  const long = `${'a'.repeat(300)}\n`;
+  await write(`first\n${long}`);
+  expect(await all(linesAfter(file, 0))).toMatchObject([{ last: Buffer.from(long) }]);
+  await write(`${long}b\n`);
+  expect(await all(linesAfter(file, 0))).toMatchObject([{ last: Buffer.from(`${'a'.repeat(253)}\nb\n`) }]);
 });

@@ -91,7 +91,7 @@ describe('an intent in a file that was rotated long ago', () => {
     appendFileSync(path, text([{ intent: intentAt(noon, { digest: 'a' }) }]));
     expect(await listed()).toEqual(['left', 'a']);
     writeFileSync(path, text([{ intent: intentAt(noon, { digest: 'b' }) }]));
-    expect(await listed()).toEqual(['left', 'b']);
+    expect(await listed()).toEqual(['left', 'a', 'b']);
   });
 });
 
