@@ -5,10 +5,11 @@ import { place } from '../tools/schema/zones.js';
 import type { Attempt, FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
-import { forReader, join, type SafeText, say, time, words } from '../util/safe-text.js';
-import { serverFault, unreadableAnswer } from './failure.js';
+import { forReader, join, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
+import { type FailedEntries, failedEntries, failedNames, failedSentence, isAll } from './failed-entries.js';
+import { allFailed, serverFault, unreadableAnswer } from './failure.js';
 import { missingWarning, truncateRecord } from './read-record.js';
-import { type Answer, type AnsweredCall, readAnswer } from './read-reply.js';
+import { type Answer, type AnsweredCall, readAnswer, readsErrors } from './read-reply.js';
 import type { ApprovedChange } from './stages.js';
 
 /** The result of a change that was sent, or was about to be sent. */
@@ -18,6 +19,8 @@ type ChangeResult =
       readonly kind: 'accepted';
       readonly answer: Exclude<Answer, { kind: 'failed' }>;
       readonly attempts: readonly Attempt[];
+      /** Set if the change was done in part. */
+      readonly failed?: FailedEntries | undefined;
     };
 
 /** Reads the reply to a change. */
@@ -26,10 +29,12 @@ export async function readResult(call: AnsweredCall, reply: FinalReply): Promise
   if (answer.kind === 'failed') return answer;
   const { attempts } = reply;
   const { status, requestIds } = answer;
-  // A page in place of an answer comes from a proxy or the like, and the API may not have got the request.
-  if (answer.kind === 'unread' && answer.isForeign)
+  if (answer.kind === 'unread' && answer.isUnclear)
     return { kind: 'failed', failure: unreadableAnswer(call, answer.problem, { status, requestIds, attempts }) };
-  return { kind: 'accepted', answer, attempts };
+  const failed = answer.kind === 'read' ? failedEntries(call.operation, call.input, answer.record) : undefined;
+  if (failed !== undefined && isAll(failed))
+    return { kind: 'failed', failure: allFailed(call, failed, { status, requestIds, attempts }) };
+  return { kind: 'accepted', answer, attempts, failed };
 }
 
 /** Reads the answer to a change. A fault in the operation's code does not hide that the change was accepted. */
@@ -38,17 +43,18 @@ async function readSafely(call: AnsweredCall, reply: FinalReply): Promise<Answer
     return await readAnswer(call, reply);
   } catch {
     const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
-    if (!accepted) return { kind: 'failed', failure: serverFault(call) };
+    if (!accepted || readsErrors(call.operation)) return { kind: 'failed', failure: serverFault(call) };
     const { status } = reply.response;
-    return { kind: 'unread', status, requestIds: {}, problem: words('this server made a mistake'), isForeign: false };
+    return { kind: 'unread', status, requestIds: {}, problem: words('this server made a mistake'), isUnclear: false };
   }
 }
 
 /** The result for the journal. */
 export function endingOf(result: ChangeResult): Omit<Ending, 'id' | 'time'> {
   if (result.kind === 'accepted') {
-    const { status, requestIds } = result.answer;
-    return { outcome: 'accepted', status, requestIds: { ...requestIds } };
+    const { answer, failed } = result;
+    const inPart = failed && { failed: { count: failed.count, codes: [...failed.codes] } };
+    return { outcome: 'accepted', status: answer.status, requestIds: { ...answer.requestIds }, ...inPart };
   }
   const { mayHaveHappened, status, code: ownCode, serviceSays, requestIds } = result.failure;
   const code = serviceSays?.code ?? ownCode;
@@ -59,13 +65,13 @@ export function endingOf(result: ChangeResult): Omit<Ending, 'id' | 'time'> {
 /** The result for the caller. */
 export function outcomeOf(result: ChangeResult, approved: ApprovedChange, sentAt: string, log: Log): EndedOutcome {
   if (result.kind === 'failed') return result;
-  const { answer, attempts } = result;
+  const { answer, attempts, failed } = result;
   const { operation, change } = approved.call;
   if (answer.kind === 'read' && answer.missingFields.length > 0)
     log('debug', 'answer', { tool: operation.name, lacks: answer.missingFields });
   return {
     kind: 'succeeded',
-    success: acceptedSuccess({ ...approved, sentAt, answer, attempts }),
+    success: acceptedSuccess({ ...approved, sentAt, answer, attempts, failed }),
     view: { kind: 'ended', continues: change.continues },
   };
 }
@@ -76,11 +82,12 @@ interface SentChange extends ApprovedChange {
   readonly sentAt: string;
   readonly answer: Exclude<Answer, { kind: 'failed' }>;
   readonly attempts: readonly Attempt[];
+  readonly failed: FailedEntries | undefined;
 }
 
 /** Puts an accepted change into words. It stays accepted even if nothing of its answer can be read. */
 function acceptedSuccess(accepted: SentChange): Success {
-  const { call, answer, plan } = accepted;
+  const { call, answer, plan, failed } = accepted;
   const unread = (problem: SafeText): Success => ({
     summary: say`The cloud accepted this (HTTP status ${answer.status}): ${plan.summary}`,
     ...circumstances(accepted, []),
@@ -99,6 +106,7 @@ function acceptedSuccess(accepted: SentChange): Success {
       // The summary comes first because some hosts pass on only the beginning of the structure.
       summary: join(
         sentences(
+          failed !== undefined && failedSentence(failed),
           contradicts && say`The change was accepted, but its answer contradicts what was asked for: ${told}.`,
           operation.summarize(record, input),
         ),
@@ -125,9 +133,12 @@ function circumstances(
   contradictions: readonly SafeText[],
   own?: Next,
 ): Omit<Success, 'summary' | 'warnings'> {
-  const { plan, answer, attempts, consent, sentAt } = accepted;
+  const { plan, answer, attempts, consent, sentAt, failed } = accepted;
   return {
-    outcome: 'accepted',
+    outcome: failed === undefined ? 'accepted' : 'partly',
+    ...(failed !== undefined && {
+      failed: { count: failed.count, codes: failed.codes.map(sayQuoted), names: failed.names.map(sayQuoted) },
+    }),
     consent: words(consentWays[consent.how]),
     sentAt,
     where: plan.where,
@@ -138,6 +149,8 @@ function circumstances(
   };
 }
 
+const sayQuoted = (text: string): SafeText => quoted(text, 200);
+
 /** Consent that follows an answer with the plan. */
 const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 
@@ -146,7 +159,7 @@ const warningsOf = ({ consent, plan }: SentChange) => (shownBefore.includes(cons
 
 /** @param own the operation's own next step */
 function nextOf(
-  { call: { change }, repeats, verificationHint }: SentChange,
+  { call: { change }, repeats, verificationHint, failed }: SentChange,
   contradictions: readonly SafeText[],
   own: Next | undefined,
 ): Next {
@@ -162,6 +175,12 @@ function nextOf(
       'user',
       'check',
       say`${forAgent('Tell the user the request IDs. ')}The same change was sent before, so ${forAgent('have them ')}check in the console that there is only one${forAgent(', unless they asked for more')}: ${verificationHint}.`,
+    );
+  if (failed !== undefined)
+    return next(
+      'user',
+      'ask',
+      say`${forReader({ agent: 'Tell the user what failed', person: 'Not done' })}: ${failedNames(failed) ?? say`${failed.count} entries`}. ${forReader({ agent: 'Only if they want it, call again for these entries alone', person: 'Try again only for these' })}: the others are done.`,
     );
   const report = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
   if (own !== undefined) return next(own.who, own.action, join([report, own.text], ' '));

@@ -2,9 +2,11 @@ import type { Failure, RequestIds } from '../consent/outcome.js';
 import type { Operation } from '../tools/define-operation.js';
 import { callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import type { HttpFailure } from '../transport/http-client.js';
-import { readServiceError } from '../transport/service-error.js';
+import { readServiceError, type ServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
+import { isServiceRefusal } from './answered-error.js';
+import { type FailedEntries, failedSentence } from './failed-entries.js';
 import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
 
 /** The parts of a call that its failure names. */
@@ -26,30 +28,59 @@ export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string,
   return failureOf(call, mayHaveArrived, { problem, code, ...exchange, next: httpFailureRemedies[code] });
 }
 
+type AnsweredReply = FinalReply & { kind: 'answered' };
+
 /** The failure if the answer's status is no success. */
-export function errorAnswer(
+export function errorAnswer(call: FailedCall, reply: AnsweredReply, requestIds: RequestIds): Failure {
+  const { status, headers } = reply.response;
+  const mayHaveArrived = status >= 500 || mayFollowSuccess.includes(status);
+  return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), { status, mayHaveArrived });
+}
+
+/** The failure if an answer is an error although its status is a success. Its code decides as its own status would. */
+export function answeredError(
   call: FailedCall,
-  { response: { status, headers, bodyFailure }, body, attempts, endedAt, keyId }: FinalReply & { kind: 'answered' },
+  reply: AnsweredReply,
   requestIds: RequestIds,
+  error: ServiceError,
 ): Failure {
-  const { requestId, ...told } = readServiceError(body, headers);
+  const mayHaveArrived = !isServiceRefusal(error.code);
+  const meaning = { status: mayHaveArrived ? 500 : 400, mayHaveArrived, unknownCode: 'ErrorInAnswer' };
+  return serviceFailure(call, reply, requestIds, error, meaning);
+}
+
+/** The meaning of an error: the status that advice depends on, and whether the service may have acted. */
+interface ErrorMeaning {
+  readonly status: number;
+  readonly mayHaveArrived: boolean;
+  readonly unknownCode?: string;
+}
+
+function serviceFailure(
+  call: FailedCall,
+  { response: { status, headers, bodyFailure }, attempts, endedAt, keyId }: AnsweredReply,
+  requestIds: RequestIds,
+  { requestId, ...told }: ServiceError,
+  meaning: ErrorMeaning,
+): Failure {
   const serviceSays =
     bodyFailure === undefined ? told : { message: `(the body was lost: ${bodyFailure.code})`, ...told };
   const theirs = headers.date === undefined ? words('not given') : quoted(headers.date, 60);
   const clocks = say`this machine's clock: ${defined(endedAt.toUTCString())}; the cloud's: ${theirs}`;
   const { operation, accountName = keyId } = call;
-  const { code, next } = remedyFor(operation.errors, told.code, status, {
+  const facts = {
     api: operation.api,
     isStorage: operation.service === 'storage',
     account: accountName,
     retryAfterSeconds: secondsOf(headers['retry-after']),
     region: told.region,
-  });
+  };
+  const { code, next } = remedyFor(operation.errors, told.code, meaning.status, facts, meaning.unknownCode);
   const cause =
     told.code === undefined ? say`HTTP status ${status}` : say`${coded(told.code, code)} (HTTP status ${status})`;
   const known = requestId === undefined || Object.values(requestIds).includes(requestId);
-  return failureOf(call, status >= 500 || mayFollowSuccess.includes(status), {
-    problem: say`the cloud ${verbOf(status)} ${cause}`,
+  return failureOf(call, meaning.mayHaveArrived, {
+    problem: say`the cloud ${verbOf(meaning.status)} ${cause}`,
     code,
     problems: told.code === 'RequestTimeTooSkewed' ? [clocks] : [],
     status,
@@ -84,6 +115,23 @@ export const unreadableAnswer = (call: FailedCall, problem: SafeText, exchange: 
     ...exchange,
     next: operatorMust('check that the endpoint (CLOUDOPS_…_URL) is the right API and not a proxy or a sign-in page'),
   });
+
+/** The failure if every entry of a change failed. */
+export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exchange): Failure {
+  const [code] = failed.codes;
+  return failureOf(call, !failed.areRefused, {
+    problem: say`all ${failed.count} entries failed`,
+    problems: [failedSentence(failed)],
+    code: 'AllEntriesFailed',
+    ...(code !== undefined && { serviceSays: { code } }),
+    ...exchange,
+    next: next(
+      'user',
+      'ask',
+      say`${forReader({ agent: 'Tell the user the codes, and ask', person: 'Find out' })} what is wrong before another try.`,
+    ),
+  });
+}
 
 /** The failure because of a fault of this server after the request may have been sent. */
 export const serverFault = (call: FailedCall): Failure =>

@@ -7,7 +7,7 @@ import type { Ending, RecordedChange } from '../journal/entry.js';
 import { shownTime } from '../journal/journal.js';
 import { forAgent, next } from '../tools/next.js';
 import { type Log, reasonOf, shownReason } from '../util/log.js';
-import { quoted, say } from '../util/safe-text.js';
+import { quoted, say, words } from '../util/safe-text.js';
 import type { CallDependencies } from './context.js';
 import type { IntentDraft } from './stages.js';
 
@@ -144,7 +144,7 @@ function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims {
 
 /** The outcome of a change from its journal entry, which another server may have written. */
 function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutcome {
-  const { outcome, status, code, requestIds = {} } = ending ?? { outcome: 'unknown' };
+  const { outcome, status, code, requestIds = {}, failed: inPart } = ending ?? { outcome: 'unknown' };
   const deed = quoted(what, 500);
   const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];
   const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
@@ -156,8 +156,15 @@ function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutc
       return {
         kind: 'succeeded',
         success: {
-          summary: say`The cloud accepted this earlier: ${deed}.`,
-          outcome: 'accepted',
+          summary: say`The cloud accepted this earlier${inPart === undefined ? words('') : say`, but ${inPart.count} of its entries failed`}: ${deed}.`,
+          outcome: inPart === undefined ? 'accepted' : 'partly',
+          ...(inPart !== undefined && {
+            failed: {
+              count: inPart.count,
+              codes: inPart.codes.map((failedCode) => quoted(failedCode, 100)),
+              names: [],
+            },
+          }),
           sentAt: shownTime(time).text,
           next: next(
             'user',

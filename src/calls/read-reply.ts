@@ -4,7 +4,8 @@ import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
-import { errorAnswer, type FailedCall, noAnswer } from './failure.js';
+import { apparentError, declaredError, readBody } from './answered-error.js';
+import { answeredError, errorAnswer, type FailedCall, noAnswer } from './failure.js';
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './stages.js';
 
@@ -22,8 +23,11 @@ export type Answer =
       readonly status: number;
       readonly requestIds: RequestIds;
       readonly problem: SafeText;
-      /** Set if it may come from a proxy or the like. It is then unknown whether the API got the request. */
-      readonly isForeign: boolean;
+      /**
+       * Set if it is unknown whether the API carried out the request: the answer may come from a proxy or the like, or the operation reads
+       * errors from such answers.
+       */
+      readonly isUnclear: boolean;
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -32,41 +36,52 @@ export type AnsweredCall = FailedCall & Pick<ResolvedRead, 'input' | 'endpoint'>
 
 /** Reads the reply to a request. */
 export async function readAnswer(call: AnsweredCall, reply: FinalReply): Promise<Answer> {
-  const { operation, input } = call;
-  const { origin } = call.endpoint;
+  const { operation, endpoint } = call;
+  const { origin } = endpoint;
   const { attempts } = reply;
   if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, origin, { attempts }) };
   const { status, headers, bodyFailure } = reply.response;
   const requestIds = requestIdsOf(headers);
   if (status < 200 || status > 299) return { kind: 'failed', failure: errorAnswer(call, reply, requestIds) };
-  const isRead = operation.effect === 'read';
-  if (bodyFailure !== undefined && isRead)
+  if (bodyFailure === undefined) return readSuccess(call, reply, requestIds);
+  if (operation.effect === 'read')
     return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
+  const problem = say`its body was lost on the way (${own(bodyFailure.code)})`;
+  return { kind: 'unread', status, requestIds, problem, isUnclear: readsErrors(operation) };
+}
 
-  const unread = { kind: 'unread', status, requestIds, isForeign: reply.body.kind === 'html' } as const;
-  if (bodyFailure !== undefined)
-    return { ...unread, problem: say`its body was lost on the way (${own(bodyFailure.code)})` };
+/** Reads a whole answer whose status is a success. */
+async function readSuccess(
+  call: AnsweredCall,
+  reply: FinalReply & { kind: 'answered' },
+  requestIds: RequestIds,
+): Promise<Answer> {
+  const { operation, input } = call;
+  const { status, headers } = reply.response;
+  const declared = await declaredError(operation, reply);
+  if (declared !== undefined) return { kind: 'failed', failure: answeredError(call, reply, requestIds, declared) };
+
+  const isEmpty = operation.answer === 'none';
   const problem = unreadable(reply.body, operation.answer);
+  const extract = (body: unknown) => operation.extract(body, input, headers);
+  const value = problem === undefined && !isEmpty ? await readBody(operation, reply, extract) : undefined;
+  const apparent = apparentError(operation, reply, value);
+  if (apparent !== undefined) return { kind: 'failed', failure: answeredError(call, reply, requestIds, apparent) };
+
+  const isUnclear = reply.body.kind === 'html' || readsErrors(operation);
+  const unread = { kind: 'unread', status, requestIds, isUnclear } as const;
   if (problem !== undefined) return { ...unread, problem };
-  const value = await bodyOf(operation, reply, (body) => operation.extract(body, input, headers));
-  if (isRead && operation.answer !== 'none' && value === undefined)
+  if (operation.effect === 'read' && !isEmpty && value === undefined)
     return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };
-  const reading =
-    operation.answer === 'none'
-      ? { record: {}, warnings: [], missingFields: [] }
-      : readRecord((operation.pages?.page ?? operation.output)(), value);
+  const reading = isEmpty
+    ? { record: {}, warnings: [], missingFields: [] }
+    : readRecord((operation.pages?.page ?? operation.output)(), value);
   return { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date), ...reading };
 }
 
-/** Passes the body of an answer to a function, as the operation's format has it. Returns undefined if the format is `none`. */
-async function bodyOf(
-  { answer }: Operation,
-  { body, readText }: FinalReply & { kind: 'answered' },
-  read: (body: unknown) => unknown,
-): Promise<unknown> {
-  if (answer === 'text') return readText(read);
-  return 'value' in body ? read(body.value) : undefined;
-}
+/** True if an operation finds errors in answers whose status is a success. Then an answer that cannot be read may hold an error. */
+export const readsErrors = ({ errorOf, failures }: Operation): boolean =>
+  errorOf !== undefined || failures !== undefined;
 
 function isoDate(httpDate = ''): string | undefined {
   const time = Date.parse(httpDate);

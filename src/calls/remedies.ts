@@ -134,19 +134,21 @@ interface Remedy {
 /**
  * Finds the advice on an error of the service by its code, or else by the HTTP status.
  * @param own the operation's own errors, which are tried first
+ * @param unknownCode this server's code if no table has the code of the service
  */
 export function remedyFor(
   own: Operation['errors'],
   code: ServiceError['code'],
   status: number,
   facts: RemedyFacts,
+  unknownCode = `Http${status}`,
 ): Remedy {
   const table: readonly (readonly [string, Advice])[] = [
     ...Object.entries(own ?? {}).map(([start, text]) => [start, next('user', 'ask', ownAdvice(text))] as const),
     ...Object.entries(byCode),
   ];
   const found = table.find(([start]) => code?.startsWith(start));
-  const [known, advice] = found ?? [`Http${status}`, byStatus[status] ?? ofClass(status)];
+  const [known, advice] = found ?? [unknownCode, byStatus[status] ?? ofClass(status)];
   return { code: known, next: typeof advice === 'function' ? advice(facts) : advice };
 }
 

@@ -14,7 +14,7 @@ export function resultText(result: Success | Failure): string {
   const { summary, problems = [], plan, show, answer, next } = anyOf(result);
   const { account, code, status, serviceSays, mayHaveHappened } = anyOf(result);
   const { outcome, consent, sentAt, planId, decideAt, planExpires } = anyOf(result);
-  const { requestIds, attempts = [], earlier } = anyOf(result);
+  const { requestIds, attempts = [], earlier, failed } = anyOf(result);
   const { where = [], effects = [], defaults = [], warnings = [], notes = [] } = anyOf(result);
   const line = (name: string, value: SafeText | string | number | undefined) =>
     value === undefined ? [] : [`${name}: ${value}`];
@@ -26,6 +26,7 @@ export function resultText(result: Success | Failure): string {
     '',
     ...line('account', account),
     ...line('outcome', outcome),
+    ...line('failed', failed && say`${failed.count} (${joined(failed.codes) ?? words('no codes')})`),
     ...line('consent', consent),
     ...line('sentAt', sentAt),
     ...line('where', where.join(', ') || undefined),

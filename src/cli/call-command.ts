@@ -32,7 +32,8 @@ import { commandLog } from './terminal-log.js';
 /** `cloudops-mcp call` calls a tool without an MCP client. */
 export const callCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--all] [--json]',
-  about: 'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost',
+  about:
+    'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost, 6 done in part',
   positionals: 2,
   options: { account: 'value', plan: 'switch', yes: 'switch', all: 'switch', json: 'switch' },
   run: async (invocation) => {
@@ -74,9 +75,12 @@ const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>
 const withoutDecision: readonly (string | undefined)[] = ['planned', 'waiting'];
 
 function exitCode(outcome: EndedOutcome, planned: boolean): number {
-  if (outcome.kind === 'succeeded') return withoutDecision.includes(outcome.success.outcome) && !planned ? 3 : 0;
-  return failureCode(outcome.failure);
+  if (outcome.kind === 'failed') return failureCode(outcome.failure);
+  return withoutDecision.includes(outcome.success.outcome) && !planned ? 3 : partlyCode(outcome.success.outcome);
 }
+
+/** The exit code of a call that succeeded: 6 for a change that was done in part. */
+export const partlyCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
 
 export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;

@@ -17,7 +17,7 @@ import { startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
 import { exact, fromServer, own, type SafeText, say, words } from '../util/safe-text.js';
-import { type Call, failureCode, readCall } from './call-command.js';
+import { type Call, failureCode, partlyCode, readCall } from './call-command.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
 import { openBrowser } from './open-browser.js';
@@ -142,7 +142,8 @@ function showChange(plan: unknown, callTool: CallTool, { stdout, stderr }: Termi
       keep(answer);
       return answer;
     },
-    exitCode: () => (decided === undefined ? withoutDecision : (failureOf(decided)?.exitCode ?? 0)),
+    exitCode: () =>
+      decided === undefined ? withoutDecision : (failureOf(decided)?.exitCode ?? partlyCode(decisionIn(decided)?.kind)),
   };
 }
 
@@ -156,7 +157,7 @@ const onlyTool =
 /** The exit code without a decision. `call` has the same exit code without consent. */
 const withoutDecision = 3;
 
-const decisions: readonly OutcomeKind[] = ['accepted', 'rejected', 'unknown', 'declined'];
+const decisions: readonly OutcomeKind[] = ['accepted', 'partly', 'rejected', 'unknown', 'declined'];
 
 const decisionIn = (result: unknown): ChangeOutcome | undefined => {
   const outcome = readOutcome(metaOf(result));

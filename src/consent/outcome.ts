@@ -66,7 +66,13 @@ export interface Success {
   /** The result in a few sentences. */
   readonly summary: SafeText;
   /** Set for a change. */
-  readonly outcome?: 'accepted' | 'planned' | 'waiting' | 'withdrawn';
+  readonly outcome?: 'accepted' | 'partly' | 'planned' | 'waiting' | 'withdrawn';
+  /** Entries that failed, if the change was done in part: their number, their error codes, and the first names. */
+  readonly failed?: {
+    readonly count: number;
+    readonly codes: readonly SafeText[];
+    readonly names: readonly SafeText[];
+  };
   /** Name of the account, if accounts have names. */
   readonly account?: string;
   readonly next?: Next;

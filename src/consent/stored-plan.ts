@@ -53,7 +53,8 @@ export const storedSchemas = lazy(() => {
   const attempts = z.array(z.object({ result: z.string(), waitedMs: z.number().exactOptional() })).readonly();
   const success = z.looseObject({
     summary: text,
-    outcome: z.enum(['accepted', 'planned', 'waiting', 'withdrawn']).exactOptional(),
+    outcome: z.enum(['accepted', 'partly', 'planned', 'waiting', 'withdrawn']).exactOptional(),
+    failed: z.object({ count: z.number(), codes: texts, names: texts }).exactOptional(),
     account: z.string().exactOptional(),
     next: next.exactOptional(),
     consent: text.exactOptional(),

@@ -156,7 +156,8 @@ function timeText(time: number, text: string): Html {
 /** Class and words of a decided plan. */
 function statusOf(outcome: FoundPlan['outcome']): readonly [string, string] {
   if (outcome === undefined) return ['', 'Under way'];
-  if (outcome.kind === 'succeeded') return ['accepted', 'Accepted'];
+  if (outcome.kind === 'succeeded')
+    return outcome.success.outcome === 'partly' ? ['unknown', 'Done in part'] : ['accepted', 'Accepted'];
   const { mayHaveHappened, status, code } = outcome.failure;
   if (mayHaveHappened === true) return ['unknown', 'Outcome unknown'];
   if (status !== undefined) return ['rejected', 'Rejected by the cloud'];

@@ -63,6 +63,11 @@ export const endingSchema = lazy(() =>
     status: z.int().optional(),
     code: z.string().optional(),
     requestIds: z.record(z.string(), z.string()).optional(),
+    /** Set if an accepted change was done in part: the number of failed entries, and their codes. */
+    failed: z
+      .object({ count: z.int(), codes: z.array(z.string()) })
+      .optional()
+      .catch(undefined),
   }),
 );
 export type Ending = z.output<ReturnType<typeof endingSchema>>;
@@ -116,4 +121,8 @@ export const boundedEnding = (ending: Ending): Ending => ({
         .slice(0, 8)
         .map((pair) => pair.map((text) => bounded(text, 512))),
     ),
+  failed: ending.failed && {
+    ...ending.failed,
+    codes: ending.failed.codes.slice(0, 8).map((code) => bounded(code, 512)),
+  },
 });

@@ -141,10 +141,11 @@ export function describe(change: RecordedChange, viewer?: string): SafeText {
   if (isOfAnother(change, viewer)) return words('another caller asked for the same change');
   const outcome = words(ending === undefined ? 'no outcome yet' : ending.outcome);
   const code = ending?.code === undefined ? none : say` (${quoted(ending.code, 100)})`;
+  const inPart = ending?.failed === undefined ? none : say` in part (${ending.failed.count} failed)`;
   const answered = answeredAfterMs === undefined ? none : say` after ${Math.round(answeredAfterMs / 1000)} s`;
   const by = caller === undefined ? none : say`  caller: ${quoted(caller, 100)}`;
   const decided = approver === undefined ? none : say`  decided by: ${quoted(approver, 100)}`;
-  return say`${shownTime(time)}  ${outcome}${code}  ${shownDeed(change)}  consent: ${own(consent)}${answered}  client: ${quoted(client, 100)}${by}${decided}`;
+  return say`${shownTime(time)}  ${outcome}${inPart}${code}  ${shownDeed(change)}  consent: ${own(consent)}${answered}  client: ${quoted(client, 100)}${by}${decided}`;
 }
 
 const none = words('');

@@ -109,7 +109,10 @@ export interface Operation<
    * have the same token.
    */
   readonly takesToken?: boolean;
-  /** Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called. */
+  /**
+   * Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called. For an empty body whose headers
+   * matter, use `text`.
+   */
   readonly answer: 'json' | 'xml' | 'text' | 'none';
   /**
    * Returns the record in an answer, or a promise of it.

@@ -1,4 +1,5 @@
 import type { AttemptReply } from './reply.js';
+import { readServiceError } from './service-error.js';
 
 const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
 
@@ -36,14 +37,13 @@ function retryAfter(headers: Readonly<Record<string, string>>, now: Date): numbe
 
 /** Error codes of services for an expired or unknown key. */
 const keyCodes =
-  /"code":"(ExpiredToken(Exception)?|TokenRefreshRequired|InvalidAccessKeyId|InvalidToken|InvalidClientTokenId|UnrecognizedClientException)"/i;
+  /^(ExpiredToken(Exception)?|TokenRefreshRequired|InvalidAccessKeyId|InvalidToken|InvalidClientTokenId|UnrecognizedClientException)$/i;
 
 /** True if a service refused a request because its key has expired or is unknown. Such a request was not carried out. */
 export const refusesKeys = (reply: AttemptReply): boolean =>
   reply.kind === 'answered' &&
   [400, 401, 403].includes(reply.response.status) &&
-  (reply.body.kind === 'xml' || reply.body.kind === 'json') &&
-  keyCodes.test(JSON.stringify(reply.body.value));
+  keyCodes.test(readServiceError(reply.body, reply.response.headers).code ?? '');
 
 /** A larger clock offset is ignored, because its signatures would be for another day. */
 const maximumOffsetMs = 24 * 60 * 60 * 1000;

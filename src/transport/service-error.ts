@@ -18,6 +18,7 @@ export interface ServiceError {
  */
 export function readServiceError(body: Body, headers: Readonly<Record<string, string>>): ServiceError {
   return {
+    ...withText('code', plainCode(headers['x-amzn-errortype'])),
     ...inBody(body),
     ...withText('region', headers['x-amz-bucket-region']),
     ...withText('host', headers.location),
@@ -27,9 +28,11 @@ export function readServiceError(body: Body, headers: Readonly<Record<string, st
 function inBody(body: Body): ServiceError {
   switch (body.kind) {
     case 'xml':
-      return pick(body.value.Error ?? valueAt(body.value, 'ErrorResponse.Error') ?? Object.values(body.value)[0]);
-    case 'json':
-      return pick(valueAt(body.value, 'error') ?? valueAt(body.value, 'Error') ?? body.value);
+      return inXml(body.value);
+    case 'json': {
+      const error = valueAt(body.value, 'error') ?? valueAt(body.value, 'Error') ?? body.value;
+      return { ...withText('code', plainCode(valueAt(error, '__type'))), ...pick(error) };
+    }
     case 'html':
       return withText('message', pageText(body.text));
     case 'text':
@@ -40,6 +43,25 @@ function inBody(body: Body): ServiceError {
       return {};
   }
 }
+
+/** Reads `<Error>`, `<ErrorResponse><Error>`, `<Response><Errors><Error>`, or else the outermost element. */
+function inXml(document: Readonly<Record<string, unknown>>): ServiceError {
+  const [root] = Object.values(document);
+  const inner = document.Error ?? valueAt(root, 'Error') ?? valueAt(root, 'Errors.Error');
+  const error = Array.isArray(inner) ? inner[0] : inner;
+  const requestId = valueAt(root, 'RequestId') ?? valueAt(root, 'RequestID');
+  return { ...withText('requestId', requestId), ...pick(error ?? root) };
+}
+
+/** The code in AWS's `namespace#Code:address`. */
+const plainCode = (value: unknown) =>
+  typeof value === 'string' ? value.replace(/:.*$/s, '').replace(/^.*#/s, '') : undefined;
+
+/** An error as an operation found it, within the limits of this server. */
+export const shortenServiceError = (error: Readonly<Record<string, unknown>>): ServiceError => ({
+  ...withText('code', plainCode(error.code)),
+  ...withText('message', error.message),
+});
 
 const pick = (source: unknown): ServiceError => ({
   ...withText('code', valueAt(source, 'Code') ?? valueAt(source, 'code')),

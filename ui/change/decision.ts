@@ -97,8 +97,8 @@ export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: 
 export function answered(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   // The answer to the first click arrived after the answer to the second click.
-  if (stage.kind === 'ended' && stage.outcome.kind === 'unknown' && outcome?.kind === 'accepted')
-    return { ...stage, outcome };
+  const isDone = outcome?.kind === 'accepted' || outcome?.kind === 'partly';
+  if (stage.kind === 'ended' && stage.outcome.kind === 'unknown' && isDone) return { ...stage, outcome };
   if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;
   const { change } = stage;
   if (outcome === undefined) return unanswered(stage);

@@ -6,6 +6,7 @@ import { type IconName, icon } from '../shared/icons.js';
 
 const icons: Readonly<Record<OutcomeKind, IconName>> = {
   accepted: 'good',
+  partly: 'unknown',
   rejected: 'bad',
   unknown: 'unknown',
   declined: 'nothing',

@@ -94,15 +94,16 @@ const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedO
 function outcomeOf(outcome: EndedOutcome, isEarlier: boolean): ChangeOutcome | undefined {
   if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure, isEarlier);
   const { success, view } = outcome;
-  if (success.outcome !== 'accepted') return undefined;
+  if (success.outcome !== 'accepted' && success.outcome !== 'partly') return undefined;
   const { summary, requestIds, warnings, notes = [], consent, sentAt } = success;
   return {
-    kind: 'accepted',
+    kind: success.outcome,
     sentence: summary.text,
     details: textsOf(sentences(...warnings, ...notes, consent !== undefined && consentText(consent))),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
     ...(view?.kind === 'ended' && view.continues && { next: 'It continues in the cloud. Follow it in the console.' }),
+    ...(success.outcome === 'partly' && success.next && { next: textFor('person', success.next.text).text }),
   };
 }
 

@@ -61,18 +61,29 @@ export const outcomeKey = 'cloudops/outcome';
 /**
  * The outcome of a change:
  * - `accepted`, `rejected`: the cloud's answer.
+ * - `partly`: the cloud did a part of the change.
  * - `unknown`: the request may have arrived and no answer says so.
  * - `declined`: the person clicked "Do nothing". Nothing was sent.
  * - `expired`: the plan is no longer valid. This click sent nothing.
  * - `used`: an earlier click decided the plan, and its outcome is not known here. This one sent nothing.
  * - `refused`: for any other reason, this click sent nothing.
  */
-export const outcomeKinds = ['accepted', 'rejected', 'unknown', 'declined', 'expired', 'used', 'refused'] as const;
+export const outcomeKinds = [
+  'accepted',
+  'partly',
+  'rejected',
+  'unknown',
+  'declined',
+  'expired',
+  'used',
+  'refused',
+] as const;
 export type OutcomeKind = (typeof outcomeKinds)[number];
 
 /** Each outcome in two or three words. */
 export const outcomeTitles = {
   accepted: 'Accepted',
+  partly: 'Done in part',
   rejected: 'Refused by the cloud',
   unknown: 'The outcome is not known',
   declined: 'Nothing was done',

@@ -1,0 +1,89 @@
+import type { Operation } from '../tools/define-operation.js';
+import { isObject, parseJson, textAt, valueAt } from '../util/objects.js';
+import { escapeInvisible } from '../util/quote.js';
+import { join, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { isServiceRefusal } from './answered-error.js';
+
+/** The entries of a change that failed although the cloud accepted the change. */
+export interface FailedEntries {
+  readonly count: number;
+  /** Number of entries in the arguments. Undefined if it is not known. */
+  readonly asked: number | undefined;
+  /** Different error codes, at most `mostCodes`. */
+  readonly codes: readonly string[];
+  /** True if the service refused each of them, so that none was done. */
+  readonly areRefused: boolean;
+  /** The names of the first entries. */
+  readonly names: readonly string[];
+}
+
+const mostCodes = 8;
+const mostNames = 3;
+const longestText = 200;
+
+const codeFields = ['Code', 'code', 'ErrorCode', 'errorCode'];
+const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
+
+/** Finds the failed entries in the record of an answer. Returns undefined if there are none. */
+export function failedEntries(
+  { failures }: Operation,
+  input: Readonly<Record<string, unknown>>,
+  record: unknown,
+): FailedEntries | undefined {
+  const list = failures === undefined ? undefined : valueAt(record, failures);
+  // XML has no list of one element.
+  const entries = Array.isArray(list) ? list : isObject(list) ? [list] : [];
+  if (entries.length === 0) return undefined;
+  const codes = entries.flatMap((entry) => codeFields.map((name) => textAt(entry, name)).find(isText) ?? []);
+  const names = entries.slice(0, mostNames).flatMap((entry) => nameOf(entry) ?? []);
+  return {
+    count: entries.length,
+    asked: longestList(input) || undefined,
+    codes: [...new Set(codes.map(shortened))].slice(0, mostCodes),
+    areRefused: codes.length === entries.length && codes.every(isServiceRefusal),
+    names: names.map(shortened),
+  };
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const shortened = (text: string) => escapeInvisible(text.slice(0, longestText));
+
+/** The first text of an entry that does not describe its error. */
+const nameOf = (entry: unknown): string | undefined =>
+  Object.entries(Object(entry)).find(
+    (pair): pair is [string, string] => isText(pair[1]) && !isAboutError.test(pair[0]),
+  )?.[1];
+
+/** The length of the longest list in the arguments, also in arguments that are JSON. */
+function longestList(value: unknown): number {
+  const inner = typeof value === 'string' && /^\s*[[{]/.test(value) ? parseJson(value) : value;
+  if (typeof inner !== 'object' || inner === null) return 0;
+  return Math.max(Array.isArray(inner) ? inner.length : 0, ...Object.values(inner).map(longestList));
+}
+
+/** True if no entry was done. */
+export const isAll = ({ count, asked }: FailedEntries): boolean => asked !== undefined && count >= asked;
+
+/** `2 of 5 entries failed: "a", "b" (code "AccessDenied").` */
+export function failedSentence(failed: FailedEntries): SafeText {
+  const { count, asked, codes } = failed;
+  const total = asked === undefined || asked < count ? words('') : say` of ${asked}`;
+  const names = failedNames(failed);
+  const shownNames = names === undefined ? words('') : say`: ${names}`;
+  const shownCodes = join(
+    codes.map((code) => quoted(code, 100)),
+    ', ',
+  );
+  const why = codes.length === 0 ? words('') : say` (${words(codes.length === 1 ? 'code' : 'codes')} ${shownCodes})`;
+  return say`${count}${total} ${words(count === 1 && asked === undefined ? 'entry' : 'entries')} failed${shownNames}${why}.`;
+}
+
+/** `"a", "b", "c" and 4 more`, or undefined if the entries have no names. */
+export function failedNames({ count, names }: FailedEntries): SafeText | undefined {
+  if (names.length === 0) return undefined;
+  const shown = join(
+    names.map((name) => quoted(name, 100)),
+    ', ',
+  );
+  return count > names.length ? say`${shown} and ${count - names.length} more` : shown;
+}

@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { consentArguments } from '../../src/tools/schema/fields.js';
+import { parseBody } from '../../src/transport/parse-body.js';
+import type { FinalReply } from '../../src/transport/signed-client.js';
+import { say } from '../../src/util/safe-text.js';
+import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
+
+/** Each kind of answer to a change, and the outcome that the caller and the journal get. docs/OPERATE.md has the same table for people. */
+
+const keys = ['a', 'b', 'c', 'd', 'e'];
+const args = { backupId: 'a'.repeat(32), instanceId: 'one' };
+const json = restoreInstance as Operation;
+const readsErrors: Operation = { ...json, errorOf: () => undefined };
+const inXml: Operation = { ...json, answer: 'xml', extract: (body) => body };
+const withoutAnswer: Operation = { ...json, answer: 'none' };
+const inText: Operation = { ...json, answer: 'text', extract: (body) => ({ instance: { instanceId: String(body) } }) };
+const anyFields: Operation = { ...json, output: () => json.output().pick({}), extract: (body) => body };
+const inParts: Operation = {
+  ...anyFields,
+  failures: 'Errors',
+  input: () => z.strictObject({ keys: z.array(z.string()), ...consentArguments() }),
+  unknownDefaults: [],
+  defaults: [],
+  request: () => ({ path: '/' }),
+  change: {
+    costsMoney: false,
+    continues: false,
+    headline: () => say`Delete objects`,
+    accept: () => say`Delete`,
+    consequences: () => [],
+    warnings: () => [],
+    notChecked: [],
+    named: [],
+    verificationHint: () => say`the objects`,
+  },
+  summarize: () => say`Asked for.`,
+};
+
+async function outcomeOf(reply: FinalReply, operation: Operation = json) {
+  const journal = createMemoryJournal();
+  const { openClient } = scriptedClient(async () => reply);
+  const { call } = testCaller('http://127.0.0.1:1', { openClient, journal });
+  const { ok, ...told } = await call(operation, operation === inParts ? { keys } : args, { signal: never });
+  const [entry] = await journal.list({});
+  return { ok, told, ending: entry?.ending };
+}
+
+const answer = (status: number, body: string, headers: object = {}) => answeredBy(status, parseBody(body), 1, headers);
+const cut: FinalReply = {
+  kind: 'answered',
+  response: {
+    kind: 'response',
+    status: 200,
+    headers: {},
+    bodyFailure: { kind: 'failure', code: 'BodyIncomplete', detail: '', mayHaveArrived: true },
+  },
+  body: { kind: 'empty' },
+  readText: async (read) => read(''),
+  attempts: [{ result: '200' }],
+  endedAt: new Date(),
+  keyId: 'AKIDTEST',
+};
+const record = '{"instance":{"instanceId":"one"}}';
+const page = '<html><body>Sign in</body></html>';
+const xmlError = (code: string) => `<Error><Code>${code}</Code></Error>`;
+
+const rows: readonly (readonly [
+  what: string,
+  reply: FinalReply,
+  outcome: string,
+  code?: string | undefined,
+  operation?: Operation,
+])[] = [
+  ['the connection was refused', unanswered(false), 'not sent', 'ConnectionLost'],
+  ['the connection was lost', unanswered(true), 'unknown', 'ConnectionLost'],
+  ['200', answer(200, record), 'accepted'],
+  ['202', answer(202, record), 'accepted'],
+  ['302', answer(302, ''), 'unknown', 'Http302'],
+  ['303', answer(303, ''), 'unknown', 'Http303'],
+  ['307', answer(307, ''), 'rejected', 'Http307'],
+  ['400', answer(400, '{"code":"Client.InvalidParameter"}'), 'rejected', 'Client.InvalidParameter'],
+  ['400 with an AWS type', answer(400, '{"__type":"com.amazonaws.x#AccessDenied"}'), 'rejected', 'AccessDenied'],
+  ['403 with a header', answer(403, '', { 'x-amzn-errortype': 'AccessDenied:http://x/' }), 'rejected', 'AccessDenied'],
+  [
+    '400 of EC2',
+    answer(400, '<Response><Errors><Error><Code>AuthFailure</Code></Error></Errors></Response>'),
+    'rejected',
+    'AuthFailure',
+  ],
+  ['408', answer(408, ''), 'unknown', 'Http408'],
+  ['429', answer(429, ''), 'rejected', 'Http429'],
+  ['500', answer(500, ''), 'unknown', 'Http500'],
+  ['503 SlowDown', answer(503, xmlError('SlowDown')), 'unknown', 'SlowDown'],
+
+  ['200 with JSON of an internal error', answer(200, '{"code":"InternalError"}'), 'unknown', 'InternalError'],
+  ['200 with JSON of a refusal', answer(200, '{"code":"AccessDenied"}'), 'rejected', 'AccessDenied'],
+  ['200 with an unknown code', answer(200, '{"error":{"code":"Odd"}}'), 'unknown', 'Odd'],
+  ['200 with an AWS type', answer(200, '{"__type":"a#ServiceUnavailable"}'), 'unknown', 'ServiceUnavailable'],
+  ['200 with a code and the record', answer(200, `{"code":"AccessDenied",${record.slice(1)}`), 'accepted'],
+  ['200 with the code of a success', answer(200, '{"code":"Success"}'), 'accepted'],
+  ['200 with a code, any fields expected', answer(200, '{"code":"AccessDenied"}'), 'accepted', undefined, anyFields],
+  [
+    '200 with a code, nothing expected',
+    answer(200, '{"code":"AccessDenied"}'),
+    'rejected',
+    'AccessDenied',
+    withoutAnswer,
+  ],
+  ['200 with an XML error', answer(200, xmlError('InternalError')), 'unknown', 'InternalError', inXml],
+  ['200 with an XML refusal', answer(200, xmlError('InvalidPart')), 'rejected', 'InvalidPart', inXml],
+  ['200 with an XML error, nothing expected', answer(200, xmlError('SlowDown')), 'unknown', 'SlowDown', withoutAnswer],
+  ['200 with an XML error, text expected', answer(200, xmlError('Timeout')), 'unknown', 'Timeout', inText],
+  ['200 with another XML document', answer(200, '<Result><Error/></Result>'), 'accepted', undefined, inXml],
+  [
+    '200 with an error that the operation finds',
+    answer(200, record),
+    'rejected',
+    'NoSuchThing',
+    { ...json, errorOf: () => ({ code: 'NoSuchThing' }) },
+  ],
+  [
+    '200 with an error that the operation finds later',
+    answer(200, record),
+    'unknown',
+    'Odd',
+    { ...json, errorOf: async () => ({ code: 'Odd' }) },
+  ],
+
+  ['200 with a page', answer(200, page), 'unknown', 'UnreadableAnswer'],
+  ['200 with a page, text expected', answer(200, page), 'unknown', 'UnreadableAnswer', inText],
+  ['200 that is no JSON', answer(200, '{"instance":'), 'accepted'],
+  [
+    '200 that is no JSON, of an operation that reads errors',
+    answer(200, '{"a":'),
+    'unknown',
+    'UnreadableAnswer',
+    readsErrors,
+  ],
+  ['200 whose body was cut', cut, 'accepted'],
+  ['200 whose body was cut, of an operation that reads errors', cut, 'unknown', 'UnreadableAnswer', readsErrors],
+  ['200 whose body was cut, of an operation that reads failures', cut, 'unknown', 'UnreadableAnswer', inParts],
+  ['200 at which extract throws', answer(200, record), 'accepted', undefined, { ...json, extract: fail }],
+  ['200 at which errorOf throws', answer(200, record), 'unknown', 'InternalError', { ...json, errorOf: fail }],
+];
+
+test.each(rows.map(([what, reply, outcome, code, operation]) => ({ what, reply, outcome, code, operation })))(
+  '$what',
+  async ({ reply, outcome, code, operation }) => {
+    const { ok, told, ending } = await outcomeOf(reply, operation);
+    expect(ending?.outcome).toBe(outcome);
+    expect(ok).toBe(outcome === 'accepted');
+    const seen = 'failure' in told ? told.failure : undefined;
+    const ownCodes = ['UnreadableAnswer', 'ConnectionLost', 'InternalError'];
+    if (code === undefined) expect(seen).toBeUndefined();
+    else expect([seen?.code, seen?.serviceSays?.code, ...ownCodes].filter((one) => one === code)).not.toEqual([]);
+    expect(ending?.code).toBe(code);
+    expect(seen?.mayHaveHappened).toBe(code === undefined ? undefined : outcome === 'unknown');
+  },
+);
+
+function fail(): never {
+  throw new Error('a fault');
+}
+
+describe('a change of five objects', () => {
+  const failures = (...codes: readonly string[]) =>
+    answer(200, JSON.stringify({ Errors: codes.map((Code, index) => ({ Code, Message: 'No.', Key: keys[index] })) }));
+
+  test('is accepted if no entry failed', async () => {
+    expect(await outcomeOf(failures(), inParts)).toMatchObject({ ok: true, ending: { outcome: 'accepted' } });
+  });
+
+  test('is done in part if some entries failed, and only these are named', async () => {
+    const codes = ['AccessDenied', 'AccessDenied', 'InternalError', 'AccessDenied'];
+    const { ok, told, ending } = await outcomeOf(failures(...codes), inParts);
+    expect(ok).toBe(true);
+    // Older servers know no other outcome of a change that was made.
+    expect(ending).toMatchObject({
+      outcome: 'accepted',
+      failed: { count: 4, codes: ['AccessDenied', 'InternalError'] },
+    });
+    expect(told).toMatchObject({
+      structured: {
+        outcome: 'partly',
+        failed: { count: 4, codes: ['"AccessDenied"', '"InternalError"'], names: ['"a"', '"b"', '"c"'] },
+        summary: '4 of 5 entries failed: "a", "b", "c" and 1 more (codes "AccessDenied", "InternalError"). Asked for.',
+        next: { who: 'user', action: 'ask', text: expect.stringContaining('"a", "b", "c" and 1 more') },
+      },
+      text: expect.stringContaining('outcome: partly\nfailed: 4 ("AccessDenied", "InternalError")'),
+    });
+  });
+
+  test('reads a single failed entry of XML', async () => {
+    const one = answer(200, JSON.stringify({ Errors: { Key: 'a', Code: 'AccessDenied' } }));
+    const { told } = await outcomeOf(one, inParts);
+    expect(told).toMatchObject({ structured: { failed: { count: 1, names: ['"a"'] } } });
+  });
+
+  test('is rejected if every entry was refused', async () => {
+    const { ok, told, ending } = await outcomeOf(failures(...keys.map(() => 'AccessDenied')), inParts);
+    expect(ok).toBe(false);
+    expect(told).toMatchObject({ failure: { code: 'AllEntriesFailed', mayHaveHappened: false, status: 200 } });
+    expect(ending).toMatchObject({ outcome: 'rejected', code: 'AccessDenied' });
+  });
+
+  test.each([['InternalError'], [undefined]])(
+    'has an unknown outcome if every entry failed, one with %s',
+    async (code) => {
+      const refused = keys.slice(1).map((Key) => ({ Key, Code: 'AccessDenied' }));
+      const reply = answer(200, JSON.stringify({ Errors: [{ Key: 'a', ...(code && { Code: code }) }, ...refused] }));
+      const { told, ending } = await outcomeOf(reply, inParts);
+      expect(told).toMatchObject({ failure: { mayHaveHappened: true } });
+      expect(ending).toMatchObject({ outcome: 'unknown' });
+    },
+  );
+});
