@@ -201,7 +201,6 @@ export function undecidedAnswer(
   state: Exclude<PlanState, { kind: 'ended' }>,
   { whom, decideAt }: WaitsFor = { whom: words('nobody') },
 ): EndedOutcome {
-  const again = say`Call ${own(name)} again with the same arguments and this planId`;
   const isOpen = state.kind === 'open';
   return {
     kind: 'succeeded',
@@ -217,9 +216,9 @@ export function undecidedAnswer(
         ? next(
             'user',
             'decide',
-            say`${again} later to learn what became of it, or with withdraw: true if the user no longer wants it.`,
+            'Later, call again with the same arguments and this planId; if the user no longer wants it, with withdraw: true.',
           )
-        : next('agent', 'wait', say`${again} later to learn what became of it.`),
+        : next('agent', 'wait', 'Call again later with the same arguments and this planId.'),
       warnings: [],
       requestIds: {},
     },

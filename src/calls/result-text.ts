@@ -1,14 +1,15 @@
 import type { EarlierCall, Failure, RequestIds, ServiceSays, Success } from '../consent/outcome.js';
 import { requestLines } from '../consent/request-lines.js';
 import type { Attempt } from '../transport/signed-client.js';
-import { isObject, leavesOf } from '../util/objects.js';
+import { isObject, leavesOf, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { isSafeText, join, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 import { headlineOf } from './headline.js';
 
 /**
  * The same facts as the structured content, as text for hosts that show only text. The service's words are quoted, and its answer
- * stands indented under `answer:`: they are data. The last line is the matter again, because some hosts show people the end.
+ * stands indented under `answer:`: they are data. The last line of a plan or an answer is the matter again, because some hosts show
+ * people the end.
  */
 export function resultText(result: Success | Failure): string {
   const { summary, problems = [], plan, show, answer, next } = anyOf(result);
@@ -16,6 +17,7 @@ export function resultText(result: Success | Failure): string {
   const { outcome, consent, sentAt, planId, decideAt, planExpires } = anyOf(result);
   const { requestIds, attempts = [], earlier, failed } = anyOf(result);
   const { where = [], effects = [], defaults = [], warnings = [], notes = [] } = anyOf(result);
+  const isLong = show !== undefined || answer !== undefined || outcome === 'accepted';
   const line = (name: string, value: SafeText | string | number | undefined) =>
     value === undefined ? [] : [`${name}: ${value}`];
   return [
@@ -47,16 +49,20 @@ export function resultText(result: Success | Failure): string {
     ...line('to act', next && `${next.who} (${next.action})`),
     ...line('next', next?.text),
     ...(answer === undefined ? [] : render({ answer })),
-    '',
-    ...(summary === undefined ? [] : [headlineOf(summary)]),
+    ...(summary === undefined || !isLong ? [] : ['', headlineOf(summary)]),
   ].join('\n');
 }
 
-/** The structured content of a result: its safe texts as strings. The answer holds none. */
-export const plainResult = (result: Success | Failure): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(result).map(([name, value]) => [name, name === 'answer' ? value : withPlainTexts(value)]),
-  );
+/** The structured content of a result: its safe texts as strings. The answer holds none. `plan` is the request, because `show` says the rest. */
+export function plainResult(result: Success | Failure): Record<string, unknown> {
+  const { plan, answer, ...rest } = anyOf(result);
+  const { method, url, headers, body } = plan ?? {};
+  return {
+    ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, withPlainTexts(value)])),
+    ...(plan !== undefined && { plan: withoutUndefined({ method, url, headers, body }) }),
+    ...(answer !== undefined && { answer }),
+  };
+}
 
 function withPlainTexts(value: unknown): unknown {
   if (isSafeText(value)) return value.text;

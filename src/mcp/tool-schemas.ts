@@ -28,7 +28,7 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   };
   return z.object({
     summary: z.string(),
-    next: z.looseObject({}).describe('who has to act, action, text').optional(),
+    next: z.looseObject({}).optional(),
     ...(effect !== 'read' && change),
     warnings: z.array(z.string()),
     requestIds: z.record(z.string(), z.string()).describe('for support'),
@@ -37,16 +37,14 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
 }
 
 /**
- * Returns the JSON Schema of a tool's arguments in a form that every host accepts: types, descriptions, enumerations of strings and
- * simple limits.
+ * Returns the JSON Schema of a tool's arguments in a form that every host accepts: types, descriptions, short enumerations of
+ * strings, and limits of numbers.
  */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
     // Titles are for the people who read a plan.
     delete jsonSchema.title;
-    // A model expects a required string to be non-empty.
-    if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
     // The description states the exact number.
     if (jsonSchema.minItems === 1 && jsonSchema.maxItems === 1) {
       delete jsonSchema.minItems;
@@ -60,12 +58,28 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.listed;
       delete jsonSchema.enum;
     }
-    // zod's pattern for CIDR blocks has 200 characters.
-    if (jsonSchema.format === 'cidrv4') {
-      delete jsonSchema.format;
-      delete jsonSchema.pattern;
+    if (jsonSchema.enum !== undefined && jsonSchema.enum.length > mostListed) {
+      describe(jsonSchema, `${joinDigits(jsonSchema.enum.map(String))}.`);
+      delete jsonSchema.enum;
     }
+    // Rules for texts take many tokens. A value that breaks one is answered with the rule in words.
+    for (const rule of ['format', 'pattern', 'minLength', 'maxLength'] as const) delete jsonSchema[rule];
   });
+}
+
+/** Longer enumerations are described in words, which takes a third of the tokens. */
+const mostListed = 12;
+
+/** Joins values that differ in the digits at their end: `h2-large, h2-large16/24`. */
+function joinDigits(values: readonly string[]): string {
+  const groups = new Map<string, string[]>();
+  for (const value of values) {
+    const stem = value.replace(/\d+$/, '');
+    const digits = value.slice(stem.length);
+    const key = digits === '' ? value : `${stem}#`;
+    groups.set(key, [...(groups.get(key) ?? []), digits]);
+  }
+  return [...groups].map(([stem, digits]) => stem.replace(/#$/, digits.join('/'))).join(', ');
 }
 
 /** Describes the allowed values of a whole number by bounds and in words, because some hosts refuse an enumeration of numbers. */

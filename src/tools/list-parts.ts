@@ -61,9 +61,7 @@ const input = () =>
     z.strictObject({
       bucket: pathName().describe('Bucket name.'),
       object: objectKey().describe('Object key, exactly as the upload was started with; not URL-encoded.'),
-      uploadId: text().describe(
-        'Upload ID: from list_multipart_uploads where this server has it, the log of the uploader, or `aws s3api list-multipart-uploads`.',
-      ),
+      uploadId: text().describe('Upload ID, from list_multipart_uploads or the log of the uploader.'),
       view: oneOf(['summary', 'parts']).describe('Summary of the upload, or one page of parts.').optional(),
       expectedBytes: wholeNumber(0).describe('Size of the whole object, if known.').optional(),
       expectedParts: wholeNumber(1).describe('Number of parts of the whole object, if known.').optional(),

@@ -77,9 +77,11 @@ export const restoreInstance = defineOperation({
       backupId: characters(32, 32, '[a-z0-9]', 'lowercase letters or digits')
         .describe('Backup to restore.')
         .meta({ title: 'backup' }),
-      instanceId: hyphenated({ max: 30 }).describe('Name of the new server.').meta({ title: 'name' }),
+      instanceId: hyphenated({ max: 30 })
+        .describe('Name of the new server: at most 30 lowercase letters, digits or hyphens.')
+        .meta({ title: 'name' }),
       instanceType: oneOf(devopsInstanceTypes)
-        .describe('Server type. The cloud uses e-large when absent.')
+        .describe('Server type; e-large when absent.')
         .meta({ title: 'server type' })
         .optional(),
       firewallGroupName: hyphenated({ max: 63 })
@@ -90,7 +92,7 @@ export const restoreInstance = defineOperation({
         .describe('Parameter group to apply.')
         .meta({ title: 'parameter group' })
         .optional(),
-      diskSize: oneOfNumbers([100, 200, 300, 400]).describe('Initial disk capacity in GB.').optional(),
+      diskSize: oneOfNumbers([100, 200, 300, 400]).describe('Disk in GB:').optional(),
       availabilityZone: oneOf(devopsZones)
         .describe(
           'Default by region: east-11 in jp-east-1, east-31 in jp-east-3, west-12 in jp-west-1, jp-west-21 in jp-west-2.',
@@ -100,19 +102,17 @@ export const restoreInstance = defineOperation({
       description: memo(255).describe('Memo.').optional(),
       networkConfig: z
         .strictObject({
-          networkId: text().describe('Private LAN, when one is used.').meta({ title: 'LAN' }),
-          privateAddress: ipv4Cidr().describe('Fixed private IPv4 address in CIDR notation.'),
+          networkId: text().describe('Private LAN.').meta({ title: 'LAN' }),
+          privateAddress: ipv4Cidr().describe('Fixed IPv4 address in CIDR notation.'),
         })
         .partial()
-        .describe('Private network of the server.')
+        .describe('Private network.')
         .meta({ title: 'private network' })
         .optional(),
       objectStorageConfig: z
         .strictObject({
-          account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits').describe(
-            'Object storage account that the application uses.',
-          ),
-          region: oneOf(objectStorageRegions).describe('Its region; there are no others.'),
+          account: characters(1, 128, '[A-Za-z0-9]', 'letters or digits').describe('Account of the object storage.'),
+          region: oneOf(objectStorageRegions).describe('Its region.'),
           bucketUseObjects: z
             .strictObject({
               lfs: bucketName().describe('For large-file objects.'),
@@ -120,15 +120,15 @@ export const restoreInstance = defineOperation({
               containerRegistry: bucketName().describe('For the container registry.'),
             })
             .partial()
-            .describe('Bucket for each kind of objects.')
+            .describe('Its buckets.')
             .meta({ title: 'buckets' }),
         })
         .partial()
-        .describe('Object storage of the application.')
+        .describe('Object storage.')
         .meta({ title: 'object storage' })
         .optional(),
       region: region()
-        .describe('Region to restore in: jp-east-1, jp-east-3, jp-west-1 or jp-west-2; default is the configured one.')
+        .describe('Region: jp-east-1, jp-east-3, jp-west-1 or jp-west-2; the configured one when absent.')
         .optional(),
       ...consentArguments(),
     }),

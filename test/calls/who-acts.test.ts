@@ -243,6 +243,6 @@ describe('the last line', () => {
     [defined('x'.repeat(120)), `${'x'.repeat(99)}…`],
   ])('of %s is %s', (summary, line) => {
     expect(headlineOf(summary).text).toBe(line);
-    expect(resultText({ summary, warnings: [], requestIds: {} }).split('\n').at(-1)).toBe(line);
+    expect(resultText({ summary, outcome: 'accepted', warnings: [], requestIds: {} }).split('\n').at(-1)).toBe(line);
   });
 });

@@ -245,6 +245,4 @@ function named(ranges: Ranges): SafeText {
 }
 
 /** Says how to find upload IDs if no tool lists them. */
-export const uploadIdsElsewhere = words(
-  'Upload IDs cannot be listed here: they are in the log of the uploader, and `aws s3api list-multipart-uploads` lists them.',
-);
+export const uploadIdsElsewhere = words('Upload IDs cannot be listed here: they are in the log of the uploader.');
