@@ -147,7 +147,7 @@ function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
     const leave = say`Leave the decision to them. Only if they tell you to go ahead instead`;
     return callAfterYes(join([...people, leave], ' '), tool, planOnly, ways);
   }
-  const showAll = say`Show the user all of "show", translated if they speak another language; the request can be left out.`;
+  const showAll = say`Show the user all of "show", in their language.`;
   const condition = planOnly ? say`Stop there. Only if they then ask for it` : say`If they say yes to it`;
   return callAfterYes(join([showAll, condition], ' '), tool, planOnly, ways);
 }

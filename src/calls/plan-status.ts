@@ -206,7 +206,7 @@ export function undecidedAnswer(
     kind: 'succeeded',
     success: {
       summary: isOpen
-        ? say`Nobody has decided on this plan of ${own(name)} yet: it waits for ${whom}.`
+        ? say`This plan of ${own(name)} still waits for ${whom}.`
         : say`Somebody has decided on this plan of ${own(name)}. The outcome is not known yet.`,
       outcome: 'waiting',
       ...(planId !== undefined && { planId }),
@@ -216,7 +216,7 @@ export function undecidedAnswer(
         ? next(
             'user',
             'decide',
-            'Later, call again with the same arguments and this planId; if the user no longer wants it, with withdraw: true.',
+            'Call again later with the same arguments and this planId. To take the plan back, add withdraw: true.',
           )
         : next('agent', 'wait', 'Call again later with the same arguments and this planId.'),
       warnings: [],

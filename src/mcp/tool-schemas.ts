@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Effect, JsonSchema, Operation } from '../tools/define-operation.js';
 import { listText } from '../util/human.js';
+import { isObject } from '../util/objects.js';
 import { refusedKeywords } from './client-quirks.js';
 
 /** The schemas of a tool's arguments and answer, as hosts see them. */
@@ -14,7 +15,7 @@ export interface ToolSchemas {
  * the server reads `src/mcp/schemas.generated.json`.
  */
 export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas => ({
-  input: inputJsonSchema(input()),
+  input: shortened(inputJsonSchema(input())),
   output: outputJsonSchema(outputSchema(effect, output())),
 });
 
@@ -37,14 +38,16 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
 }
 
 /**
- * Returns the JSON Schema of a tool's arguments in a form that every host accepts: types, descriptions, short enumerations of
- * strings, and limits of numbers.
+ * Returns the JSON Schema of a tool's arguments in a form that every host accepts: types, descriptions, enumerations of strings and
+ * simple limits.
  */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
     // Titles are for the people who read a plan.
     delete jsonSchema.title;
+    // A model expects a required string to be non-empty.
+    if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
     // The description states the exact number.
     if (jsonSchema.minItems === 1 && jsonSchema.maxItems === 1) {
       delete jsonSchema.minItems;
@@ -58,14 +61,28 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.listed;
       delete jsonSchema.enum;
     }
-    if (jsonSchema.enum !== undefined && jsonSchema.enum.length > mostListed) {
-      describe(jsonSchema, `${joinDigits(jsonSchema.enum.map(String))}.`);
-      delete jsonSchema.enum;
+    // zod's pattern for CIDR blocks has 200 characters.
+    if (jsonSchema.format === 'cidrv4') {
+      delete jsonSchema.format;
+      delete jsonSchema.pattern;
     }
-    // Rules for texts take many tokens. A value that breaks one is answered with the rule in words.
-    for (const rule of ['format', 'pattern', 'minLength', 'maxLength'] as const) delete jsonSchema[rule];
   });
 }
+
+/**
+ * Shortens an argument schema for the list of tools, which every conversation reads. It drops the rules for texts, because a value that
+ * breaks one is answered with the rule in words, and the reference of the operation has them all.
+ */
+const shortened = (schema: JsonSchema): JsonSchema =>
+  JSON.parse(
+    JSON.stringify(schema, (_name, value: unknown) => {
+      if (!isObject(value) || typeof value.type !== 'string') return value;
+      const { pattern: _, minLength: __, maxLength: ___, enum: allowed, ...rest } = value;
+      if (!Array.isArray(allowed)) return rest;
+      if (allowed.length <= mostListed) return { ...rest, enum: allowed };
+      return { ...rest, description: `${rest.description ?? ''} ${joinDigits(allowed.map(String))}.`.trim() };
+    }),
+  );
 
 /** Longer enumerations are described in words, which takes a third of the tokens. */
 const mostListed = 12;

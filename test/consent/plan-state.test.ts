@@ -82,7 +82,7 @@ describe.each(['human', 'approval'] as const)('%s: a plan that waits on the page
     const { ask } = await planned();
     const whom = mode === 'approval' ? 'somebody other than its caller' : 'a person who signs in';
     expect(successOf(await ask())).toMatchObject({
-      summary: expect.stringContaining(`it waits for ${whom}`),
+      summary: expect.stringContaining(`waits for ${whom}`),
       outcome: 'waiting',
       decideAt: expect.any(String),
     });
