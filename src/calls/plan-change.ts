@@ -14,14 +14,14 @@ import type { IntentDraft, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Begins the journal entry of a change. */
 const draftIntent = (
-  { operation, change, input, request, endpoint, keyId, budget }: ResolvedChange,
+  { operation, change, input, request, shown = request, endpoint, keyId, budget }: ResolvedChange,
   { client, principal }: CallContext,
   { newId, process }: CallDependencies,
 ): IntentDraft => ({
   id: newId(),
   tool: operation.name,
   what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
-  target: `${request.method} ${endpoint.origin}${request.target}`,
+  target: `${request.method} ${endpoint.origin}${shown.target}`,
   account: endpoint.account,
   key: keyId,
   client,

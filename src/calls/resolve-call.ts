@@ -1,5 +1,8 @@
+import { withoutSecrets } from '../consent/plan.js';
 import { Refusal } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
+import { plainText } from '../tools/request-body.js';
+import { encodeRequest, type WireRequest } from '../transport/request.js';
 import type { SignedClientOptions } from '../transport/signed-client.js';
 import { textAt } from '../util/objects.js';
 import { type SafeText, say } from '../util/safe-text.js';
@@ -9,7 +12,7 @@ import type { CallContext, CallDependencies } from './context.js';
 import { regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
 import { insertSecrets } from './insert-secrets.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
-import type { ResolvedCall } from './stages.js';
+import type { ResolvedCall, ResolvedChange } from './stages.js';
 import { askWhichIsMeant, validate } from './validate.js';
 
 /**
@@ -53,6 +56,7 @@ export async function resolveCall(
     endpoint,
     input,
     request,
+    shown: await requestWithoutSecrets({ operation, input, request, endpoint, secretNames: complete.secretNames }),
     keyId,
     args: repeatableArguments(valid, accountName),
     secretNames: complete.secretNames,
@@ -66,6 +70,22 @@ export async function resolveCall(
       withdraw: withdraw === true,
     },
   };
+}
+
+/** Makes the request from fingerprints in place of the secrets. Returns undefined if the call has no secrets. */
+async function requestWithoutSecrets(
+  call: Pick<ResolvedChange, 'operation' | 'input' | 'request' | 'endpoint' | 'secretNames'>,
+): Promise<WireRequest | undefined> {
+  const { operation, input, request, endpoint } = call;
+  const shownInput = withoutSecrets(call, input);
+  if (shownInput === input) return undefined;
+  try {
+    return wireRequest(operation, await operation.request(shownInput), endpoint);
+  } catch {
+    // A secret may have a form that a fingerprint has not, such as base64.
+    const hidden = { path: '/', body: plainText('This request is not shown, because it holds a secret.') };
+    return { ...encodeRequest(operation.method, hidden, endpoint), path: request.path, target: request.path };
+  }
 }
 
 /** The refusal of a call whose account is unclear. It also reports the problems of the other arguments. */

@@ -3,15 +3,16 @@ import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Ending, Intent } from '../journal/entry.js';
 import type { BeginResult } from '../journal/journal.js';
 import { NotSent, type SignedClient } from '../transport/signed-client.js';
+import { digestOf } from '../util/digest.js';
 import { errorName } from '../util/log.js';
 import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import { budgetSpent } from './check-budget.js';
 import { adviceIfUnknown, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
 import type { CallDependencies } from './context.js';
-import { keysRefusal } from './endpoint.js';
+import { keysRefusal, wireRequest } from './endpoint.js';
 import { type FailedCall, serverFault } from './failure.js';
 import { earlierOf, repeated } from './repeat.js';
-import { type ApprovedChange, intentOf } from './stages.js';
+import { type ApprovedChange, intentOf, type ResolvedChange } from './stages.js';
 
 /**
  * Sends a change that has consent. Its intent is on disk before the first byte, and its ending before the answer is put into words.
@@ -32,19 +33,48 @@ export async function sendChange(
   const sentAt = now().toISOString();
   const sentCall = { ...call, ifUnknown: adviceIfUnknown(approved, sentAt) };
   let key: string | undefined;
-  const result = await client.send(call.request).then(
-    (reply) => {
-      key = reply.keyId;
-      return readResult(sentCall, reply);
-    },
-    (error: unknown) => {
-      log('error', 'unexpected', { tool: intent.tool, error: errorName(error) });
-      return { kind: 'failed', failure: sendingFault(sentCall, error) } as const;
-    },
-  );
+  const result = await requestToSend(call, intent)
+    .then(client.send)
+    .then(
+      (reply) => {
+        key = reply.keyId;
+        return readResult(sentCall, reply);
+      },
+      (error: unknown) => {
+        log('error', 'unexpected', { tool: intent.tool, error: errorName(error) });
+        return { kind: 'failed', failure: sendingFault(sentCall, error) } as const;
+      },
+    );
   const ending = { id: intent.id, time: now().toISOString(), key, ...endingOf(result) };
   const notes = await writeEnding(ending, intent, { journal, log });
   return withNotes(outcomeOf(result, approved, sentAt, log), notes);
+}
+
+/**
+ * Returns the request, with its idempotency token if the operation takes one. Plan, consent and idempotency key know no token, because a
+ * new token for each call would make a repetition another change.
+ * @throws NotSent
+ */
+async function requestToSend({ operation, input, endpoint, request }: ResolvedChange, intent: Intent) {
+  if (operation.takesToken !== true) return request;
+  try {
+    return wireRequest(operation, await operation.request(input, undefined, tokenOf(intent)), endpoint);
+  } catch (cause) {
+    throw new NotSent('the request could not be made', { cause });
+  }
+}
+
+/** A UUID that belongs to the consent of a change. Its bits that are free come from a digest (RFC 9562, version 8). */
+function tokenOf({ nonce, id }: Pick<Intent, 'nonce' | 'id'>): string {
+  const digits = digestOf(['idempotency token', nonce ?? id]);
+  const [a, b, c, d, e] = [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    digits.slice(13, 16),
+    digits.slice(17, 20),
+    digits.slice(20, 32),
+  ];
+  return `${a}-${b}-8${c}-8${d}-${e}`;
 }
 
 function beginRefusal(

@@ -71,6 +71,8 @@ export interface PlanInput {
   /** The client's arguments with `allowRepeat` and the account, from which the same call can be made again. Named secrets stay names. */
   readonly args: Fields;
   readonly request: WireRequest;
+  /** The request as people and the journal see it: with fingerprints in place of secrets. Absent for a request without secrets. */
+  readonly shown?: WireRequest | undefined;
   readonly endpoint: Endpoint;
   /** Name of the account, if accounts have names. */
   readonly accountName?: string | undefined;
@@ -88,20 +90,20 @@ export interface PlanInput {
 
 /** Makes the plan of a change. A pure function. */
 export function makePlan(call: PlanInput): Plan {
-  const { operation, change, input, request, endpoint, keyId } = call;
+  const { operation, change, input, request, shown = request, endpoint, keyId } = call;
   const { origin, region, service, profile, isSandbox = false } = endpoint;
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   const names = fieldNames(operation.input());
   return {
     summary: say`${change.headline(input, region)}.`,
     method: request.method,
-    url: origin + request.target,
+    url: origin + shown.target,
     headers: {
-      ...request.headers,
+      ...shown.headers,
       [profile.dateHeader]: 'the time of sending',
       authorization: `signed as ${keyId} for service ${service} in ${region}`,
     },
-    ...(request.content !== undefined && { body: shownBody(call, request.content) }),
+    ...(shown.content !== undefined && { body: shownBody(call, shown.content) }),
     where: whereOf(call),
     ...(call.found !== undefined && { found: call.found }),
     ...(call.alert !== undefined && { alert: call.alert }),
@@ -264,7 +266,10 @@ function undocumentedWarning(paths: readonly string[], costDrivers: readonly str
 }
 
 /** A copy with the names or fingerprints of secrets in place of secrets. */
-export const withoutSecrets = <Fields>({ operation, input, secretNames = {} }: PlanInput, fields: Fields): Fields =>
+export const withoutSecrets = <Fields>(
+  { operation, input, secretNames = {} }: Pick<PlanInput, 'operation' | 'input' | 'secretNames'>,
+  fields: Fields,
+): Fields =>
   (operation.secrets ?? []).reduce((copy, path) => {
     const secret = textAt(input, path);
     if (secret === undefined) return copy;

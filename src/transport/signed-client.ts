@@ -96,7 +96,13 @@ function createSignedClient(
   let offsetMs = 0;
   /** True once the keys were read again, which a call does at most once. */
   let hasRenewed = false;
-  const redactors = new Set(secrets.length === 0 ? [] : [createRedactor(secrets)]);
+  const callSecrets = secrets.length === 0 ? undefined : createRedactor(secrets);
+  const redactors = new Set(callSecrets === undefined ? [] : [callSecrets]);
+  /** Logs what was signed, without the lines that hold a secret of the call, such as a query. */
+  const logSigned: Log = (level, event, { canonicalRequest, ...fields } = {}) => {
+    const lines = callSecrets?.clean(String(canonicalRequest).split('\n'));
+    log(level, event, { canonicalRequest: lines?.join('\n') ?? canonicalRequest, ...fields });
+  };
 
   const attempt = async (request: WireRequest, number: number, renewed: Credentials | undefined): Promise<Signed> => {
     const attemptSpan = span?.child(request.method, requestAttributes(endpoint, request, number));
@@ -105,7 +111,7 @@ function createSignedClient(
       request,
       renewed,
       new Date(now().getTime() + offsetMs),
-      log,
+      logSigned,
     ).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
