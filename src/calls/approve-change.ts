@@ -184,7 +184,8 @@ async function askUser(
   const claims = resumedReply?.claims ?? { use: 'question', digest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
   if (resumedReply === undefined) elicitor.show?.(plan);
-  const reply = resumedReply?.read(accept.text) ?? (await unlessStopped(stop, () => elicitor.ask(question, accept)));
+  const reply =
+    resumedReply?.read(accept.text) ?? (await unlessStopped(stop, (over) => elicitor.ask(question, accept, over)));
   if (reply === 'later') return { kind: 'inputRequired', message: question, answer: { accept }, claims };
   const answeredAfterMs = now().getTime() - askedAt;
   const readMs = elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs;

@@ -120,7 +120,7 @@ export async function sendToPage(
   const message = join([...decisionLines(plan, call), onPage], '\n');
   const claims = { use: 'handle', digest, nonce, issuedAt: dependencies.now().getTime() } as const;
   // The plan waits on the page whether or not the user is asked to open it.
-  const send = () => unlessStopped(stop, () => guide.send(message, address));
+  const send = () => unlessStopped(stop, (over) => guide.send(message, address, over));
   const visit = await waitForPerson(context, send).catch((error: unknown): Visit => {
     if (!(error instanceof Refusal))
       dependencies.log('error', 'unexpected', { tool: draft.tool, error: errorName(error) });

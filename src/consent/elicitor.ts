@@ -18,8 +18,9 @@ export interface Elicitor {
   /**
    * Asks a question. Resolves with `later` if the client will send the reply with a second request for the same call.
    * @param accept label of the accepting option
+   * @param over aborts when the reply is not needed any more
    */
-  ask(message: SafeText, accept: SafeText): Promise<UserReply | 'later'>;
+  ask(message: SafeText, accept: SafeText, over: AbortSignal): Promise<UserReply | 'later'>;
   /** The reply that this request carries, and the claims of its question. */
   readonly resumedReply?: { readonly claims: ConsentClaims; read(accept: string): UserReply };
 }
@@ -29,28 +30,31 @@ export type Visit = 'opened' | 'declined' | 'cancelled';
 
 /** Asks the client's user to open an address. */
 export interface Guide {
-  /** Resolves with `later` if the client will send the result with a second request for the same call. */
-  send(message: SafeText, address: string): Promise<Visit | 'later'>;
+  /**
+   * Resolves with `later` if the client will send the result with a second request for the same call.
+   * @param over aborts when the result is not needed any more
+   */
+  send(message: SafeText, address: string, over: AbortSignal): Promise<Visit | 'later'>;
   /** The result that this request carries, and the claims of the plan on the page. */
   readonly resumedReply?: { readonly claims: ConsentClaims; readonly visit: Visit };
 }
 
 /**
- * Runs work that waits for a person until the server shuts down.
+ * Runs work that waits for a person until the server shuts down. The signal of the work then aborts.
  * @throws Refusal `Stopping` on shutdown, which does not count as declined
  */
 export async function unlessStopped<Result>(
   stop: AbortSignal | undefined,
-  work: () => Promise<Result>,
+  work: (over: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  if (stop === undefined) return work();
-  if (stop.aborted) throw new Refusal('Stopping', []);
   const over = new AbortController();
+  if (stop === undefined) return work(over.signal);
+  if (stop.aborted) throw new Refusal('Stopping', []);
   const stopped = new Promise<never>((_, reject) => {
     stop.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: over.signal });
   });
   try {
-    return await Promise.race([stopped, work()]);
+    return await Promise.race([stopped, work(over.signal)]);
   } finally {
     over.abort();
   }

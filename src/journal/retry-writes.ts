@@ -27,8 +27,19 @@ export function createPersistence() {
    * @throws the last error, or a `Permanent` error at once
    */
   const write = (attempt: Attempt, signal?: AbortSignal): Promise<void> => {
-    const written = persist(attempt, AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]));
-    const ended = written.catch(() => undefined).finally(() => underWay.delete(ended));
+    // Not AbortSignal.any, which leaks memory in a signal that lives as long as the process.
+    const stop = new AbortController();
+    const end = () => stop.abort();
+    const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
+    if (signals.some(({ aborted }) => aborted)) end();
+    for (const each of signals) each.addEventListener('abort', end);
+    const written = persist(attempt, stop.signal);
+    const ended = written
+      .catch(() => undefined)
+      .finally(() => {
+        for (const each of signals) each.removeEventListener('abort', end);
+        underWay.delete(ended);
+      });
     underWay.add(ended);
     return written;
   };

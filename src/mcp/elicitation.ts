@@ -38,9 +38,9 @@ export function elicitorFor(client: Client, context: ServerContext, { stillAskin
   if (envelope === undefined)
     return {
       // Not with the SDK's elicitInput, which drops replies that are none of the options.
-      ask: async (message, accept) => {
+      ask: async (message, accept, over) => {
         const params = { mode: 'form', message: message.text, requestedSchema: consentForm(accept.text) };
-        const answer = await sendQuestion(context, params, stillAsking);
+        const answer = await sendQuestion(context, params, over, stillAsking);
         return answer === undefined ? 'unanswered' : replyOf(answer, accept.text);
       },
     };
@@ -51,15 +51,19 @@ export function elicitorFor(client: Client, context: ServerContext, { stillAskin
   return { ask, resumedReply: { claims, read: (accept) => replyOf(view, accept) } };
 }
 
-/** Sends a question during the call. Returns undefined without a reply. */
+/** Sends a question during the call, and takes it back when it is over. Returns undefined without a reply. */
 async function sendQuestion(
   { mcpReq: { send, signal } }: ServerContext,
   params: Readonly<Record<string, unknown>>,
+  over: AbortSignal,
   stillAsking: () => void,
 ) {
   const timer = setInterval(stillAsking, progressMs);
   try {
-    return await send({ method: 'elicitation/create', params }, { timeout: answerMs, signal });
+    return await send(
+      { method: 'elicitation/create', params },
+      { timeout: answerMs, signal: AbortSignal.any([signal, over]) },
+    );
   } catch {
     return undefined;
   } finally {
@@ -76,9 +80,9 @@ export function guideFor(client: Client, context: ServerContext, { stillAsking }
   if (!client.url) return undefined;
   if (envelope === undefined)
     return {
-      send: async (message, url) => {
+      send: async (message, url, over) => {
         const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };
-        return visitOf(await sendQuestion(context, params, stillAsking));
+        return visitOf(await sendQuestion(context, params, over, stillAsking));
       },
     };
   const view = inputResponse(inputResponses, 'consent');

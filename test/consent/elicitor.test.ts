@@ -23,12 +23,18 @@ test('after the stop no work begins', async () => {
   expect(begun).toBe(0);
 });
 
-test('at the stop nobody waits for work any longer', async () => {
+test('at the stop nobody waits for work any longer, and the work learns that', async () => {
   const stop = new AbortController();
   const never = new Promise<never>(() => {});
-  const waiting = unlessStopped(stop.signal, () => never);
+  let isOver: AbortSignal | undefined;
+  const waiting = unlessStopped(stop.signal, (over) => {
+    isOver = over;
+    return never;
+  });
+  expect(isOver?.aborted).toBe(false);
   stop.abort();
   await expect(waiting).rejects.toMatchObject(stopping);
+  expect(isOver?.aborted).toBe(true);
 });
 
 test('a stop after the end of the work is nothing to it', async () => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { CommitPending, createPersistence, Permanent } from '../../src/journal/retry-writes.js';
 
@@ -151,4 +152,12 @@ describe('a commit that is not confirmed yet', () => {
     await close();
     expect(attempt).toHaveBeenCalledTimes(1);
   });
+});
+
+test('a write leaves nothing behind in the signals that stop it', async () => {
+  const { signal } = new AbortController();
+  const { write, close } = createPersistence();
+  await write(async () => undefined, signal);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  await close();
 });

@@ -8,7 +8,7 @@ import { createServer } from '../../src/server.js';
 import { operations } from '../../src/tools/index.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { say } from '../../src/util/safe-text.js';
-import { accountsWith } from '../support/caller.js';
+import { accountsWith, never } from '../support/caller.js';
 import { type Era, eras } from '../support/in-process.js';
 
 /** How a question reaches the user of a client, and how the answer is read, in both protocol eras. */
@@ -46,7 +46,7 @@ async function connect({ era, elicitation, answer, name = 'test', version = '1',
     const reply =
       elicitor?.resumedReply?.read(accept.text) ??
       guide?.resumedReply?.visit ??
-      (await (elicitor?.ask(say`Really?`, accept) ?? guide?.send(say`Please decide there.`, address)));
+      (await (elicitor?.ask(say`Really?`, accept, never) ?? guide?.send(say`Please decide there.`, address, never)));
     calls.push({ asks: elicitor !== undefined, client, brought: brought?.claims, reply });
     if (reply === 'later' && calls.length === 1) {
       const answer = elicitor === undefined ? { address } : { accept };

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { CallOutcome } from '../../src/calls/context.js';
 import { serverFault } from '../../src/calls/failure.js';
@@ -79,4 +80,13 @@ test.each([
   expect(text).toContain('\ncloudops_journal_reachable 0\n');
   expect(text).not.toContain('way="page"');
   expect(counts).toBe(1);
+});
+
+test('every metric of this server is in the runbook', async () => {
+  const reachable = () => true;
+  const all = { ...state, journalReachable: reachable, issuerReachable: reachable, waitingPlans: async () => 1 };
+  const names = (await createMetrics(all).text()).match(/(?<=^# TYPE )cloudops_\w+/gm) ?? [];
+  const runbook = readFileSync('docs/OPERATE.md', 'utf8');
+  expect(names.length).toBeGreaterThan(7);
+  expect(names.filter((name) => !runbook.includes(`\`${name}\``))).toEqual([]);
 });
