@@ -116,8 +116,8 @@ export interface PlanClaims {
 /** Further data for views. Models do not get it. */
 type ViewData =
   | { readonly kind: 'parts'; readonly parts: readonly UploadPart[] }
-  /** An accepted change, and whether it continues in the cloud. */
-  | { readonly kind: 'ended'; readonly continues: boolean }
+  /** An accepted change: whether it continues in the cloud, and whether it went to the built-in sandbox. */
+  | { readonly kind: 'ended'; readonly continues: boolean; readonly isSandbox?: boolean }
   /** A plan. Without claims, the view has no buttons. Times are in milliseconds since 1970. */
   | {
       readonly kind: 'plan';

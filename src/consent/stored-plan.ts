@@ -95,7 +95,7 @@ export const storedSchemas = lazy(() => {
     earlier: earlier.exactOptional(),
   });
   // The only view of a change that is over.
-  const view = z.object({ kind: z.literal('ended'), continues: z.boolean() });
+  const view = z.object({ kind: z.literal('ended'), continues: z.boolean(), isSandbox: z.boolean().exactOptional() });
   const outcome = z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('succeeded'), success, view: view.exactOptional() }),
     z.object({ kind: z.literal('failed'), failure }),

@@ -144,30 +144,30 @@ async function createCall(plan: FoundPlan, { operations, call, stateKeys, now, c
 const isEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
   outcome.kind === 'failed' || (outcome.kind === 'succeeded' && outcome.success.outcome !== 'waiting');
 
-/** The content of the change view: the plan with its buttons, or the outcome. */
+/** The content of the change view: the plan with its buttons, or the outcome above the plan. */
 export function shownPlan(found: FoundPlan, mayDecide: boolean): object {
-  const { plan, accept, issuedAt, expiresAt, digest, nonce, tool, args, state, outcome } = found;
-  const waiting: EndedOutcome = {
+  if (found.state === 'waiting') return resultOf(waitingOutcome(found, mayDecide), found);
+  return resultOf(found.outcome ?? decidedBefore(found), found, decisionSentence(found));
+}
+
+function waitingOutcome(found: FoundPlan, mayDecide: boolean): EndedOutcome {
+  const { plan, accept, issuedAt, expiresAt, digest, nonce } = found;
+  return {
     kind: 'succeeded',
     success: { summary: plan.summary, outcome: 'waiting', plan, warnings: [], requestIds: {} },
     view: { kind: 'plan', accept, issuedAt, expiresAt, ...(mayDecide && { claims: { digest, nonce } }) },
   };
-  if (state === 'waiting') return resultOf(waiting, { tool, args, nonce });
-  return resultOf(outcome ?? decidedBefore(found), found, decisionSentence(found));
 }
 
-/** A result for the change view. In place of an action token it gets the plan's nonce, which is worth nothing without the session. */
-function resultOf(
-  outcome: EndedOutcome,
-  { tool, args, nonce }: Pick<FoundPlan, 'tool' | 'args' | 'nonce'>,
-  earlier?: SafeText,
-): object {
+/**
+ * A result for the change view, with the plan. In place of an action token it gets the plan's nonce, which is worth nothing without the
+ * session.
+ */
+function resultOf(outcome: EndedOutcome, found: FoundPlan, earlier?: SafeText): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
-  return {
-    content: [],
-    structuredContent,
-    _meta: viewMeta(outcome, { tool, args }, { seal: () => nonce }, { onPage: true, earlier }),
-  };
+  const metaOf = (shown: EndedOutcome) =>
+    viewMeta(shown, found, { seal: () => found.nonce }, { onPage: true, earlier });
+  return { content: [], structuredContent, _meta: { ...metaOf(waitingOutcome(found, false)), ...metaOf(outcome) } };
 }
 
 /** Names the caller and the client. The names come from outside. */
@@ -203,5 +203,7 @@ export async function answerClick(
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, decider, deciding.accounts) === undefined);
   const { outcome, earlier } = await decideOnPlan(plan, decision, decider, deciding);
   deciding.log('info', 'decision', { tool: plan.tool, decision, person: decider.person, caller: plan.caller });
-  return resultOf(outcome, plan, earlier);
+  // The person who decided sees it as everybody else does.
+  const own = decider.person === undefined ? undefined : await deciding.plans.find(plan.nonce).catch(() => undefined);
+  return resultOf(outcome, plan, earlier ?? (own?.decision && decisionSentence(own)));
 }

@@ -225,12 +225,7 @@ test('an expired plan that cannot be made again here offers nothing', async () =
 });
 
 test('a plan that was decided on before it is shown has its outcome on top, and no buttons', async () => {
-  const answer = () =>
-    outcomeResult({
-      ...accepted,
-      earlier: 'An earlier click decided this. This one sent nothing.',
-      sentAt: '2026-11-20T12:00:00.000Z',
-    });
+  const answer = () => outcomeResult({ ...accepted, sentAt: '2026-11-20T12:00:00.000Z' });
   const shown = await shownPlan({ answer, context: inTokyo }, { issuedAt: '2020-01-01T00:00:00.000Z' });
   await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
   expect(await shown.view.getByRole('button').count()).toBe(0);
@@ -249,6 +244,23 @@ test('an outcome is above the plan, which is folded and can be opened', async ()
   expect(tops[0]).toBeLessThan(tops[1] ?? Number.NaN);
   await plan.click();
   expect(await shown.view.getByText('What will happen').isVisible()).toBe(true);
+});
+
+test('an outcome keeps the sandbox banner and the place, with and without its plan', async () => {
+  const place = { isSandbox: true, where: ['the built-in sandbox', 'region jp-east-1 (given)', 'account "prod"'] };
+  const keepsPlace = async ({ view }: ShownView) => {
+    await view.getByRole('heading', { name: 'Accepted' }).waitFor();
+    expect(await view.getByText('Sandbox: nothing real happens').isVisible()).toBe(true);
+    expect(await view.getByText('The built-in sandbox · region jp-east-1 (given) · account "prod"').isVisible()).toBe(
+      true,
+    );
+  };
+  const decided = await shownPlan({ answer: () => outcomeResult(accepted) }, place);
+  await button(decided, 'Create server wiki').click();
+  await keepsPlace(decided);
+  const alone = await browser.show('change');
+  await alone.sendCall({}, outcomeResult({ ...accepted, ...place }));
+  await keepsPlace(alone);
 });
 
 test('what cannot be undone is marked, and its button does not look like that of anything else', async () => {

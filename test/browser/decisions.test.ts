@@ -97,7 +97,9 @@ test('a person refuses', async () => {
   const served = await start();
   const page = await openAs('bob', await planOf(served));
   await view(page).getByRole('button', { name: 'Do nothing' }).click();
-  await view(page).getByText('you did not agree to it').waitFor();
+  await view(page)
+    .getByText(/^"bob" declined this at .*\d\d/)
+    .waitFor();
   expect(served.requests).toEqual([]);
 });
 

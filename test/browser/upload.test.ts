@@ -170,6 +170,32 @@ describe.each([1, 12, 1000, 10_000])('a map of %i parts', (count) => {
   });
 });
 
+test('10,000 parts have a bar beside each row, which says how much of it is there', async () => {
+  const { view, sendCall } = await show({ width: 760 });
+  await sendCall(args, uploadResult(partsOf(upTo(5000)), { expectedParts: 10_000 }));
+  await view.getByText('Bars at the right').waitFor();
+  const barAt = (row: 'first' | 'last') =>
+    view.locator('.map canvas').evaluate((element: HTMLCanvasElement, place) => {
+      const y = place === 'first' ? 1 : element.height - 2;
+      return element.getContext('2d')?.getImageData(element.width - 4, y, 1, 1).data[3];
+    }, row);
+  expect([await barAt('first'), await barAt('last')]).toEqual([255, 0]);
+});
+
+test('in forced colours the progress bar shows what is usable and what is not', async () => {
+  const { page, view, sendCall } = await show();
+  await page.emulateMedia({ forcedColors: 'active' });
+  const parts = partsOf(upTo(12)).map((part) => (part.partNumber === 3 ? { ...part, size: 1000 } : part));
+  await sendCall({ ...args, ...ofTwelve }, uploadResult(parts, { expectedParts: 20 }));
+  await view.getByRole('progressbar').waitFor();
+  const backgrounds = await view
+    .locator('.bar, .usable')
+    .evaluateAll((elements) => elements.map((element) => getComputedStyle(element).backgroundColor));
+  expect(new Set(backgrounds).size).toBe(2);
+  const pattern = view.locator('.unusable').evaluate((element) => getComputedStyle(element).backgroundImage);
+  expect(await pattern).toContain('gradient');
+});
+
 test('the ETag of a part of a large upload is read when someone rests on it', async () => {
   const parts = partsOf(upTo(10_000));
   const calls: unknown[] = [];
@@ -320,7 +346,7 @@ test('names are text, whatever they hold', async () => {
   await shown.sendCall({ ...args, object }, uploadResult(twelve, {}, { object, bucket: '<b>bucket</b>' }));
   const heading = shown.view.getByRole('heading', { level: 1 });
   const quoted = JSON.stringify(object).replace('\u202E', '\\u202e');
-  expect(await heading.textContent()).toBe(`Upload of …${quoted.slice(-40)} to <b>bucket</b>`);
+  expect(await heading.textContent()).toBe(`Upload of "…${quoted.slice(-40)} to "<b>bucket</b>"`);
   expect(await shown.view.locator('.key bdi').textContent()).toBe(quoted);
   expect(await heading.locator('img, script, b').count()).toBe(0);
   expect(await shown.view.title()).toBe('Upload');

@@ -21,7 +21,7 @@ import {
   unanswered,
 } from './decision.js';
 import { outcomePanel, panel } from './outcome.js';
-import { planBody, planHead } from './plan.js';
+import { planBody, planHead, riskList, sandboxBanner, whereLine } from './plan.js';
 
 /** After this time without an answer, the view says so and keeps waiting (milliseconds). */
 const lateMs = 75_000;
@@ -61,7 +61,7 @@ export async function startChangeView(): Promise<void> {
   const show = () => {
     const hadFocus = main.contains(document.activeElement);
     const result = outcomeOf(stage, formatTime);
-    outcome.replaceChildren(...result);
+    outcome.replaceChildren(...(result.length === 0 ? [] : withPlace(result, stage)));
     showPlan(result.length > 0);
     showExpiry();
     progress.replaceChildren(...progressOf(stage, host));
@@ -178,11 +178,18 @@ const foldedPlan = (change: ProposedChange, formatTime: FormatTime) =>
     'details',
     { class: 'folded' },
     element('summary', { dir: 'auto' }, ...shownText(`The plan: ${change.sentence}`)),
-    ...planHead(change).filter((part) => !(part instanceof HTMLHeadingElement)),
+    ...riskList(change),
     ...planBody(change, formatTime),
   );
 
 const paragraph = (text: string, className = '') => element('p', { class: className, dir: 'auto' }, ...shownText(text));
+
+/** Puts the place of the change around its outcome, because the plan is collapsed by then, or unknown. */
+function withPlace(outcome: readonly Node[], stage: Stage): readonly Node[] {
+  const change = 'change' in stage ? stage.change : undefined;
+  const { isSandbox = false, where = [] } = change ?? (stage.kind === 'ended' ? stage.outcome : {});
+  return [...sandboxBanner(isSandbox), ...outcome, ...whereLine(where)];
+}
 
 /** The outcome at a stage, if there is one. */
 function outcomeOf(stage: Stage, formatTime: FormatTime): readonly Node[] {

@@ -9,11 +9,27 @@ const risks: Readonly<Record<RiskName, { readonly words: string; readonly icon: 
   'no way back': { words: 'No way back', icon: 'oneWay' },
 };
 
+/** Says that nothing real happens, if so. */
+export const sandboxBanner = (isSandbox: boolean): readonly Node[] =>
+  isSandbox ? [element('p', { class: 'sandbox' }, 'Sandbox: nothing real happens')] : [];
+
+/** Region, zone and account. */
+export const whereLine = (where: readonly string[]): readonly Node[] =>
+  where.length === 0
+    ? []
+    : [element('p', { class: 'where', dir: 'auto' }, ...shownText(sentenceCase(where.join(' · '))))];
+
 /** The decision: the change, its risks, and where it takes place. */
-export const planHead = ({ sentence, risks: marked, isSandbox, where }: ProposedChange): readonly Node[] => [
-  ...(isSandbox ? [element('p', { class: 'sandbox' }, 'Sandbox: nothing real happens')] : []),
-  element('h1', { dir: 'auto' }, ...shownText(sentence)),
-  ...(marked.length === 0
+export const planHead = (change: ProposedChange): readonly Node[] => [
+  ...sandboxBanner(change.isSandbox),
+  element('h1', { dir: 'auto' }, ...shownText(change.sentence)),
+  ...riskList(change),
+  ...whereLine(change.where),
+];
+
+/** The risks as badges. */
+export const riskList = ({ risks: marked }: ProposedChange): readonly Node[] =>
+  marked.length === 0
     ? []
     : [
         element(
@@ -23,11 +39,7 @@ export const planHead = ({ sentence, risks: marked, isSandbox, where }: Proposed
             element('li', { class: risks[risk].icon }, icon(risks[risk].icon), risks[risk].words),
           ),
         ),
-      ]),
-  ...(where.length === 0
-    ? []
-    : [element('p', { class: 'where', dir: 'auto' }, ...shownText(sentenceCase(where.join(' · '))))]),
-];
+      ];
 
 /** The rest of the plan: consequences, warnings, defaults and the request. */
 export function planBody(change: ProposedChange, formatTime: FormatTime): readonly Node[] {

@@ -1,7 +1,7 @@
 import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
 import { type Fields, fieldsOf, numberOf, readText } from '../../src/mcp/views/contract/read-fields.js';
-import { element } from '../shared/elements.js';
+import { element, nameText } from '../shared/elements.js';
 
 /**
  * A host page with one view, for `cloudops-mcp view` and for decisions in a browser. The process that serves the page makes the view's
@@ -94,7 +94,8 @@ function shownBy({ _meta, structuredContent }: Fields): { heading: string; title
   const change = readProposedChange(_meta);
   if (change !== undefined) return { heading: 'A change to decide on', title: change.sentence };
   const { object } = fieldsOf(fieldsOf(structuredContent).answer);
-  return readText(object) === undefined ? undefined : { heading: 'An upload', title: `Upload of ${readText(object)}` };
+  const name = readText(object);
+  return name === undefined ? undefined : { heading: 'An upload', title: `Upload of ${nameText(name)}` };
 }
 
 /** Sends a request to the process. Rejects if the process does not answer. */

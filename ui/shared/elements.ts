@@ -1,3 +1,5 @@
+import { escapeQuoted } from '../../src/util/quote.js';
+
 type Child = Node | string;
 
 /**
@@ -47,3 +49,6 @@ export function listSection(title: string, lines: readonly string[], className: 
   const items = lines.map((line) => element('li', { dir: 'auto' }, ...shownText(line)));
   return [element('section', { class: className }, element('h2', {}, title), element('ul', {}, ...items))];
 }
+
+/** The name of a thing. Only a plain path stands without quotation marks, so that no name can pass for our words. */
+export const nameText = (name: string): string => (/^[\w./:@+=~-]+$/.test(name) ? name : `"${escapeQuoted(name)}"`);

@@ -1,3 +1,5 @@
+import type { PartState } from './upload.js';
+
 /** The positions of the cells in a map of parts. Lengths in CSS pixels; cells are counted from 0, part numbers from 1. */
 export interface MapLayout {
   /** The number of parts that a cell stands for: 1, unless there are more than a map can hold. */
@@ -57,3 +59,10 @@ export const numbersOf = ({ partsPerCell }: MapLayout, cell: number) => ({
   first: cell * partsPerCell + 1,
   last: (cell + 1) * partsPerCell,
 });
+
+/** The share of the parts in each row that are there, from 0 to 1. */
+export const rowShares = (states: readonly PartState[], partsPerRow: number, rows: number): readonly number[] =>
+  Array.from({ length: rows }, (_, row) => {
+    const inRow = states.slice(row * partsPerRow, (row + 1) * partsPerRow);
+    return inRow.filter((state) => state === 'there' || state === 'new').length / Math.max(1, inRow.length);
+  });

@@ -1,10 +1,10 @@
 import { element } from '../shared/elements.js';
-import { boxOf, cellAt, layoutMap, type MapLayout, numbersOf } from './map-layout.js';
+import { boxOf, cellAt, layoutMap, type MapLayout, numbersOf, rowShares } from './map-layout.js';
 import { gapStates, type PartState, partStates } from './upload.js';
 
 /** A map of the parts that can be pointed at and walked through with the arrow keys. */
 export interface PartMap {
-  readonly element: HTMLElement;
+  readonly elements: readonly HTMLElement[];
   /** Draws the states of the parts from number 1 on. */
   show(states: readonly PartState[]): void;
   /** Draws again, in colours that may have changed. */
@@ -42,6 +42,11 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
     canvas,
     cursor,
   );
+  const density = element(
+    'p',
+    { class: 'density', hidden: '' },
+    'Bars at the right: the share of each row that is there.',
+  );
   let states: readonly PartState[] = [];
   let layout: MapLayout = layoutMap(1, 1);
   let selected = 0;
@@ -50,8 +55,11 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
     // A hidden map is drawn by the observer below when it becomes visible.
     if (map.clientWidth === 0) return;
     layout = layoutMap(states.length, map.clientWidth);
+    const isDense = layout.pitch < smallestReadable;
+    if (isDense) layout = layoutMap(states.length, map.clientWidth - densityWidth);
     selected = Math.min(selected, layout.cells - 1);
-    sizeCanvas(canvas, layout.columns * layout.pitch, layout.rows * layout.pitch);
+    const cellsWidth = layout.columns * layout.pitch;
+    sizeCanvas(canvas, cellsWidth + (isDense ? densityWidth : 0), layout.rows * layout.pitch);
     const context = canvas.getContext('2d');
     if (context === null) return;
     const ratio = devicePixelRatio;
@@ -64,6 +72,8 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
         drawCell(context, state, left, top, side);
       }
     }
+    density.hidden = !isDense;
+    if (isDense) drawDensity(context, layout, states, getComputedStyle(swatches.there).color);
     map.setAttribute('aria-valuemax', String(states.length));
     look(selected);
   };
@@ -136,7 +146,7 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
   new ResizeObserver(draw).observe(map);
 
   return {
-    element: map,
+    elements: [map, density],
     show(given) {
       states = given;
       draw();
@@ -161,6 +171,23 @@ function cellsByState(states: readonly PartState[], { cells, partsPerCell }: Map
     if (state !== undefined) found[state].push(cell);
   }
   return found;
+}
+
+/** Cells with a smaller pitch cannot be told apart. Then bars beside the rows show how much of each row is there (CSS pixels). */
+const smallestReadable = 5;
+const densityWidth = 56;
+const densityGap = 8;
+
+function drawDensity(
+  context: CanvasRenderingContext2D,
+  { columns, rows, pitch, partsPerCell }: MapLayout,
+  states: readonly PartState[],
+  colour: string,
+): void {
+  const left = columns * pitch + densityGap;
+  context.fillStyle = colour;
+  for (const [row, share] of rowShares(states, columns * partsPerCell, rows).entries())
+    context.fillRect(left, row * pitch, share * (densityWidth - densityGap), pitch);
 }
 
 /** States also differ in shape if the cell is large enough. */

@@ -1,7 +1,5 @@
-import { longestKey } from '../../src/tools/upload/object-keys.js';
-import { everyInvisible, quote } from '../../src/util/quote.js';
 import type { FormatTime } from '../shared/appearance.js';
-import { element, setText } from '../shared/elements.js';
+import { element, nameText, setText } from '../shared/elements.js';
 import { createPartMap } from './part-map.js';
 import { createRateChart, ratesOf } from './rate-chart.js';
 import { amountText, gapsText, type PartState, partStates, progressText, type Upload } from './upload.js';
@@ -33,11 +31,14 @@ export interface UploadPageEvents {
 /** Isolates the writing direction of a name from the text around it. */
 const isolated = (name: string) => element('bdi', {}, name);
 
-/** Quotes a name if it has invisible characters. */
-const readable = (name: string) => (name.search(everyInvisible) < 0 ? name : quote(name, longestKey));
-
 /** A longer key is shortened to its end, and shown in full on request. */
 const longestTitle = 80;
+
+/** A name in the heading. A quoted name stays within quotation marks. */
+function titleText(name: string): string {
+  if (name.length <= longestTitle) return name;
+  return `${name.startsWith('"') ? '"' : ''}…${[...name].slice(-longestTitle / 2).join('')}`;
+}
 
 export const stateNames: Readonly<Record<PartState, string>> = {
   there: 'there',
@@ -61,7 +62,7 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
   const gaps = element('p', {});
   const nextGap = element('button', { type: 'button' }, 'Next gap ', element('kbd', {}, 'N'));
   const gapLine = element('div', { class: 'gaps', hidden: '' }, gaps, nextGap);
-  const body = element('div', { class: 'parts', hidden: '' }, map.element, detail, legend, gapLine);
+  const body = element('div', { class: 'parts', hidden: '' }, ...map.elements, detail, legend, gapLine);
   const rateChart = createRateChart();
   const chart = element('figure', { hidden: '' }, element('figcaption', {}, 'Rate over time'), ...rateChart.elements);
   const refresh = element('button', { type: 'button' }, 'Refresh');
@@ -91,10 +92,9 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
     show(upload, states, formatTime) {
       const { account, bucket, object, percent, parts, checkedAt, rateSince } = upload;
       const where = account === undefined ? [] : [' in account ', isolated(account)];
-      const name = readable(object);
+      const name = nameText(object);
       const isLong = name.length > longestTitle;
-      const shown = isLong ? `…${[...name].slice(-longestTitle / 2).join('')}` : name;
-      title.replaceChildren('Upload of ', isolated(shown), ' to ', isolated(readable(bucket)), ...where);
+      title.replaceChildren('Upload of ', isolated(titleText(name)), ' to ', isolated(nameText(bucket)), ...where);
       key.hidden = !isLong;
       if (isLong) key.replaceChildren(element('summary', {}, 'The whole key'), element('p', {}, isolated(name)));
       setText(amount, amountText(upload));

@@ -94,11 +94,13 @@ const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedO
 function outcomeOf(outcome: EndedOutcome, isEarlier: boolean): ChangeOutcome | undefined {
   if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure, isEarlier);
   const { success, view } = outcome;
-  if (success.outcome !== 'accepted' && success.outcome !== 'partly') return undefined;
-  const { summary, requestIds, warnings, notes = [], consent, sentAt } = success;
+  if (success.outcome !== 'accepted') return undefined;
+  const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
   return {
     kind: success.outcome,
     sentence: summary.text,
+    isSandbox: view?.kind === 'ended' && view.isSandbox === true,
+    where: textsOf(where),
     details: textsOf(sentences(...warnings, ...notes, consent !== undefined && consentText(consent))),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { boxOf, cellAt, layoutMap, numbersOf } from '../../../ui/upload/map-layout.js';
+import { boxOf, cellAt, layoutMap, numbersOf, rowShares } from '../../../ui/upload/map-layout.js';
 
 const sizes = { parts: fc.integer({ min: 1, max: 100_000 }), width: fc.integer({ min: 1, max: 4000 }) };
 
@@ -42,4 +42,9 @@ test.each([
   [10_001, 760, { partsPerCell: 2, cells: 5001 }],
 ])('%i parts at a width of %i', (parts, width, expected) => {
   expect(layoutMap(parts, width)).toMatchObject(expected);
+});
+
+test('a row is as full as its parts that are there, and the last row counts only its own', () => {
+  const states = ['there', 'new', 'small', 'expected', 'there', 'sending', 'there'] as const;
+  expect(rowShares(states, 4, 2)).toEqual([0.5, 2 / 3]);
 });

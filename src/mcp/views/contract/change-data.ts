@@ -95,6 +95,10 @@ export const outcomeTitles = {
 export interface ChangeOutcome {
   readonly kind: OutcomeKind;
   readonly sentence: string;
+  /** True if the change went to the built-in sandbox. A plan in the same result says it too. */
+  readonly isSandbox?: boolean;
+  /** Region, zone and account, each with its origin, if no plan in the same result says it. */
+  readonly where?: readonly string[];
   /** Details, one per line. */
   readonly details: readonly string[];
   /** Request IDs by the name of their header or field. */
@@ -104,7 +108,7 @@ export interface ChangeOutcome {
   readonly sentAt?: string;
   /** The code of a failure, for the operator or the support. */
   readonly code?: string;
-  /** Set if this click did not decide: the decision that did. */
+  /** The decision on the plan, if it is known: who decided and when. */
   readonly earlier?: string;
 }
 
@@ -154,6 +158,8 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
     requestIds: Object.fromEntries(
       Object.entries(requestIds).flatMap(([name, id]) => (id === undefined ? [] : [[name, id]])),
     ),
+    ...(outcome.isSandbox === true && { isSandbox: true }),
+    ...(Array.isArray(outcome.where) && { where: textsOf(outcome.where) }),
     ...(next !== undefined && { next }),
     ...(sentAt !== undefined && { sentAt }),
     ...(code !== undefined && { code }),
