@@ -71,7 +71,7 @@ export function outcomeOf(result: ChangeResult, approved: ApprovedChange, sentAt
     log('debug', 'answer', { tool: operation.name, lacks: answer.missingFields });
   return {
     kind: 'succeeded',
-    success: acceptedSuccess({ ...approved, sentAt, answer, attempts }),
+    success: acceptedSuccess({ ...approved, sentAt, answer, attempts, failed }),
     view: { kind: 'ended', continues: change.continues, isSandbox: approved.plan.sandbox === true },
   };
 }

@@ -94,7 +94,7 @@ const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedO
 function outcomeOf(outcome: EndedOutcome, isEarlier: boolean): ChangeOutcome | undefined {
   if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure, isEarlier);
   const { success, view } = outcome;
-  if (success.outcome !== 'accepted') return undefined;
+  if (success.outcome !== 'accepted' && success.outcome !== 'partly') return undefined;
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
   return {
     kind: success.outcome,

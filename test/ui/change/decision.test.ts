@@ -81,7 +81,7 @@ test('once a click got no answer, nothing but an answer of the server says what 
         stage = to(stage);
         if (stage.kind !== 'ended') expect(['lost', 'sending']).toContain(stage.kind);
         // "expired" and "refused" are said of a click that sent nothing, which is not the first.
-        else expect(['accepted', 'rejected', 'unknown', 'declined', 'used']).toContain(stage.outcome.kind);
+        else expect(['accepted', 'partly', 'rejected', 'unknown', 'declined', 'used']).toContain(stage.outcome.kind);
       }
     }),
   );
