@@ -128,7 +128,7 @@ function listing({ operation, description, input, output }: OfferedTool, views: 
     inputSchema: objectSchema(input),
     annotations: annotations[effect],
     ...(view !== undefined && { _meta: viewOfTool(view) }),
-    outputSchema: objectSchema(output),
+    ...(output !== undefined && { outputSchema: objectSchema(output) }),
   };
 }
 

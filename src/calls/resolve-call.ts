@@ -4,7 +4,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { plainText } from '../tools/request-body.js';
 import { encodeRequest, type WireRequest } from '../transport/request.js';
 import type { SignedClientOptions } from '../transport/signed-client.js';
-import { textAt } from '../util/objects.js';
+import { textsAt } from '../util/objects.js';
 import { type SafeText, say } from '../util/safe-text.js';
 import type { AccountResolution } from './account.js';
 import { budgetOf } from './check-budget.js';
@@ -115,7 +115,7 @@ export const clientOptions = (
   signal: AbortSignal,
 ): SignedClientOptions => ({
   repeatable: operation.effect === 'read',
-  secrets: (operation.secrets ?? []).map((path) => textAt(input, path)),
+  secrets: (operation.secrets ?? []).flatMap((path) => textsAt(input, path)),
   signal,
   span,
   onRetry,

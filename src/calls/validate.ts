@@ -175,8 +175,20 @@ function placesOf(schema: z.core.$ZodType, name: string, path = ''): string[] {
 }
 
 /** True for the path of a secret, and for paths around and inside it. */
-const isSecret = (path: string, secrets: readonly string[]) =>
-  secrets.some((secret) => path === '' || `${secret}.`.startsWith(`${path}.`) || path.startsWith(`${secret}.`));
+function isSecret(path: string, secrets: readonly string[]): boolean {
+  const given = stepsWithin(path);
+  return secrets.some((secret) => {
+    const hidden = stepsWithin(secret);
+    return given.slice(0, hidden.length).every((step, index) => step === hidden[index]);
+  });
+}
+
+/** The steps of a path. `[]` stands for any element of a list. */
+const stepsWithin = (path: string) =>
+  path
+    .replace(/\[\d+\]/g, '[]')
+    .split(/\.|(?=\[\])/)
+    .filter((step) => step !== '');
 
 const notShown = words('the value given (not shown)');
 

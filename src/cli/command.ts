@@ -31,7 +31,7 @@ export interface Terminal {
   readonly version: string;
 }
 
-export interface Invocation extends Pick<CommandLine, 'positionals' | 'options'> {
+export interface Invocation extends Pick<CommandLine, 'positionals' | 'options' | 'settings'> {
   readonly config: ConfigResult;
   /** All operations, even if the configuration is invalid. */
   readonly operations: readonly Operation[];

@@ -1,6 +1,6 @@
 import { Console } from 'node:console';
 import { setImmediate } from 'node:timers/promises';
-import { schemaProblems, toolSchemas } from '../mcp/tool-schemas.js';
+import { inputJsonSchema, schemaProblems, toolSchemas } from '../mcp/tool-schemas.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
 import type { HostRules } from '../operations/check-definition.js';
 import { loadOperations, type OwnOperations } from '../operations/load-operations.js';
@@ -9,7 +9,12 @@ import { quoted, type SafeText, say } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import { printLine } from './layout.js';
 
-export const hostRules: HostRules = { toolSchemas, schemaProblems, reservedNames: [decideTool] };
+export const hostRules: HostRules = {
+  toolSchemas,
+  inputSchema: inputJsonSchema,
+  schemaProblems,
+  reservedNames: [decideTool],
+};
 
 /** Loads the operations of CLOUDOPS_OPERATIONS. An error that their files do not catch is a problem too. */
 export async function loadOperationFiles(path: string, terminal: Pick<Terminal, 'stderr'>): Promise<OwnOperations> {

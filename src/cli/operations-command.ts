@@ -17,15 +17,23 @@ import { hostRules, withContainedFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations` lists the tools, or checks a file of operations. */
 export const operationsCommand: Command = {
-  usage: '[check <file>] [--json]',
-  about: 'list the tools with their arguments and cost in tokens, or check a file of operations',
+  usage: '[check <file> | draft <model> [--operations <names>]] [--json]',
+  about:
+    'list the tools with their arguments and cost in tokens, check a file of operations, or draft one from a model',
   positionals: 2,
   options: { json: 'switch', inside: 'switch' },
   run: async (invocation) => {
     const { positionals, options, terminal } = invocation;
     const [what = 'list', file] = positionals;
     if (what === 'list' && file === undefined) return list(invocation);
-    if (what !== 'check' || file === undefined) throw new UsageError(say`operations takes nothing, or: check <file>.`);
+    if (what === 'draft' && file !== undefined) {
+      const { draftOperations } = await import('./draft-operations.js');
+      // Here, the option names operations of the model. In other commands it is the setting.
+      const { OPERATIONS: operations } = invocation.settings;
+      return draftOperations({ path: file, operations, asJson: options.json !== undefined }, terminal);
+    }
+    if (what !== 'check' || file === undefined)
+      throw new UsageError(say`operations takes nothing, or: check <file>, or: draft <model>.`);
     return options.inside === undefined ? checkInChild(file, terminal) : check(file, terminal);
   },
 };

@@ -57,7 +57,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   const command = name === '' ? stdioCommand : await commandNamed(name);
   const own = await ownOperations(args, command, terminal);
   const commandLine = parseCommandLine(args, command, ownSettings(own));
-  const { positionals, options, wants } = commandLine;
+  const { positionals, options, settings, wants } = commandLine;
   if (wants === 'version') {
     printLine(terminal.stdout, say`${exact(terminal.version)}`);
     return 0;
@@ -66,10 +66,10 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   const operations = [...builtIn, ...own.operations];
   if (wants === 'help') {
     const subject = name === '' || name === 'help' ? positionals : [name, ...positionals];
-    return (await help()).run({ positionals: subject, options, config, operations, terminal });
+    return (await help()).run({ positionals: subject, options, settings, config, operations, terminal });
   }
   try {
-    return await command.run({ positionals, options, config, operations, terminal });
+    return await command.run({ positionals, options, settings, config, operations, terminal });
   } catch (error) {
     const isMisconfigured = !config.ok && config.problems.length > commandLine.problems.length;
     if (!isMisconfigured || !command.serves || !(error instanceof UsageError)) throw error;

@@ -7,16 +7,17 @@ import { refusedKeywords } from './client-quirks.js';
 /** The schemas of a tool's arguments and answer, as hosts see them. */
 export interface ToolSchemas {
   readonly input: JsonSchema;
-  readonly output: JsonSchema;
+  /** Absent for an operation whose answer is open. */
+  readonly output?: JsonSchema;
 }
 
 /**
  * Generates the schemas of a tool. It is too slow for the start of a server, so scripts/schemas.mjs generates them at build time, and
  * the server reads `src/mcp/schemas.generated.json`.
  */
-export const toolSchemas = ({ input, output, effect }: Operation): ToolSchemas => ({
-  input: shortened(inputJsonSchema(input())),
-  output: outputJsonSchema(outputSchema(effect, output())),
+export const toolSchemas = ({ input, output, effect, isAnswerOpen }: Operation): ToolSchemas => ({
+  input: inputJsonSchema(input()),
+  ...(isAnswerOpen !== true && { output: outputJsonSchema(outputSchema(effect, output())) }),
 });
 
 /** The advertised schema of a result. Rare fields are omitted to keep the list of tools short. */
@@ -145,7 +146,6 @@ export function schemaProblems(schema: JsonSchema, path = ''): string[] {
       'uses what some hosts refuse: references, unions or constants',
     ],
     [schema.type === 'object' && schema.additionalProperties !== false, 'must be a strict object'],
-    [schema.type === 'number', 'must be a whole number'],
     [path !== '' && !path.endsWith('[]') && typeof schema.description !== 'string', 'has no description'],
   ];
   return [

@@ -10,6 +10,8 @@ import type { ParsedDefinition } from './definition-schema.js';
 export interface HostRules {
   /** Makes the schemas of a tool, as hosts see them. */
   readonly toolSchemas: (operation: Operation) => NonNullable<Operation['schemas']>;
+  /** Makes the schema of arguments, as hosts see it. */
+  readonly inputSchema: (schema: z.ZodObject) => JsonSchema;
   /** Parts of an input schema that some host refuses. */
   readonly schemaProblems: (schema: JsonSchema) => readonly string[];
   /** Names of tools that are not operations. */
@@ -76,7 +78,10 @@ function conflictProblems(operation: Operation, known: readonly Operation[], { r
   const isKnownRead = (read: Operation) => known.some((other) => other.name === read.name && other.effect === 'read');
   const mustBeRead = 'operation: must be a read that comes earlier, or one of kit.operations';
   return brokenRules([
-    [known.some((other) => other.name === name) || reservedNames.includes(name), 'name: is taken by another operation'],
+    [
+      known.some((other) => other.name === name) || reservedNames.includes(name),
+      'name: is taken by another operation. Choose another name, or a prefix for the operations of a model',
+    ],
     [
       sameService !== undefined && JSON.stringify(sameService.signing) !== JSON.stringify(signing),
       `signing: must be the same as that of ${sameService?.name}, which has the same service`,
@@ -105,7 +110,10 @@ function withKnownReads(operation: Operation, known: readonly Operation[]): Oper
 
 /** Adds the schemas for hosts, and checks the example and the paths that the operation names. */
 async function withSchemas(operation: Operation, hosts: HostRules): Promise<ParsedDefinition> {
-  const unrepresentable = [...jsonSchemaProblems(operation, 'input'), ...jsonSchemaProblems(operation, 'output')];
+  const unrepresentable = [
+    ...jsonSchemaProblems(operation, 'input'),
+    ...(operation.isAnswerOpen === true ? [] : jsonSchemaProblems(operation, 'output')),
+  ];
   if (unrepresentable.length > 0) return { kind: 'problems', problems: unrepresentable };
   const schemas = hosts.toolSchemas(operation);
   const inSchemas = [
@@ -138,7 +146,7 @@ function schemaProblems(operation: Operation, { input, output }: NonNullable<Ope
   return brokenRules([
     [JSON.stringify(input).length > maximumSchema, `input: its JSON Schema has more than ${maximumSchema} characters`],
     [
-      JSON.stringify(output).length > maximumSchema,
+      output !== undefined && JSON.stringify(output).length > maximumSchema,
       `output: its JSON Schema has more than ${maximumSchema} characters`,
     ],
     [

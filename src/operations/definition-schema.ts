@@ -250,6 +250,7 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
       .max(5)
       .exactOptional(),
     output: makesSchema('output'),
+    isAnswerOpen: flag.exactOptional(),
     request: promises('request', request(isS3)),
     takesToken: flag.exactOptional(),
     extract: promises('extract', jsonValue),

@@ -7,6 +7,7 @@ import { xmlRecord } from '../tools/upload/xml-record.js';
 import { sentences } from '../util/human.js';
 import { counted, join, quoted, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
+import type { FromModel } from './model/from-model.js';
 
 /** Increases with each incompatible change. A file may export the version that it needs as `kitVersion`. */
 export const kitVersion = 1;
@@ -33,6 +34,11 @@ export interface Kit {
     PageSchema extends z.ZodObject = z.ZodObject,
     State = unknown,
   >(definition: Definition<Input, Output, PageSchema, State>): Operation;
+  /**
+   * Makes operations from a model of an API, which is a file beside the file of operations: a Smithy 2.0 model as JSON, or botocore's
+   * `service-2.json`.
+   */
+  readonly fromModel: FromModel;
   /** The built-in operations by tool name, for `preflight` and `companionRead`. */
   readonly operations: Readonly<Record<string, Operation>>;
   /** zod with English messages. The package has no other locales. */
@@ -69,13 +75,14 @@ function frozen<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-export const createKit = (): Kit => ({
+export const createKit = (fromModel: FromModel): Kit => ({
   version: kitVersion,
   defineOperation: (definition) => {
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
     const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
     return defineOperation(operation as Operation);
   },
+  fromModel,
   operations: Object.fromEntries(operations.map((operation) => [operation.name, frozen(operation)])),
   z,
   fields,

@@ -1,16 +1,20 @@
-import { readdir, stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import type { Operation } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import { reasonOf } from '../util/log.js';
+import { valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import { checkDefinition, type HostRules } from './check-definition.js';
 import { type ParsedDefinition, parseDefinition } from './definition-schema.js';
 import type { CallObserver } from './guard.js';
 import { createKit, type Kit, kitVersion } from './kit.js';
+import type { FromModel } from './model/from-model.js';
+import { ModelProblems } from './model/model-problems.js';
+import type { ModelSettings } from './model/model-settings.js';
 
 /** The operations of outside files. */
 export interface OwnOperations {
@@ -53,6 +57,9 @@ export async function loadOperations(
   };
 }
 
+/** Names of files in a folder that hold operations. Other JSON files may be models. */
+const operationFile = /(?<!\.d)\.m?[jt]s$|\.operations\.json$/;
+
 interface FilesAtPath {
   readonly files: readonly string[];
   readonly problem?: string;
@@ -61,8 +68,9 @@ interface FilesAtPath {
 async function filesAt(path: string): Promise<FilesAtPath> {
   try {
     if (!(await stat(path)).isDirectory()) return { files: [path] };
-    const names = (await readdir(path)).filter((name) => /\.m?js$/.test(name)).sort();
-    if (names.length === 0) return { files: [], problem: `${quote(path)} has no .mjs or .js files.` };
+    const names = (await readdir(path)).filter((name) => operationFile.test(name)).sort();
+    if (names.length === 0)
+      return { files: [], problem: `${quote(path)} has no .mjs, .js, .mts, .ts or .operations.json files.` };
     return { files: names.map((name) => join(path, name)) };
   } catch (error) {
     return { files: [], problem: `${quote(path)} cannot be read (${reasonOf(error)}).` };
@@ -77,11 +85,15 @@ interface LoadedFile {
 /** Loads one file. `earlier` are the operations of the files before it. */
 async function loadFile(path: string, earlier: readonly Operation[], context: Context): Promise<LoadedFile> {
   const file = quoteName(basename(path));
-  const imported = await withinTime(importFile(path, file, context.observer), context.timeLimitMs, {
-    kind: 'problem',
-    problem: `${file} did not end loading within ${context.timeLimitMs / 1000} seconds.`,
+  const imported = await withinTime(importFile(path, context), context.timeLimitMs, {
+    kind: 'problems',
+    problems: [`it did not end loading within ${context.timeLimitMs / 1000} seconds`],
   });
-  if (imported.kind === 'problem') return { operations: [], problems: [imported.problem] };
+  if (imported.kind === 'problems')
+    return {
+      operations: [],
+      problems: imported.problems.slice(0, maximumProblems).map((problem) => `${file}: ${problem}.`),
+    };
   const operations: Operation[] = [];
   const problems: string[] = [];
   for (const [index, definition] of imported.definitions.entries()) {
@@ -109,7 +121,7 @@ const nameOf = (definition: unknown) => {
 
 type ImportedFile =
   | { readonly kind: 'definitions'; readonly definitions: readonly unknown[] }
-  | { readonly kind: 'problem'; readonly problem: string };
+  | { readonly kind: 'problems'; readonly problems: readonly string[] };
 
 const fileModule = z.object({
   default: z.custom<(kit: Kit) => unknown>(
@@ -127,25 +139,49 @@ const definitionList = z
   .max(maximumOperations, `it has more than ${maximumOperations} operations`);
 
 /** Imports a file and calls its default export. */
-async function importFile(path: string, file: string, { calling }: CallObserver): Promise<ImportedFile> {
-  const problem = (text: string): ImportedFile => ({ kind: 'problem', problem: `${file}: ${text}.` });
+async function importFile(path: string, { hosts, observer: { calling } }: Context): Promise<ImportedFile> {
+  const file = quoteName(basename(path));
+  const problem = (...problems: readonly string[]): ImportedFile => ({ kind: 'problems', problems });
   let ifThrown = 'it cannot be imported';
   try {
     calling?.(`${file}: import`);
-    const module = fileModule.safeParse(await import(pathToFileURL(resolve(path)).href));
+    const imported = path.endsWith('.json') ? await importJson(path) : await import(pathToFileURL(resolve(path)).href);
+    const module = fileModule.safeParse(imported);
     if (!module.success) return problem(module.error.issues.map(({ message }) => message).join('; '));
     ifThrown = 'its default export threw';
     calling?.(`${file}: default export`);
-    const list = definitionList.safeParse(await module.data.default(createKit()));
+    const list = definitionList.safeParse(await module.data.default(createKit(fromModelIn(dirname(path), hosts))));
     if (!list.success) return problem(list.error.issues.map(({ message }) => message).join('; '));
     const [addedField] = Object.keys(Object.prototype);
     if (addedField !== undefined) return problem(`it adds ${quoteName(addedField)} to every object there is`);
     return { kind: 'definitions', definitions: list.data };
   } catch (error) {
+    if (error instanceof ModelProblems) return problem(...error.problems);
+    if (valueAt(error, 'code') === 'ERR_UNKNOWN_FILE_EXTENSION')
+      return problem('this version of Node.js does not load TypeScript: use Node.js 22.18 or later, or JavaScript');
     const reason = error instanceof Error ? error.message : 'no error was given';
     return problem(`${ifThrown}: ${quote(reason, 500)}`);
   }
 }
+
+/** A file of JSON is the path of a model, and settings that `fromModel` checks. */
+const jsonFile = z.intersection(z.object({ model: z.string() }), z.custom<ModelSettings>());
+
+/** Reads a file of JSON as the module that it stands for. */
+async function importJson(path: string): Promise<{ readonly default: (kit: Kit) => unknown }> {
+  const file = jsonFile.safeParse(JSON.parse(await readFile(path, 'utf8')));
+  if (!file.success) throw new ModelProblems(['model: must be the path of a model, relative to this file']);
+  const { model, ...settings } = file.data;
+  return { default: ({ fromModel }) => fromModel(model, settings) };
+}
+
+/** Loads the code for models with the first model, so that a server without models starts as fast as before. */
+const fromModelIn =
+  (folder: string, { inputSchema }: HostRules): FromModel =>
+  async (path, settings) => {
+    const { createFromModel } = await import('./model/from-model.js');
+    return createFromModel(folder, (schema) => JSON.stringify(inputSchema(schema)).length)(path, settings);
+  };
 
 /** Reads one definition. `known` are all operations before it. */
 async function readDefinition(

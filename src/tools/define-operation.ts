@@ -160,6 +160,8 @@ export interface Operation<
   readonly secretNames?: Readonly<Record<string, string>>;
   /** Object schema of the answer. A missing required field is logged and is not an error. */
   output(): Output;
+  /** True if hosts get no schema of the answer, because it would be long, as for the operations of a model. */
+  readonly isAnswerOpen?: boolean;
   /** Advice for the agent on what to ask or tell the user, by error code of the service or by the beginning of the code. */
   readonly errors?: Readonly<Record<string, ErrorAdvice>>;
   /** Gaps in the API reference, one sentence each. */
@@ -181,7 +183,7 @@ export interface Operation<
   /** A call with which `doctor` checks keys and endpoint. Only for reads. */
   readonly probe?: Probe<z.input<Input>>;
   /** JSON Schemas for hosts. Absent if the build generates them. */
-  readonly schemas?: { readonly input: JsonSchema; readonly output: JsonSchema };
+  readonly schemas?: { readonly input: JsonSchema; readonly output?: JsonSchema };
 }
 
 /** A sentence for models. */

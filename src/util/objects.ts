@@ -40,6 +40,21 @@ export const textAt = (fields: unknown, path: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
+/** The texts at a dotted path, and those inside the value there. `[]` stands for each element of a list: `users[].password`. */
+export function textsAt(fields: unknown, path: string): string[] {
+  const values = path.split(/\.|(?=\[\])/).reduce<readonly unknown[]>(
+    (found, step) =>
+      found.flatMap((value) => {
+        if (step === '[]') return Array.isArray(value) ? value : [];
+        return isObject(value) && Object.hasOwn(value, step) ? [value[step]] : [];
+      }),
+    [fields],
+  );
+  return values
+    .flatMap((value) => [...leavesOf(value)])
+    .flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []));
+}
+
 /** Copies a value with another value at a dotted path. Undefined removes the field. */
 export function withValueAt(fields: unknown, path: string, change: (value: unknown) => unknown): unknown {
   const [step = '', ...rest] = path.split('.');

@@ -298,6 +298,7 @@ describe('on a terminal', () => {
     const code = await callCommand.run({
       positionals: [tool, given],
       options: {},
+      settings: {},
       config: loadConfig({ env: settings, readFile: () => '' }),
       operations,
       terminal: fakeTerminal({ stdin, stderr }).terminal,

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-describe.each(readdirSync(examples).filter((name) => name.endsWith('.mjs')))('%s', (name) => {
+describe.each(readdirSync(examples).filter((name) => /\.(?:mjs|operations\.json)$/.test(name)))('%s', (name) => {
   const path = join(examples, name);
 
   test('has at most 60 lines', () => {

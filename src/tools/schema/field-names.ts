@@ -41,7 +41,7 @@ function nameAt(schema: z.core.$ZodType, path: string): string | undefined {
     const next = stepInto(innermost(at), step);
     if (next === undefined) return undefined;
     const title = titleOf(next);
-    if (typeof step === 'string') names.push(title ?? inWords(step));
+    if (typeof step === 'string') names.push(title ?? nameInWords(step));
     // An element stands for itself: the list has its name.
     else names.splice(0, names.length, `${title ?? names.at(-1) ?? ''} ${step + 1}`.trim());
     at = next;
@@ -56,7 +56,7 @@ function nameInside(schema: z.core.$ZodType, field: string): string | undefined 
   if (inner instanceof z.ZodArray) return nameInside(inner.element, field);
   if (!(inner instanceof z.ZodObject)) return undefined;
   const own = stepInto(inner, field);
-  if (own !== undefined) return titleOf(own) ?? inWords(field);
+  if (own !== undefined) return titleOf(own) ?? nameInWords(field);
   return Object.values(inner.shape)
     .map((one) => nameInside(one, field))
     .find((name) => name !== undefined);
@@ -96,8 +96,8 @@ const abbreviations: Readonly<Record<string, string>> = {
 };
 
 /** `firewallGroupId` as `firewall group ID`. */
-const inWords = (name: string) =>
+export const nameInWords = (name: string): string =>
   name
-    .split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_/)
+    .split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_-]/)
     .map((word) => abbreviations[word.toLowerCase()] ?? word.toLowerCase())
     .join(' ');

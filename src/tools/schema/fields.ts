@@ -18,7 +18,7 @@ export const text = (longest = longestText) =>
     .refine((value) => value.length <= longest, `must have at most ${longest} characters`)
     .refine((value) => value.isWellFormed(), notUnicode);
 
-const notUnicode = 'must be well-formed Unicode: it has half of a surrogate pair';
+export const notUnicode = 'must be well-formed Unicode: it has half of a surrogate pair';
 
 /** Key of an object: similar stores take 1,024 bytes of UTF-8 (not in the reference). */
 export const objectKey = () =>
@@ -38,9 +38,14 @@ const fromDigits = (value: unknown) => (typeof value === 'string' && digits.test
 
 /** A whole number of at least `minimum` and at most `maximum`, which agents also send as text: `3` or `"3"`. */
 export function wholeNumber(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
-  const bounds = maximum === Number.MAX_SAFE_INTEGER ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
-  const rule = `must be a whole number ${bounds}`;
+  const rule = `must be a whole number${boundsText(minimum, maximum)}`;
   return z.preprocess(fromDigits, z.int('must be a whole number').min(minimum, rule).max(maximum, rule));
+}
+
+function boundsText(minimum: number, maximum: number): string {
+  if (maximum < Number.MAX_SAFE_INTEGER)
+    return minimum > Number.MIN_SAFE_INTEGER ? ` from ${minimum} to ${maximum}` : ` of at most ${maximum}`;
+  return minimum > Number.MIN_SAFE_INTEGER ? ` of at least ${minimum}` : '';
 }
 
 /** One of a fixed list of whole numbers, also accepted as text. */

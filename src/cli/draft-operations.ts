@@ -1,0 +1,57 @@
+import { basename, dirname, relative } from 'node:path';
+import { draftJson, draftModule, draftRows } from '../operations/model/draft.js';
+import { openModel } from '../operations/model/from-model.js';
+import type { Model } from '../operations/model/model.js';
+import { ModelProblems } from '../operations/model/model-problems.js';
+import { defined, exact, own, say } from '../util/safe-text.js';
+import { notOneOf, type Terminal, UsageError } from './command.js';
+import { padded, printLine } from './layout.js';
+
+/** What `operations draft` is asked for. */
+interface DraftRequest {
+  /** Path of the model. */
+  readonly path: string;
+  /** Operations for a file, separated by commas. Without them, the operations of the model are listed. */
+  readonly operations: string | undefined;
+  readonly asJson: boolean;
+}
+
+/**
+ * Lists the operations of a model, or prints a file of operations as a draft. The file belongs into the current folder.
+ * @throws UsageError
+ */
+export async function draftOperations({ path, operations, asJson }: DraftRequest, terminal: Terminal): Promise<number> {
+  const { stdout } = terminal;
+  const model = await readable(path);
+  if (operations === undefined) {
+    if (asJson) stdout.write(`${JSON.stringify(draftRows(model), null, 2)}\n`);
+    else printRows(model, terminal);
+    return 0;
+  }
+  const names = operations.split(',').map((name) => name.trim());
+  for (const name of names)
+    if (!model.names.includes(name)) throw new UsageError(notOneOf('operation', name, model.names));
+  const source = { model, path: `./${relative('.', path).replaceAll('\\', '/')}`, operations: names };
+  stdout.write(asJson ? draftJson(source) : draftModule(source));
+  return 0;
+}
+
+/** @throws UsageError if the model cannot be read */
+async function readable(path: string): Promise<Model> {
+  try {
+    return await openModel(dirname(path), basename(path));
+  } catch (error) {
+    if (!(error instanceof ModelProblems)) throw error;
+    // The texts are our own; what the model says is quoted in them.
+    throw new UsageError(...error.problems.map((problem) => say`${defined(problem)}.`));
+  }
+}
+
+function printRows(model: Model, { stdout }: Terminal): void {
+  const rows = draftRows(model);
+  const width = Math.max(0, ...rows.map(({ operation }) => operation.length));
+  for (const { operation, method, path, effect, reason } of rows) {
+    const why = reason === undefined ? say`` : say` (${defined(reason)})`;
+    printLine(stdout, say`${exact(padded(operation, width))}  ${own(effect)}${why}  ${own(method)} ${exact(path)}`);
+  }
+}

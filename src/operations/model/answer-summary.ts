@@ -1,0 +1,64 @@
+import { nameInWords } from '../../tools/schema/field-names.js';
+import { isObject, leavesOf, textAt } from '../../util/objects.js';
+import { defined, join, own, quoted, type SafeText, say } from '../../util/safe-text.js';
+
+const namesShown = 3;
+const scalarsShown = 5;
+const longestShown = 100;
+/** Levels at which lists are searched. */
+const maximumLevel = 3;
+
+/** Summarizes an answer: the longest list with its first names, or else the first scalars. */
+export function answerSummary(api: string, record: Readonly<Record<string, unknown>>): SafeText {
+  const list = longestList(record);
+  if (list !== undefined) return listSummary(api, list);
+  const scalars = [...leavesOf(record)].filter(([, value]) => typeof value !== 'object').slice(0, scalarsShown);
+  if (scalars.length === 0) return say`${own(api)} succeeded. The answer is empty.`;
+  const shown = scalars.map(([path, value]) => say`${own(path)} ${scalarText(value)}`);
+  return say`${own(api)} succeeded: ${join(shown, ', ')}.`;
+}
+
+const scalarText = (value: unknown): SafeText =>
+  typeof value === 'string' ? quoted(value, longestShown) : defined(String(value));
+
+interface FoundList {
+  readonly path: string;
+  readonly entries: readonly unknown[];
+}
+
+/** The longest list in a record. Lists in lists are not searched. */
+function longestList(record: unknown, path = '', level = 0): FoundList | undefined {
+  if (Array.isArray(record)) return { path, entries: record };
+  if (!isObject(record) || level === maximumLevel) return undefined;
+  return Object.entries(record)
+    .flatMap(([name, value]) => longestList(value, path === '' ? name : `${path}.${name}`, level + 1) ?? [])
+    .reduce<FoundList | undefined>(
+      (longest, found) => (longest === undefined || found.entries.length > longest.entries.length ? found : longest),
+      undefined,
+    );
+}
+
+function listSummary(api: string, { path, entries }: FoundList): SafeText {
+  const names = entries.slice(0, namesShown).flatMap((entry) => nameOfEntry(entry) ?? []);
+  const begin =
+    names.length === 0
+      ? say``
+      : say`: ${join(
+          names.map((name) => quoted(name, longestShown)),
+          ', ',
+        )}`;
+  const others = names.length > 0 && entries.length > names.length ? say` and others` : say``;
+  return say`${own(api)} found ${entries.length} in ${own(path)}${begin}${others}.`;
+}
+
+/** The name of an entry: the entry itself if it is a text, or the first of its texts that is named like a name or an ID. */
+export function nameOfEntry(entry: unknown): string | undefined {
+  if (typeof entry === 'string') return entry;
+  if (!isObject(entry)) return undefined;
+  const texts = Object.keys(entry).filter((name) => textAt(entry, name) !== undefined);
+  const named = nameEndings.flatMap((ending) => texts.find((name) => ending.test(nameInWords(name))) ?? [])[0];
+  return textAt(entry, named ?? texts[0] ?? '');
+}
+
+/** Last words of the names of fields that identify a thing, the best first. */
+export const nameEndings: readonly RegExp[] = [/\bname$/i, /\b(?:identifier|id)$/i, /\bkey$/i, /\barn$/i];

@@ -1,0 +1,238 @@
+import * as z from 'zod';
+import { nameInWords } from '../../tools/schema/field-names.js';
+import { flag, notUnicode, oneOf, oneOfListed, wholeNumber } from '../../tools/schema/fields.js';
+import { sentenceCase } from '../../util/human.js';
+import { isDeeperThan, lazy, parseJson } from '../../util/objects.js';
+import type { Argument, ArgumentValue, Limits, StructureValue } from './arguments.js';
+import { shortenText } from './plain-text.js';
+import { readPattern } from './read-pattern.js';
+
+/** How much of the arguments the schema for hosts shows. */
+export interface Detail {
+  /** Levels of structures. Deeper ones are one argument with JSON text. */
+  readonly levels: number;
+  /** Characters of a description. */
+  readonly description: number;
+  /** Values of an enumeration. Longer enumerations are not shown. */
+  readonly values: number;
+}
+
+/** The place of a value in the arguments of a tool. */
+export interface Place {
+  readonly detail: Detail;
+  /** Structures around the value, by ID. */
+  readonly around: readonly string[];
+}
+
+/**
+ * Returns the rules for arguments, for a strict object schema. Maps, documents, recursive structures and structures below `detail.levels`
+ * are one argument with JSON text. Their content is validated as well.
+ */
+export const argumentShape = (fields: readonly Argument[], detail: Detail): Readonly<Record<string, z.ZodType>> =>
+  Object.fromEntries(fields.map((field) => [field.name, argumentSchema(field, { detail, around: [] })]));
+
+function argumentSchema({ name, isRequired, isInPath, documentation, value }: Argument, place: Place): z.ZodType {
+  const schema = shownSchema(value, place);
+  const text = shortenText(documentation, place.detail.description) || `${sentenceCase(nameInWords(name))}.`;
+  const described = (isInPath ? schema.refine(staysInPlace, otherResource) : schema).describe(
+    [text, formatHint(value, place)].filter((part) => part !== '').join(' '),
+  );
+  return isRequired ? described : described.optional();
+}
+
+/** Servers and proxies resolve "." and ".." in a path, so the request would address another resource. */
+const staysInPlace = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\\;]|$)/.test(String(value));
+const otherResource =
+  'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
+
+/** The rules for a value, in the form that hosts accept. */
+function shownSchema(value: ArgumentValue, { detail, around }: Place): z.ZodType {
+  if (isJsonText(value, { detail, around })) return jsonText(value);
+  if (value.kind === 'structure') {
+    const place = { detail, around: [...around, value.id] };
+    return structureSchema(value, (field) => argumentSchema(field, place));
+  }
+  if (value.kind === 'list') return listSchema(value, shownSchema(value.element(), { detail, around }));
+  if (value.kind === 'enum' && value.values.length > detail.values)
+    return oneOfListed(value.values, `Such as ${value.values.slice(0, shownExamples).join(', ')}.`);
+  return innerSchema(value);
+}
+
+const shownExamples = 2;
+
+/** True if a value is given as JSON text. */
+export const isJsonText = (value: ArgumentValue, { detail, around }: Place): boolean =>
+  value.kind === 'map' ||
+  value.kind === 'document' ||
+  (value.kind === 'structure' && (around.length >= detail.levels || around.includes(value.id)));
+
+/** How a value is written, if its type does not say. */
+function formatHint(value: ArgumentValue, place: Place): string {
+  if (value.kind === 'list') return formatHint(value.element(), place);
+  if (value.kind === 'timestamp') return 'ISO 8601.';
+  if (value.kind === 'blob') return 'Base64.';
+  if (!isJsonText(value, place)) return '';
+  if (value.kind !== 'structure') return 'JSON text.';
+  const names = value.fields().map(({ name, isRequired }) => (isRequired ? name : `${name}?`));
+  return shortenText(`JSON text: {${names.join(', ')}}`, place.detail.description + jsonHint);
+}
+
+/** Characters of the hint for JSON text, besides those of a description. */
+const jsonHint = 20;
+
+/** The rules for a value inside JSON text, at any depth. */
+export function innerSchema(value: ArgumentValue): z.ZodType {
+  switch (value.kind) {
+    case 'structure':
+      return structureSchema(value, (field) => {
+        const schema = z.lazy(() => innerSchema(field.value));
+        return field.isRequired ? schema : schema.optional();
+      });
+    case 'list':
+      return listSchema(
+        value,
+        z.lazy(() => innerSchema(value.element())),
+      );
+    case 'map':
+      return z
+        .record(
+          z.string(),
+          z.lazy(() => innerSchema(value.element())),
+        )
+        .refine(
+          (entries) => isWithin(value.limits, Object.keys(entries).length),
+          `must have ${limitsText(value.limits, 'entries')}`,
+        );
+    case 'document':
+      return z.unknown();
+    default:
+      return simpleSchema(value);
+  }
+}
+
+/** Characters. A person cannot review more. */
+const longestJson = 40_000;
+const maximumDepth = 32;
+
+/** One argument with JSON text. The value that the text holds is accepted as well, because some models give it instead. */
+function jsonText(value: ArgumentValue): z.ZodType {
+  const inner = lazy(() => innerSchema(value));
+  const check = (given: unknown, context: z.core.$RefinementCtx) => {
+    const problem = jsonProblem(given);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem, input: given });
+    else
+      for (const issue of inner().safeParse(given, { reportInput: true }).error?.issues ?? [])
+        context.addIssue({ ...issue });
+  };
+  return z.preprocess(fromJson, z.unknown().superRefine(check)).meta({ type: 'string' });
+}
+
+/** Text that is no JSON stays as it is, and then breaks a rule. */
+const fromJson = (given: unknown) =>
+  typeof given === 'string' ? (parseJson(given.slice(0, longestJson)) ?? given) : given;
+
+function jsonProblem(value: unknown): string | undefined {
+  if (value === undefined) return 'is required';
+  if (typeof value === 'string') return 'must be JSON text';
+  return isDeeperThan(maximumDepth, value) ? `must not be nested deeper than ${maximumDepth} levels` : undefined;
+}
+
+function structureSchema({ fields, isUnion }: StructureValue, schemaOf: (field: Argument) => z.ZodType): z.ZodType {
+  const all = fields();
+  const schema = z.strictObject(Object.fromEntries(all.map((field) => [field.name, schemaOf(field)])));
+  if (!isUnion) return schema;
+  const names = all.map(({ name }) => name).join(', ');
+  return schema.partial().refine((given) => Object.keys(given).length === 1, `must have exactly one of: ${names}`);
+}
+
+function listSchema({ limits, isSet }: Extract<ArgumentValue, { kind: 'list' }>, element: z.ZodType): z.ZodType {
+  const rule = `must have ${limitsText(limits, 'entries')}`;
+  const { min = 0, max } = limits;
+  const list = z.array(element).min(min, rule);
+  const limited = max === undefined ? list : list.max(max, rule);
+  const areDistinct = (entries: readonly unknown[]) =>
+    new Set(entries.map((one) => JSON.stringify(one))).size === entries.length;
+  return isSet ? limited.refine(areDistinct, 'must not have an entry twice') : limited;
+}
+
+type SimpleValue = Exclude<ArgumentValue, { kind: 'structure' | 'list' | 'map' | 'document' }>;
+
+function simpleSchema(value: SimpleValue): z.ZodType {
+  switch (value.kind) {
+    case 'text':
+      return textSchema(value);
+    case 'enum':
+      return oneOf(value.values);
+    case 'integer':
+      return integerSchema(value);
+    case 'number':
+      return numberSchema(value.limits);
+    case 'bigNumber':
+      return z.string().regex(/^-?\d{1,1000}(\.\d{1,1000})?$/, 'must be a number as text, in digits');
+    case 'boolean':
+      return flag();
+    case 'timestamp':
+      return z.string().refine(isTime, 'must be a time in ISO 8601, such as 2026-11-30T12:00:00Z');
+    case 'blob':
+      return blobSchema(value.limits);
+  }
+}
+
+function textSchema({ limits, pattern }: Extract<ArgumentValue, { kind: 'text' }>): z.ZodType {
+  const text = z
+    .string()
+    .refine((given) => given.isWellFormed(), notUnicode)
+    .refine((given) => isWithin(limits, [...given].length), `must have ${limitsText(limits, 'characters')}`);
+  const read = pattern === undefined ? undefined : readPattern(pattern);
+  if (read?.kind !== 'expression') return text;
+  const { expression, longestText } = read;
+  return text.refine(
+    (given) => given.length > longestText || expression.test(given),
+    `must match the pattern ${pattern}`,
+  );
+}
+
+function integerSchema({ limits, values }: Extract<ArgumentValue, { kind: 'integer' }>): z.ZodType {
+  const number = wholeNumber(
+    Math.max(limits.min ?? Number.MIN_SAFE_INTEGER, Number.MIN_SAFE_INTEGER),
+    Math.min(limits.max ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  );
+  return values === undefined
+    ? number
+    : number.refine((given) => values.includes(given), `must be one of: ${values.join(', ')}`);
+}
+
+const numberSchema = (limits: Limits) =>
+  z.preprocess(
+    (given) => (typeof given === 'string' && /^-?\d{1,300}(\.\d{1,300})?$/.test(given) ? Number(given) : given),
+    z.number('must be a number').refine((given) => isWithin(limits, given), `must be a number ${boundsText(limits)}`),
+  );
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+const isTime = (given: string) => isoTime.test(given) && !Number.isNaN(Date.parse(given));
+
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+const blobSchema = (limits: Limits) =>
+  z
+    .string()
+    .refine((given) => base64.test(given), 'must be base64')
+    .refine(
+      (given) => isWithin(limits, Buffer.byteLength(given, 'base64')),
+      `must hold ${limitsText(limits, 'bytes')}`,
+    );
+
+const isWithin = ({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: Limits, value: number) =>
+  value >= min && value <= max;
+
+/** `1 to 3 entries`, `at least 1 entries`. */
+function limitsText({ min, max }: Limits, unit: string): string {
+  if (max === undefined) return `at least ${min} ${unit}`;
+  if (min === undefined || min === 0) return `at most ${max} ${unit}`;
+  return min === max ? `exactly ${max} ${unit}` : `${min} to ${max} ${unit}`;
+}
+
+function boundsText({ min, max }: Limits): string {
+  if (max === undefined) return `of at least ${min}`;
+  return min === undefined ? `of at most ${max}` : `from ${min} to ${max}`;
+}

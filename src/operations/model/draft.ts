@@ -1,0 +1,108 @@
+import type { Effect } from '../../tools/define-operation.js';
+import { guessEffect } from './guess-effect.js';
+import { hasTrait, type Model, type ModelOperation } from './model.js';
+import { undecided } from './model-settings.js';
+import { followOf } from './waiters.js';
+
+/** A line of the list of a model's operations. */
+export interface DraftRow {
+  readonly operation: string;
+  readonly method: string;
+  readonly path: string;
+  /** The guess, or the reason why a person has to decide. */
+  readonly effect: Effect | 'unclear';
+  readonly reason?: string;
+}
+
+/** Lists the operations of a model, with a guess of the effect of each. */
+export const draftRows = (model: Model): readonly DraftRow[] =>
+  model.names.map((name) => {
+    const operation = model.operation(name);
+    const { method, uri } = operation.http;
+    const { effect, reason } = guessOf(model, operation);
+    return { operation: name, method, path: uri, effect: effect ?? 'unclear', ...(reason !== undefined && { reason }) };
+  });
+
+interface Guess {
+  readonly effect: Effect | undefined;
+  readonly reason?: string;
+}
+
+function guessOf({ service }: Model, { name, http, traits }: ModelOperation): Guess {
+  const { effect, byName, isReadByModel } = guessEffect({
+    name,
+    method: http.method,
+    isReadonly: hasTrait(traits, 'smithy.api#readonly'),
+    isMethodFixed: !service.protocol.startsWith('rest'),
+  });
+  if (effect !== undefined) return { effect };
+  const nameSays = byName === undefined ? 'the name does not tell' : `the name suggests ${byName}`;
+  const modelSays =
+    isReadByModel === undefined
+      ? 'the model does not tell'
+      : `the model suggests a ${isReadByModel ? 'read' : 'change'}`;
+  return { effect, reason: `${nameSays}, ${modelSays}` };
+}
+
+/** What a draft is made of. */
+export interface DraftSource {
+  readonly model: Model;
+  /** Path of the model, relative to the file of operations. */
+  readonly path: string;
+  readonly operations: readonly string[];
+}
+
+/** The settings of a draft. Every text that begins with `undecided` stands for a decision of a person. */
+export function draftSettings({ model, operations }: DraftSource) {
+  const api = apiName(model);
+  const entries = operations.map((name) => [name, draftOperation(model, model.operation(name))]);
+  return { api, prefix: api.replaceAll('-', '_'), operations: Object.fromEntries(entries) };
+}
+
+function draftOperation(model: Model, operation: ModelOperation): Readonly<Record<string, unknown>> {
+  const { effect, reason } = guessOf(model, operation);
+  const decision = effect ?? `${undecided}read, create, alter or delete? (${reason})`;
+  if (effect === 'read') return { effect };
+  const follow = followOf(model, operation, effect);
+  return {
+    effect: decision,
+    costsMoney: `${undecided}true or false?`,
+    consequences: [`${undecided}what a person has to know before they agree, in a sentence; [] if nothing`],
+    ...(follow !== undefined && { follow }),
+  };
+}
+
+/** Name of the API in settings and tools: its service name for signing. */
+const apiName = ({ service }: Model): string =>
+  service.signingName
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^[^a-z]+|-$/g, '')
+    .slice(0, 31) || 'api';
+
+/** A file of operations in JavaScript. */
+export const draftModule = (source: DraftSource): string =>
+  `export default async ({ fromModel }) =>\n  fromModel(${literal(source.path)}, ${writeValue(draftSettings(source), '  ')});\n`;
+
+/** A file of operations in JSON. */
+export const draftJson = (source: DraftSource): string =>
+  `${JSON.stringify({ model: source.path, ...draftSettings(source) }, null, 2)}\n`;
+
+/** A value as source text, in single quotes and with short objects on one line. */
+function writeValue(value: unknown, indent: string): string {
+  if (typeof value === 'string') return literal(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  const inner = `${indent}  `;
+  const entries = Array.isArray(value)
+    ? value.map((entry) => writeValue(entry, inner))
+    : Object.entries(value).map(([name, entry]) => `${propertyName(name)}: ${writeValue(entry, inner)}`);
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{ ', ' }'];
+  const line = `${open}${entries.join(', ')}${close}`;
+  if (line.length + indent.length <= longestLine && !line.includes('\n')) return line;
+  return `${open.trim()}\n${entries.map((entry) => `${inner}${entry},\n`).join('')}${indent}${close.trim()}`;
+}
+
+const longestLine = 90;
+const propertyName = (name: string) => (/^[A-Za-z_]\w*$/.test(name) ? name : literal(name));
+const literal = (text: string) =>
+  `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;

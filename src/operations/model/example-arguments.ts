@@ -1,0 +1,94 @@
+import { innerSchema } from './argument-schema.js';
+import type { Argument, ArgumentValue, Limits } from './arguments.js';
+
+/** Texts of which one matches most patterns: names, numbers, IDs, addresses. */
+const candidates: readonly string[] = [
+  'example',
+  'example-1',
+  'a',
+  'A',
+  '1',
+  'example_1',
+  'Example1',
+  'arn:aws:service:us-east-1:123456789012:resource/example',
+  'arn:aws:iam::123456789012:role/example',
+  'arn:aws:lambda:us-east-1:123456789012:function:example',
+  'arn:aws:lambda:us-east-1:123456789012:layer:example:1',
+  '123456789012',
+  '00000000-0000-4000-8000-000000000001',
+  '2026-11-30',
+  '10.0.0.1',
+  'https://example.com/',
+  'user@example.com',
+  'us-east-1',
+  '{}',
+];
+
+/** A structure that requires itself has no example. */
+const maximumLevels = 20;
+
+/**
+ * Returns arguments that keep to the rules: the required ones, and those that a union needs.
+ * @returns undefined if no text that is tried matches a pattern
+ */
+export function exampleArguments(fields: readonly Argument[], level = 0): Record<string, unknown> | undefined {
+  const required = fields
+    .filter(({ isRequired }) => isRequired)
+    .map(({ name, value }) => [name, exampleOf(value, level + 1)]);
+  return required.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(required);
+}
+
+function exampleOf(value: ArgumentValue, level: number): unknown {
+  if (level > maximumLevels) return undefined;
+  switch (value.kind) {
+    case 'structure':
+      return value.isUnion ? exampleOfUnion(value.fields(), level) : exampleArguments(value.fields(), level);
+    case 'list': {
+      const element = exampleOf(value.element(), level + 1);
+      return element === undefined ? undefined : Array.from({ length: value.limits.min ?? 1 }, () => element);
+    }
+    case 'map': {
+      const key = exampleOf(value.key(), level + 1);
+      const entry = exampleOf(value.element(), level + 1);
+      return key === undefined || entry === undefined ? undefined : { [String(key)]: entry };
+    }
+    default:
+      return simpleExample(value);
+  }
+}
+
+function exampleOfUnion([first]: readonly Argument[], level: number): unknown {
+  const value = first === undefined ? undefined : exampleOf(first.value, level + 1);
+  return first === undefined || value === undefined ? undefined : { [first.name]: value };
+}
+
+function simpleExample(value: Exclude<ArgumentValue, { kind: 'structure' | 'list' | 'map' }>): unknown {
+  switch (value.kind) {
+    case 'document':
+      return {};
+    case 'boolean':
+      return true;
+    case 'timestamp':
+      return '2026-11-30T12:00:00Z';
+    case 'bigNumber':
+      return '1';
+    case 'enum':
+      return value.values[0];
+    case 'integer':
+      return value.values?.[0] ?? withinLimits(value.limits);
+    case 'number':
+      return withinLimits(value.limits);
+    case 'blob':
+      return Buffer.alloc(value.limits.min ?? 1, 'a').toString('base64');
+    case 'text':
+      return exampleText(value);
+  }
+}
+
+function exampleText(value: Extract<ArgumentValue, { kind: 'text' }>): string | undefined {
+  const { min = 0, max } = value.limits;
+  const schema = innerSchema(value);
+  return candidates.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
+}
+
+const withinLimits = ({ min = 1, max = Number.POSITIVE_INFINITY }: Limits) => Math.min(Math.max(min, 1), max);

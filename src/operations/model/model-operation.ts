@@ -1,0 +1,164 @@
+import * as z from 'zod';
+import { builtInServices, type Operation, type Signing } from '../../tools/define-operation.js';
+import { nameInWords } from '../../tools/schema/field-names.js';
+import { consentArguments, planArguments } from '../../tools/schema/fields.js';
+import { sentenceCase } from '../../util/human.js';
+import { lazy } from '../../util/objects.js';
+import { answerRecord, answerSchema } from './answer-record.js';
+import { answerSummary } from './answer-summary.js';
+import { argumentShape, type Detail } from './argument-schema.js';
+import { type Argument, argumentsOf, structureOf } from './arguments.js';
+import { changeTexts } from './change-texts.js';
+import type { Codec } from './codec.js';
+import { exampleArguments } from './example-arguments.js';
+import { memberValues } from './member-values.js';
+import { hasTrait, type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
+import type { OperationSettings, ReadSettings } from './model-settings.js';
+import { plainText, shortenText } from './plain-text.js';
+import { isSecretIn, secretPaths } from './secret-members.js';
+import { checkSupported, hostPrefixOf, isSetByServer } from './supported.js';
+
+/** Returns the characters of JSON that hosts are shown for a schema of arguments. */
+export type SchemaSize = (schema: z.ZodObject) => number;
+
+/** Levels of detail of a schema, the most detailed first. */
+const details: readonly Detail[] = [
+  { levels: 3, description: 60, values: 12 },
+  { levels: 3, description: 30, values: 8 },
+  { levels: 2, description: 30, values: 4 },
+  { levels: 1, description: 24, values: 2 },
+  { levels: 1, description: 0, values: 0 },
+];
+const maximumSchema = 5000;
+const longestDescription = 160;
+
+/** Everything that the operations of a model share. */
+export interface ModelContext {
+  readonly model: Model;
+  readonly codec: Codec;
+  readonly settings: ReadSettings;
+  readonly sizeOf: SchemaSize;
+}
+
+/**
+ * Makes the operation of a model that `name` names.
+ * @throws ModelError if it cannot be offered
+ */
+export function modelOperation(context: ModelContext, name: string, settings: OperationSettings): Operation {
+  const { model, codec } = context;
+  const operation = model.operation(name);
+  checkSupported(model, operation);
+  const isRead = settings.effect === 'read';
+  const title = settings.title ?? sentenceCase(nameInWords(name));
+  const fields = chosenArguments(
+    argumentsOf(model, operation.input, (member) => isSetByServer(operation, member)),
+    settings,
+  );
+  const answerFields = structureOf(model, operation.output).fields;
+  const { schema, detail } = inputSchema(fields, settings, context.sizeOf);
+  const isSecret = isSecretIn(settings.secretNames);
+  const isHiddenInAnswer = (field: Argument) => isSecret(field) && !settings.show.includes(field.member);
+  const example = settings.example ?? exampleArguments(fields);
+  if (example === undefined)
+    throw new ModelError('no value that is tried matches a pattern of its arguments: give an example');
+  return {
+    name: settings.name ?? toolName(context.settings.prefix, name),
+    api: name,
+    title,
+    description: settings.description ?? descriptionOf(operation, title),
+    effect: settings.effect,
+    service: context.settings.api,
+    ...signingOf(context),
+    ...hostOf(context, operation),
+    method: methodOf(operation),
+    input: () => schema,
+    example,
+    secrets: secretPaths(fields, detail, isSecret),
+    request: (input, after, token) => codec.encode(operation, { ...memberValues(fields, input), ...after }, token),
+    answer: 'text',
+    extract: async (body, _input, headers) => {
+      // An answer that the protocol cannot read has no record, which is no fault of the operation.
+      const values = await codec.decode(operation, String(body), headers).catch(() => undefined);
+      return values && answerRecord(answerFields(), values, isHiddenInAnswer);
+    },
+    output: lazy(() => answerSchema(answerFields(), isHiddenInAnswer)),
+    isAnswerOpen: true,
+    summarize: (record) => answerSummary(name, record),
+    undocumented: [],
+    limitations: [],
+    defaults: [],
+    ...(settings.errors !== undefined && { errors: settings.errors }),
+    ...(!isRead && {
+      change: changeTexts({
+        api: name,
+        apiName: context.settings.prefix ?? context.settings.api,
+        fields: fields.filter((field) => !isSecret(field)),
+        settings,
+      }),
+      takesToken: operation.input.members.some(isToken),
+      ...(settings.repeatable !== undefined && { repeatable: settings.repeatable }),
+      ...(settings.failures !== undefined && { failures: settings.failures }),
+    }),
+  };
+}
+
+const isToken = ({ traits }: Member): boolean => hasTrait(traits, 'smithy.api#idempotencyToken');
+
+/** `devops_list_backups` */
+const toolName = (prefix: string | undefined, api: string): string =>
+  [prefix, ...nameInWords(api).toLowerCase().split(/\W+/)].filter((part) => part !== undefined).join('_');
+
+const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
+  shortenText(plainText(textTrait(traits, 'smithy.api#documentation') ?? ''), longestDescription) || `${title}.`;
+
+/**
+ * The arguments that the settings choose.
+ * @throws ModelError for a name that is no argument, and if a required argument is left out
+ */
+function chosenArguments(fields: readonly Argument[], { only, omit }: OperationSettings): readonly Argument[] {
+  const isNamed = (names: readonly string[], { name, member }: Argument) =>
+    names.includes(name) || names.includes(member);
+  const unknown = [...(only ?? []), ...omit].filter((name) => !fields.some((field) => isNamed([name], field)));
+  if (unknown.length > 0)
+    throw new ModelError(`${unknown.join(', ')}: is no argument, so only and omit cannot name it`);
+  const chosen = fields.filter((field) => (only === undefined || isNamed(only, field)) && !isNamed(omit, field));
+  const missing = fields.filter((field) => field.isRequired && !chosen.includes(field)).map(({ name }) => name);
+  if (missing.length > 0) throw new ModelError(`${missing.join(', ')}: is required, so it cannot be left out`);
+  return chosen;
+}
+
+/** The rules for the arguments, with as much detail as fits. */
+function inputSchema(fields: readonly Argument[], { effect, repeatable }: OperationSettings, sizeOf: SchemaSize) {
+  const control = effect === 'read' ? {} : repeatable === true ? planArguments() : consentArguments();
+  for (const detail of details) {
+    const schema = z.strictObject({ ...argumentShape(fields, detail), ...control });
+    if (sizeOf(schema) <= maximumSchema) return { schema, detail };
+  }
+  throw new ModelError(
+    `its arguments need a schema of more than ${maximumSchema} characters: choose arguments with only, or leave some out with omit`,
+  );
+}
+
+/** Settings describe the signature of a built-in API. */
+function signingOf({ model, settings }: ModelContext): { readonly signing?: Signing } {
+  const { api, region } = settings;
+  if (builtInServices.some((service) => service === api)) return {};
+  const { signingName } = model.service;
+  const headers = signingName === 's3' ? 's3' : 'api';
+  return { signing: { service: signingName, headers, ...(region !== undefined && { region }) } };
+}
+
+/** The model's beginning of the host, if the file says that it is used. */
+function hostOf({ settings }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {
+  const hostPrefix = settings.useHostPrefix ? hostPrefixOf(operation) : undefined;
+  return hostPrefix === undefined ? {} : { hostPrefix };
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** @throws ModelError */
+function methodOf({ http }: ModelOperation): (typeof methods)[number] {
+  const method = methods.find((one) => one === http.method);
+  if (method === undefined) throw new ModelError(`its method ${http.method} is not one of ${methods.join(', ')}`);
+  return method;
+}

@@ -1,0 +1,97 @@
+import * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
+import { leavesOf, valueAt } from '../../util/objects.js';
+import { quote, quoteName } from '../../util/quote.js';
+
+const text = (limit: number) =>
+  z.string('must be text').min(1, 'must not be empty').max(limit, `must have at most ${limit} characters`);
+const flag = z.boolean('must be true or false');
+const sentences = z.array(text(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
+const names = z.array(text(200), 'must be a list of names').max(200, 'must have at most 200 names');
+const advice = z.union(
+  [text(500), z.strictObject({ agent: text(500), person: text(500) })],
+  'must be text, or an object with agent and person',
+);
+
+const operationSettings = z.strictObject(
+  {
+    effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
+    name: text(64).optional(),
+    title: text(100).optional(),
+    description: text(1000).optional(),
+    costsMoney: flag.optional(),
+    irreversible: flag.optional(),
+    continues: flag.default(true),
+    repeatable: flag.optional(),
+    consequences: sentences.default([]),
+    notChecked: sentences.default([]),
+    verificationHint: text(300).optional(),
+    ifTooLarge: text(300).optional(),
+    only: names.optional(),
+    omit: names.default([]),
+    secretNames: names.default([]),
+    show: names.default([]),
+    errors: z.record(z.string(), advice).optional(),
+    failures: text(200).optional(),
+    follow: z.record(z.string(), z.unknown()).optional(),
+    example: z.record(z.string(), z.unknown()).optional(),
+  },
+  'must be an object with effect',
+);
+
+const modelSettings = z.strictObject({
+  api: z.string('must be the name of the API in settings, such as devops'),
+  prefix: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,30}$/, 'must be lowercase letters, digits and "_", beginning with a letter')
+    .optional(),
+  region: text(32).optional(),
+  useHostPrefix: flag.default(false),
+  operations: z.record(z.string(), operationSettings, 'must be an object with an entry for each operation'),
+});
+
+/** What a person decides about the operations of a model. */
+export type ModelSettings = z.input<typeof modelSettings>;
+export type ReadSettings = z.output<typeof modelSettings>;
+export type OperationSettings = z.output<typeof operationSettings>;
+
+/** Beginning of the texts of a draft that stand for a decision. */
+export const undecided = 'decide: ';
+
+/** Settings, or the problems with them, each with the path of a field. */
+export type SettingsResult =
+  | { readonly kind: 'settings'; readonly settings: ReadSettings }
+  | { readonly kind: 'problems'; readonly problems: readonly string[] };
+
+export function readSettings(given: unknown): SettingsResult {
+  const open = [...leavesOf(given)].flatMap(([path, value]) =>
+    typeof value === 'string' && value.startsWith(undecided) ? [{ path, text: value.slice(undecided.length) }] : [],
+  );
+  const { data, error } = modelSettings.safeParse(given);
+  const isOpen = (path: string) => open.some((one) => one.path === path);
+  const problems = [
+    ...open.map(({ path, text }) => `${path}: is not decided: ${quote(text, 200)}`),
+    ...(error?.issues ?? []).flatMap((issue) => (isOpen(toDotPath(issue.path)) ? [] : problemsOf(given, issue))),
+    ...Object.entries(data?.operations ?? {}).flatMap(([name, settings]) => combinationProblems(name, settings)),
+  ];
+  return data === undefined || problems.length > 0
+    ? { kind: 'problems', problems }
+    : { kind: 'settings', settings: data };
+}
+
+function problemsOf(given: unknown, issue: z.core.$ZodIssue): string[] {
+  const path = toDotPath(issue.path);
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => `${[path, quoteName(key)].filter(Boolean).join('.')}: is not a field`);
+  return [`${path}: ${valueAt(given, path) === undefined ? 'is missing' : issue.message}`];
+}
+
+function combinationProblems(name: string, { effect, costsMoney, only, omit }: OperationSettings): string[] {
+  const place = `operations.${quoteName(name)}`;
+  return [
+    ...(effect !== 'read' && costsMoney === undefined
+      ? [`${place}.costsMoney: is missing: true if the change costs money`]
+      : []),
+    ...(only !== undefined && omit.length > 0 ? [`${place}: must have only one of only and omit`] : []),
+  ];
+}

@@ -1,0 +1,54 @@
+/** Converts the documentation of models, which is HTML or Markdown, to plain text on one line. */
+export function plainText(documentation: string): string {
+  return documentation
+    .slice(0, longestDocumentation)
+    .replace(/<!--[\s\S]*?-->/g, ' ')
+    .replace(/<\/?(?:p|li|ul|ol|br|div|dl|dt|dd|h\d|note|important|table|tr|td)\b[^>]*>/gi, ' ')
+    .replace(/<\/?[a-z][^>]*>/gi, '')
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/`/g, '')
+    .replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,6}));/gi, decodeEntity)
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** Characters of documentation that are read, because only its beginning is shown. */
+const longestDocumentation = 1500;
+
+const namedEntities: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  mdash: '-',
+};
+
+function decodeEntity(entity: string, decimal?: string, hexadecimal?: string, name?: string): string {
+  if (name !== undefined) return namedEntities[name.toLowerCase()] ?? entity;
+  const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal);
+  return code <= 0x10ffff ? String.fromCodePoint(code) : entity;
+}
+
+/**
+ * Shortens a text to `limit` characters: to whole sentences if the first one fits, and otherwise to whole words with an ellipsis. A
+ * limit below 10 leaves nothing.
+ */
+export function shortenText(text: string, limit: number): string {
+  const characters = [...text];
+  if (characters.length <= limit) return text;
+  if (limit < shortestUseful) return '';
+  const start = characters.slice(0, limit).join('');
+  const sentences = /^.*[.!?。](?=\s|$)|^.*。/s.exec(start)?.[0];
+  if (sentences !== undefined && !abbreviation.test(sentences)) return sentences;
+  const wholeWords = characters
+    .slice(0, limit - 1)
+    .join('')
+    .replace(/\s+\S*$/, '');
+  return `${wholeWords.replace(/[\s,;:(]+$/, '')}…`;
+}
+
+const shortestUseful = 10;
+/** A full stop that ends no sentence. */
+const abbreviation = /\b(?:e\.g|i\.e|etc|vs)\.$/i;

@@ -1,0 +1,67 @@
+import { nameInWords } from '../../tools/schema/field-names.js';
+import { type Detail, isJsonText, type Place } from './argument-schema.js';
+import type { Argument, ArgumentValue } from './arguments.js';
+
+/** Tells secret members: those that the model marks as sensitive, that are named like a secret, or that `secretNames` names. */
+export const isSecretIn =
+  (secretNames: readonly string[]) =>
+  ({ name, member, isSensitive, value }: Argument): boolean =>
+    isSensitive ||
+    secretNames.includes(name) ||
+    secretNames.includes(member) ||
+    (holdsText(value) && (isNamedLikeSecret(member) || isNamedLikeSecret(name)));
+
+/** True for texts and blobs, and lists of them. */
+const holdsText = (value: ArgumentValue): boolean =>
+  value.kind === 'text' || value.kind === 'blob' || (value.kind === 'list' && holdsText(value.element()));
+
+/**
+ * Returns the paths of the secret arguments, with `[]` for each element of a list. If JSON text holds a secret, its whole argument is one.
+ */
+export function secretPaths(
+  fields: readonly Argument[],
+  detail: Detail,
+  isSecret: (field: Argument) => boolean,
+): readonly string[] {
+  const pathsIn = (inner: readonly Argument[], place: Place, before: string): string[] =>
+    inner.flatMap((field) => {
+      const path = `${before}${field.name}`;
+      return isSecret(field) ? [path] : pathsOf(field.value, place, path);
+    });
+  const pathsOf = (value: ArgumentValue, place: Place, path: string): string[] => {
+    if (value.kind === 'list') return pathsOf(value.element(), place, `${path}[]`);
+    if (isJsonText(value, place)) return holdsSecret(value, isSecret, []) ? [path] : [];
+    if (value.kind !== 'structure') return [];
+    return pathsIn(value.fields(), { detail, around: [...place.around, value.id] }, `${path}.`);
+  };
+  return pathsIn(fields, { detail, around: [] }, '');
+}
+
+/** @param around structures around the value, by ID */
+function holdsSecret(value: ArgumentValue, isSecret: (field: Argument) => boolean, around: readonly string[]): boolean {
+  if (value.kind === 'list' || value.kind === 'map') return holdsSecret(value.element(), isSecret, around);
+  if (value.kind !== 'structure' || around.includes(value.id)) return false;
+  return value.fields().some((field) => isSecret(field) || holdsSecret(field.value, isSecret, [...around, value.id]));
+}
+
+/** True if a member is named like a password, a secret or a token, such as `InitialRootPassword` or `AccessToken`. */
+function isNamedLikeSecret(name: string): boolean {
+  const words = nameInWords(name)
+    .toLowerCase()
+    .split(/[\s.]+/);
+  const last = words.at(-1) ?? '';
+  if (describing.has(last)) return false;
+  return words.some((word) => secretWord.test(word)) || privateKey.test(words.join(''));
+}
+
+const secretWord = /^(?:password|passwd|passphrase|secret|token)s?$/;
+const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem)?s?$/;
+
+/** Last words of names that say something about a secret: `PasswordLength`, `SecretArn`. */
+const describing = new Set(
+  (
+    'arn arns at count date days description duration enabled expiration expires expiry format id ids kind last length ' +
+    'lifetime limit mode name names number period policy prefix required reset rotation source state status time ' +
+    'timestamp ttl type types uri url used validity version versions'
+  ).split(' '),
+);

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { answerRecord, answerSchema } from '../../../src/operations/model/answer-record.js';
+import { answerSummary } from '../../../src/operations/model/answer-summary.js';
+import { structureOf } from '../../../src/operations/model/arguments.js';
+import { isSecretIn } from '../../../src/operations/model/secret-members.js';
+import { member, smallModel } from './small-model.js';
+
+const model = smallModel(
+  {
+    Get: {
+      output: {
+        Since: 'Timestamp',
+        Cover: 'Blob',
+        Size: 'Long',
+        Password: 'String',
+        PasswordLength: 'Integer',
+        Code: member('String', { sensitive: {} }),
+        Users: 'small#Users',
+        Tags: 'small#Tags',
+        More: 'Document',
+      },
+    },
+  },
+  {
+    'small#Users': { type: 'list', member: { target: 'small#User' } },
+    'small#User': {
+      type: 'structure',
+      members: { AccessToken: { target: 'smithy.api#String' }, Name: { target: 'smithy.api#String' } },
+    },
+    'small#Tags': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'small#User' } },
+  },
+);
+const fields = structureOf(model, model.operation('Get').output).fields();
+const isSecret = isSecretIn(['Name']);
+
+test('an answer becomes a record of JSON, without secrets', () => {
+  const answer = {
+    Since: new Date('2026-11-30T12:00:00Z'),
+    Cover: new Uint8Array(3),
+    Size: 12345678901234567890n,
+    Password: 'p',
+    PasswordLength: 8,
+    Code: 'c',
+    Users: [{ AccessToken: 't', Name: 'n' }],
+    Tags: { a: { AccessToken: 't' } },
+    More: { any: [1, 'thing'] },
+    Undocumented: 'x',
+    Absent: undefined,
+  };
+  const hidden = expect.stringContaining('hidden');
+  const record = answerRecord(fields, answer, isSecret);
+  expect(record).toEqual({
+    Since: '2026-11-30T12:00:00.000Z',
+    Cover: '3 bytes',
+    Size: '12345678901234567890',
+    Password: hidden,
+    PasswordLength: 8,
+    Code: hidden,
+    Users: [{ AccessToken: hidden, Name: hidden }],
+    Tags: { a: { AccessToken: hidden } },
+    More: { any: [1, 'thing'] },
+    Undocumented: 'x',
+  });
+  expect(answerSchema(fields, isSecret).safeParse(record).success).toBe(true);
+});
+
+test.each<[object, RegExp]>([
+  [{ Names: ['a', 'b', 'c', 'd'], Other: [] }, /^Get found 4 in Names: "a", "b", "c" and others\.$/],
+  [{ Result: { Users: [{ Size: 1, UserName: 'u', Note: 'n' }] } }, /^Get found 1 in Result\.Users: "u"\.$/],
+  [{ Users: [] }, /^Get found 0 in Users\.$/],
+  [
+    { Id: 'i', State: { Code: 16, On: true }, A: 'a', B: 'b', C: 'c' },
+    /^Get succeeded: Id "i", State\.Code 16, State\.On true, A "a", B "b"\.$/,
+  ],
+  [{}, /^Get succeeded\. The answer is empty\.$/],
+])('the summary of %j', (record, summary) => {
+  expect(answerSummary('Get', { ...record }).text).toMatch(summary);
+});

@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { inputJsonSchema, schemaProblems } from '../../../src/mcp/tool-schemas.js';
+import { argumentShape } from '../../../src/operations/model/argument-schema.js';
+import { argumentsOf } from '../../../src/operations/model/arguments.js';
+import { exampleArguments } from '../../../src/operations/model/example-arguments.js';
+import { memberValues } from '../../../src/operations/model/member-values.js';
+import { member, smallModel } from './small-model.js';
+
+/** Shapes of a library: one for each kind of value, and one that contains itself. */
+const shapes = {
+  'small#Name': {
+    type: 'string',
+    traits: { 'smithy.api#length': { min: 3, max: 5 }, 'smithy.api#pattern': '^[a-z]+$' },
+  },
+  'small#Part': { type: 'string', traits: { 'smithy.api#pattern': '[0-9]' } },
+  'small#Slow': { type: 'string', traits: { 'smithy.api#pattern': '^(a+)+$' } },
+  'small#Foreign': { type: 'string', traits: { 'smithy.api#pattern': '^\\p{Print}+$' } },
+  'small#Days': { type: 'integer', traits: { 'smithy.api#range': { min: 1, max: 30 } } },
+  'small#Binding': {
+    type: 'enum',
+    members: { SOFT: { target: 'smithy.api#Unit' }, HARD: { target: 'smithy.api#Unit' } },
+  },
+  'small#Level': {
+    type: 'intEnum',
+    members: {
+      A: { target: 'smithy.api#Unit', traits: { 'smithy.api#enumValue': 1 } },
+      B: { target: 'smithy.api#Unit', traits: { 'smithy.api#enumValue': 4 } },
+    },
+  },
+  'small#Tags': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'small#Name' } },
+  'small#Names': {
+    type: 'list',
+    member: { target: 'small#Name' },
+    traits: { 'smithy.api#length': { max: 2 }, 'smithy.api#uniqueItems': {} },
+  },
+  'small#Place': {
+    type: 'union',
+    members: { Shelf: { target: 'smithy.api#String' }, Room: { target: 'smithy.api#Integer' } },
+  },
+  'small#Box': {
+    type: 'structure',
+    members: { Label: { target: 'small#Name', traits: { 'smithy.api#required': {} } }, Inner: { target: 'small#Box' } },
+  },
+  'small#Cover': { type: 'blob', traits: { 'smithy.api#length': { max: 3 } } },
+};
+
+const input = {
+  Name: 'small#Name',
+  Part: 'small#Part',
+  Slow: 'small#Slow',
+  Foreign: 'small#Foreign',
+  Days: 'small#Days',
+  Tiny: 'Byte',
+  Price: 'Double',
+  Huge: 'BigInteger',
+  Lent: 'Boolean',
+  Binding: 'small#Binding',
+  Level: 'small#Level',
+  Since: 'Timestamp',
+  Cover: 'small#Cover',
+  Note: 'Document',
+  Tags: 'small#Tags',
+  Names: 'small#Names',
+  Place: 'small#Place',
+  Box: 'small#Box',
+  Wire: member('String', { jsonName: 'wireName' }),
+  Must: member('String', { required: {} }),
+};
+
+const model = smallModel({ Lend: { input } }, shapes);
+const fields = argumentsOf(model, model.operation('Lend').input, () => false);
+const full = { levels: 3, description: 60, values: 12 };
+const schemaWith = (detail: typeof full) => z.strictObject(argumentShape(fields, detail));
+const schema = schemaWith(full);
+
+const problemOf = (given: object): string | undefined => {
+  const [issue] = schema.safeParse({ Must: 'x', ...given }).error?.issues ?? [];
+  return issue && `${issue.path.join('.')}: ${issue.message}`;
+};
+
+test.each([
+  { Name: 'abc' },
+  { Part: 'not anchored, so 1 digit suffices' },
+  { Slow: 'left to the cloud!' },
+  { Foreign: 'left to the cloud' },
+  { Days: 30 },
+  { Days: '7' },
+  { Price: 1.5 },
+  { Price: '1.5' },
+  { Huge: '123456789012345678901234567890' },
+  { Binding: 'HARD' },
+  { Level: 4 },
+  { Since: '2026-11-30T12:00:00Z' },
+  { Since: '2026-11-30T12:00:00.123+09:00' },
+  { Cover: 'QUJD' },
+  { Note: '{"any":["JSON",1,null]}' },
+  { Tags: '{"a":"abc"}' },
+  { Tags: { a: 'abc' } },
+  { Names: ['abc', 'abd'] },
+  { Place: { Room: 1 } },
+  { Box: { Label: 'abc', Inner: '{"Label":"abc","Inner":{"Label":"abc"}}' } },
+  { wireName: 'x' },
+])('%j is allowed', (given) => {
+  expect(problemOf(given)).toBeUndefined();
+});
+
+test.each<[object, RegExp]>([
+  [{ Must: undefined }, /^Must: /],
+  [{ Name: 'ab' }, /^Name: must have 3 to 5 characters$/],
+  [{ Name: 'ABC' }, /^Name: must match the pattern/],
+  [{ Part: 'none' }, /^Part: must match/],
+  [{ Days: 31 }, /^Days: must be a whole number from 1 to 30$/],
+  [{ Days: 1.5 }, /^Days: must be a whole number/],
+  [{ Tiny: 128 }, /^Tiny: must be a whole number from -128 to 127$/],
+  [{ Price: 'cheap' }, /^Price: must be a number$/],
+  [{ Huge: 'many' }, /^Huge: must be a number as text/],
+  [{ Lent: 'yes' }, /^Lent: must be true or false$/],
+  [{ Binding: 'GOLD' }, /^Binding: /],
+  [{ Level: 2 }, /^Level: must be one of: 1, 4$/],
+  [{ Since: 'yesterday' }, /^Since: must be a time in ISO 8601/],
+  [{ Since: '2026-13-01T00:00:00Z' }, /^Since: must be a time/],
+  [{ Cover: '***' }, /^Cover: must be base64$/],
+  [{ Cover: 'QUJDRA==' }, /^Cover: must hold at most 3 bytes$/],
+  [{ Note: '{"cut' }, /^Note: must be JSON text$/],
+  [{ Tags: '{"a":"ABC"}' }, /^Tags\.a: must match the pattern/],
+  [{ Names: ['abc', 'abc'] }, /^Names: must not have an entry twice$/],
+  [{ Names: ['abc', 'abd', 'abe'] }, /^Names: must have at most 2 entries$/],
+  [{ Place: {} }, /^Place: must have exactly one of: Shelf, Room$/],
+  [{ Place: { Shelf: 'a', Room: 1 } }, /^Place: must have exactly one/],
+  [{ Box: { Label: 'abc', Inner: '{"Label":"abc","Inner":{"Label":"AB"}}' } }, /^Box\.Inner\.Inner\.Label: /],
+  [{ Box: { Label: 'abc', Inner: '{"Label":"abc","Colour":"red"}' } }, /^Box\.Inner: /],
+  [{ Wire: 'x' }, /^: Unrecognized/],
+])('%j is refused', (given, problem) => {
+  expect(problemOf(given)).toMatch(problem);
+});
+
+describe('the schema for hosts', () => {
+  test.each([full, { levels: 1, description: 0, values: 0 }])('has only what every host accepts, at %j', (detail) => {
+    expect(schemaProblems(inputJsonSchema(schemaWith(detail)))).toEqual([]);
+  });
+
+  test('writes what JSON text holds, and leaves long enumerations out', () => {
+    const { properties } = inputJsonSchema(schemaWith({ levels: 0, description: 60, values: 1 }));
+    expect(properties).toMatchObject({
+      Tags: { type: 'string' },
+      Box: { type: 'string', description: expect.stringContaining('{Label, Inner?}') },
+      Binding: { type: 'string', description: expect.stringContaining('SOFT') },
+    });
+    expect(properties).not.toHaveProperty('Binding.enum');
+  });
+});
+
+test('a part of the path cannot address another resource', () => {
+  const paths = smallModel({ Get: { input: { Id: member('String', { required: {}, httpLabel: {} }) } } });
+  const id = z.strictObject(
+    argumentShape(
+      argumentsOf(paths, paths.operation('Get').input, () => false),
+      full,
+    ),
+  );
+  for (const Id of ['', '.', '..', 'a/../b', '..;x']) expect(id.safeParse({ Id }).success, Id).toBe(false);
+  for (const Id of ['a', '...', 'a/b', 'arn:x:y/z.txt']) expect(id.safeParse({ Id }).success, Id).toBe(true);
+});
+
+test('values have the types of the protocols, by the names of members', () => {
+  const given = { wireName: 'x', Days: '7', Since: '2026-11-30T12:00:00Z', Cover: 'QUJD', Tags: { a: 'abc' } };
+  expect(memberValues(fields, given)).toEqual({
+    Wire: 'x',
+    Days: 7,
+    Since: new Date('2026-11-30T12:00:00Z'),
+    Cover: new Uint8Array([65, 66, 67]),
+    Tags: { a: 'abc' },
+  });
+});
+
+test('an example keeps to the rules of all required arguments', () => {
+  const required = fields.map((field) => ({ ...field, isRequired: !['Slow', 'Foreign'].includes(field.name) }));
+  const example = exampleArguments(required);
+  expect(schema.safeParse(example).error?.issues).toBeUndefined();
+  expect(Object.keys(example ?? {})).toHaveLength(fields.length - 2);
+});

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import { draftJson, draftModule, draftRows } from '../../../src/operations/model/draft.js';
+import { guessEffect } from '../../../src/operations/model/guess-effect.js';
+import { readSettings } from '../../../src/operations/model/model-settings.js';
+import { http, member, smallModel } from './small-model.js';
+
+test.each([
+  ['GetUser', 'GET', false, false, 'read'],
+  ['ListUsers', 'POST', true, true, 'read'],
+  ['ListUsers', 'POST', false, true, undefined],
+  ['CreateUser', 'POST', false, false, 'create'],
+  ['PutPolicy', 'PUT', false, false, 'alter'],
+  ['DeleteUser', 'DELETE', false, false, 'delete'],
+  ['DeleteObjects', 'POST', false, false, 'delete'],
+  ['RevokeRule', 'DELETE', false, false, undefined],
+  ['StopQuery', 'GET', false, false, undefined],
+  ['CreateSession', 'POST', true, true, undefined],
+  ['GetUser', 'POST', false, false, undefined],
+  ['Getaway', 'GET', false, false, undefined],
+] as const)(
+  '%s by %s (readonly: %s, same method for all: %s): %s',
+  (name, method, isReadonly, isMethodFixed, effect) => {
+    expect(guessEffect({ name, method, isReadonly, isMethodFixed }).effect).toBe(effect);
+  },
+);
+
+const id = member('String', { required: {}, httpLabel: {} });
+const model = smallModel({
+  CreateFunction: { input: { FunctionName: member('String', { required: {} }) }, traits: http('POST', '/functions') },
+  DeleteFunction: { input: { FunctionName: id }, traits: http('DELETE', '/functions/{FunctionName}') },
+  GetFunction: {
+    input: { FunctionName: id },
+    traits: {
+      ...http('GET', '/functions/{FunctionName}'),
+      'smithy.waiters#waitable': {
+        FunctionActive: {
+          acceptors: [
+            {
+              state: 'failure',
+              matcher: { output: { path: 'State', expected: 'Failed', comparator: 'stringEquals' } },
+            },
+            {
+              state: 'success',
+              matcher: { output: { path: 'State', expected: 'Active', comparator: 'stringEquals' } },
+            },
+          ],
+        },
+      },
+    },
+  },
+  Invoke: { traits: http('POST', '/invoke') },
+});
+
+test('the rows have the guess, or the reason why there is none', () => {
+  expect(draftRows(model)).toEqual([
+    { operation: 'CreateFunction', method: 'POST', path: '/functions', effect: 'create' },
+    { operation: 'DeleteFunction', method: 'DELETE', path: '/functions/{FunctionName}', effect: 'delete' },
+    { operation: 'GetFunction', method: 'GET', path: '/functions/{FunctionName}', effect: 'read' },
+    {
+      operation: 'Invoke',
+      method: 'POST',
+      path: '/invoke',
+      effect: 'unclear',
+      reason: 'the name does not tell, the model suggests a change',
+    },
+  ]);
+});
+
+describe('a draft', () => {
+  const source = { model, path: './it\'s "small".json', operations: model.names };
+
+  test('has the read that shows progress, and refuses to be used before it is decided', () => {
+    const { model: path, ...settings } = JSON.parse(draftJson(source));
+    expect(path).toBe(source.path);
+    expect(settings).toMatchObject({
+      api: 'small',
+      prefix: 'small',
+      operations: {
+        CreateFunction: {
+          effect: 'create',
+          follow: {
+            read: 'GetFunction',
+            arguments: { FunctionName: 'input.FunctionName' },
+            done: { State: 'Active' },
+          },
+        },
+        GetFunction: { effect: 'read' },
+      },
+    });
+    const read = readSettings(settings);
+    const problems = read.kind === 'problems' ? read.problems : [];
+    const paths = ['CreateFunction', 'DeleteFunction', 'Invoke'].flatMap((name) => [
+      `operations.${name}.costsMoney`,
+      `operations.${name}.consequences[0]`,
+    ]);
+    expect(problems.map((problem) => problem.replace(/: is not decided: .*/, '')).sort()).toEqual(
+      [...paths, 'operations.Invoke.effect'].sort(),
+    );
+  });
+
+  test('in JavaScript has the same settings', async () => {
+    const { default: make } = await import(`data:text/javascript,${encodeURIComponent(draftModule(source))}`);
+    const given: unknown[] = await make({ fromModel: async (...args: unknown[]) => args });
+    const { model: path, ...settings } = JSON.parse(draftJson(source));
+    expect(given).toEqual([path, settings]);
+  });
+});

@@ -1,0 +1,208 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hostRules } from '../../../src/cli/load-operation-files.js';
+import { loadOperations } from '../../../src/operations/load-operations.js';
+import type { Operation } from '../../../src/tools/define-operation.js';
+import { never, testCaller } from '../../support/caller.js';
+import { type CapturingServer, startServer } from '../../support/http-server.js';
+import { http, member, smallModelJson } from './small-model.js';
+
+/** Files of operations that name a model, loaded and called. */
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-models-'));
+let cloud: CapturingServer;
+let answer = '{}';
+beforeAll(async () => {
+  cloud = await startServer((_request, response) => response.end(answer));
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await cloud.close();
+});
+
+const model = smallModelJson(
+  {
+    ListUsers: {
+      output: { Users: 'small#Users' },
+      traits: { ...http('GET', '/users'), 'smithy.api#documentation': '<p>Lists users.</p>' },
+    },
+    CreateUser: {
+      input: {
+        TeamId: member('String', { required: {}, httpLabel: {} }),
+        UserName: member('String', { required: {}, jsonName: 'userName' }),
+        InitialPassword: member('String', { jsonName: 'initialPassword' }),
+        Contacts: 'small#Users',
+        ClientToken: member('String', { idempotencyToken: {} }),
+      },
+      traits: http('POST', '/teams/{TeamId}/users'),
+    },
+    ListParts: { traits: http('GET', '/parts') },
+    Watch: { output: { Events: member('small#Events', { httpPayload: {} }) }, traits: http('GET', '/events') },
+  },
+  {
+    'small#Users': { type: 'list', member: { target: 'small#User' } },
+    'small#User': {
+      type: 'structure',
+      members: { Name: { target: 'smithy.api#String' }, ApiToken: { target: 'smithy.api#String' } },
+    },
+    'small#Events': { type: 'union', members: {}, traits: { 'smithy.api#streaming': {} } },
+  },
+);
+writeFileSync(join(folder, 'model.json'), JSON.stringify(model));
+
+const create = { effect: 'create', costsMoney: false, consequences: ['They can sign in at once.'] };
+const settings = { api: 'people', prefix: 'people', operations: { ListUsers: { effect: 'read' }, CreateUser: create } };
+
+let count = 0;
+/** Loads a file of JSON with these settings. */
+async function load(given: object) {
+  count += 1;
+  const path = join(folder, `file-${count}.json`);
+  writeFileSync(path, JSON.stringify({ model: './model.json', ...given }));
+  const { operations, problems } = await loadOperations(path, hostRules);
+  return { operations, problems: problems.map(({ text }) => text.replace(/^.*?file-\d+\.json: /, '')) };
+}
+
+async function named(name: string, given: object = settings): Promise<Operation> {
+  const { operations, problems } = await load(given);
+  const found = operations.find((operation) => operation.name === name);
+  if (found === undefined) throw new Error(problems.join('\n'));
+  return found;
+}
+
+const caller = (confirm: 'off' | 'ask' = 'off') =>
+  testCaller('', { cloud: { endpoints: { people: cloud.origin } }, confirm });
+
+describe('operations of a model', () => {
+  test('have the facts of the model and of the file', async () => {
+    const { operations, problems } = await load(settings);
+    expect(problems).toEqual([]);
+    expect(operations).toMatchObject([
+      { name: 'people_list_users', title: 'List users', description: 'Lists users.', method: 'GET' },
+      {
+        name: 'people_create_user',
+        effect: 'create',
+        service: 'people',
+        signing: { service: 'small', headers: 'api' },
+        method: 'POST',
+        takesToken: true,
+        secrets: ['initialPassword', 'Contacts[].ApiToken'],
+        change: { costsMoney: false, continues: true, named: ['TeamId'] },
+      },
+    ]);
+    expect(operations.map(({ schemas }) => schemas?.output)).toEqual([undefined, undefined]);
+    expect(Object(operations[1]?.schemas?.input.properties)).not.toHaveProperty('ClientToken');
+  });
+
+  test('can be defined in JavaScript, beside others', async () => {
+    const path = join(folder, 'file.mjs');
+    writeFileSync(path, `export default ({ fromModel }) => fromModel('./model.json', ${JSON.stringify(settings)});`);
+    const { operations, problems } = await loadOperations(path, hostRules);
+    expect(problems).toEqual([]);
+    expect(operations.map(({ name }) => name)).toEqual(['people_list_users', 'people_create_user']);
+  });
+
+  test('show each argument in the plan, except secrets', async () => {
+    const { call, close } = caller();
+    const secret = 'hunter2-hunter2';
+    const args = {
+      TeamId: 'blue/green',
+      userName: 'ada',
+      initialPassword: secret,
+      Contacts: [{ Name: 'Bo', ApiToken: 'token-of-bo' }],
+      planOnly: true,
+    };
+    const { text } = await call(await named('people_create_user'), args, { signal: never });
+    await close();
+    for (const shown of [
+      'Create user in people: team ID "blue/green".',
+      'They can sign in at once.',
+      '/teams/blue%2Fgreen/users',
+      '"userName": "ada"',
+      '"Name": "Bo"',
+    ])
+      expect(text).toContain(shown);
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain('token-of-bo');
+    expect(text).not.toContain('ClientToken');
+  });
+
+  test('answer with counts and names but no secrets', async () => {
+    const { call, close } = caller();
+    answer = '{"Users":[{"Name":"ada","ApiToken":"abcdefgh"},{"Name":"bo"}]}';
+    const list = await call(await named('people_list_users'), {}, { signal: never });
+    expect(list.text).toMatch(/^ListUsers found 2 in Users: "ada", "bo"\./);
+    expect(list.text).not.toContain('abcdefgh');
+    const created = await call(await named('people_create_user'), { TeamId: 'a', userName: 'b' }, { signal: never });
+    await close();
+    expect(created.text).toContain('outcome: accepted');
+    expect(JSON.parse(cloud.requests.at(-1)?.body ?? '')).toMatchObject({ userName: 'b' });
+  });
+
+  test.each(['{"cut', 'text', '[]'])('do not fail if a change is answered with %j', async (body) => {
+    const { call, close } = caller();
+    answer = body;
+    const { text } = await call(await named('people_create_user'), { TeamId: 'a', userName: body }, { signal: never });
+    await close();
+    expect(text).toContain('outcome: accepted');
+  });
+
+  test('check arguments before anything is sent', async () => {
+    const { call, close } = caller();
+    const result = await call(await named('people_create_user'), { TeamId: '..', username: 'a' }, { signal: never });
+    await close();
+    expect(result).toMatchObject({
+      failure: {
+        code: 'InvalidArguments',
+        problems: expect.arrayContaining([
+          expect.stringMatching(/^TeamId: ".." must not be empty, or have/),
+          'userName: is required',
+          expect.stringMatching(/did you mean userName/),
+        ]),
+      },
+    });
+  });
+});
+
+test('names, texts and members can be chosen', async () => {
+  const only = { ...create, only: ['TeamId', 'userName'], name: 'hire', description: 'Hires.', continues: false };
+  const { operations } = await load({ ...settings, operations: { CreateUser: only } });
+  expect(operations).toMatchObject([{ name: 'hire', description: 'Hires.', change: { continues: false } }]);
+  expect(Object.keys(Object(operations[0]?.schemas?.input.properties)).slice(0, 2)).toEqual(['TeamId', 'userName']);
+  const secretNames = await named('people_create_user', {
+    ...settings,
+    operations: { CreateUser: { ...create, secretNames: ['UserName'] } },
+  });
+  expect(secretNames.secrets).toContain('userName');
+});
+
+const operation = (given: object, name = 'CreateUser') => ({ ...settings, operations: { [name]: given } });
+test.each<[what: string, given: object, problem: RegExp]>([
+  ['a model that is not there', { ...settings, model: './none.json' }, /^the model "\.\/none\.json": .*ENOENT/],
+  [
+    'an unknown operation',
+    operation({ effect: 'read' }, 'GetUser'),
+    /^operations\.GetUser: the model has no operation/,
+  ],
+  ['an unknown field', operation({ ...create, cost: 1 }), /^operations\.CreateUser\.cost: is not a field/],
+  ['a change of unknown price', operation({ effect: 'create' }), /costsMoney: is missing/],
+  [
+    'what nobody decided',
+    operation({ effect: 'decide: which?', costsMoney: 'decide: true or false?' }),
+    /effect: is not decided: "which\?"/,
+  ],
+  [
+    'the name of a built-in tool',
+    { ...operation({ effect: 'read' }, 'ListParts'), prefix: undefined },
+    /name: is taken.*prefix/,
+  ],
+  ['a stream', operation({ effect: 'read' }, 'Watch'), /^operations\.Watch: .*stream/],
+  ['a member that is not there', operation({ ...create, omit: ['Name'] }), /Name: is no argument/],
+  ['a required member that is left out', operation({ ...create, omit: ['userName'] }), /userName: is required/],
+])('%s is refused', async (_what, given, problem) => {
+  const { operations, problems } = await load(given);
+  expect(operations).toEqual([]);
+  expect(problems.join('\n')).toMatch(problem);
+});

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { plainText, shortenText } from '../../../src/operations/model/plain-text.js';
+
+test.each([
+  ['<p>Lists <code>books</code>.</p><p>It reads.</p>', 'Lists books. It reads.'],
+  ['<ul><li>One</li><li>Two</li></ul>', 'One Two'],
+  ['See <a href="https://example.com/?a=1&b=2">here</a> &amp; there&#33; &lt;b&gt;', 'See here & there! <b>'],
+  ['`x` in [the guide](https://example.com)', 'x in the guide'],
+  ['<!-- hidden\n -->A  text\n on two lines', 'A text on two lines'],
+  ['&unknown; &#99999999; a < b', '&unknown; &#99999999; a < b'],
+])('%s', (documentation, expected) => {
+  expect(plainText(documentation)).toBe(expected);
+});
+
+test.each([
+  ['Whole sentences fit. The second does not fit.', 30, 'Whole sentences fit.'],
+  ['A single sentence that is too long', 20, 'A single sentence…'],
+  ['Short', 20, 'Short'],
+  ['バックアップを削除します。元に戻せません。', 15, 'バックアップを削除します。'],
+  ['No room is left', 5, ''],
+])('%s within %d characters', (text, limit, expected) => {
+  expect(shortenText(text, limit)).toBe(expected);
+});
