@@ -3,11 +3,10 @@ import type { Change, Default, Operation } from '../tools/define-operation.js';
 import type { RequestBody } from '../tools/request-body.js';
 import { fieldNames } from '../tools/schema/field-names.js';
 import { place, regionWarnings } from '../tools/schema/zones.js';
-import { createRedactor } from '../transport/redact.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
 import { encodeContent } from '../transport/request.js';
 import { sentences } from '../util/human.js';
-import { isObject, parseJson, textsAt, valueAt, withText } from '../util/objects.js';
+import { parseJson, textsAt, valueAt, withText } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import {
   defined,
@@ -23,7 +22,6 @@ import {
   say,
   words,
 } from '../util/safe-text.js';
-import { encodeSegment } from '../util/uri.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -99,11 +97,9 @@ export function makePlan(call: PlanInput): Plan {
   return {
     summary: say`${change.headline(input, region)}.`,
     method: request.method,
-    url: withoutSecretsInText(call, origin + request.target),
+    url: origin + shown.target,
     headers: {
-      ...Object.fromEntries(
-        Object.entries(request.headers).map(([name, value]) => [name, withoutSecretsInText(call, value)]),
-      ),
+      ...shown.headers,
       [profile.dateHeader]: 'the time of sending',
       authorization: `signed as ${keyId} for service ${service} in ${region}`,
     },
@@ -270,65 +266,23 @@ function undocumentedWarning(paths: readonly string[], costDrivers: readonly str
 }
 
 /** A copy with the names or fingerprints of secrets in place of secrets. */
-export const withoutSecrets = <Fields>({ operation, input, secretNames = {} }: PlanInput, fields: Fields): Fields =>
-  shownSecrets({ operation, input, secretNames }).reduce(
-    (copy, { secret, shown }) => withText(copy, secret, shown),
-    fields,
-  );
-
-/** The secrets of a call, each with the text that stands for it. */
-const shownSecrets = ({ operation, input, secretNames = {} }: Pick<PlanInput, 'operation' | 'input' | 'secretNames'>) =>
-  (operation.secrets ?? []).flatMap((path) =>
-    textsAt(input, path).map((secret) => {
-      const name = secretNames[path];
-      const shown = name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`;
-      return { secret, shown };
-    }),
-  );
-
-/** Replaces secrets that are values in a text: in an address, a header, a form or XML. */
-function withoutSecretsInText(call: PlanInput, text: string): string {
-  const secrets = shownSecrets(call).filter(({ secret }) => secret !== '');
-  if (secrets.length === 0) return text;
-  const hidden = secrets.reduce(
-    (shown, { secret, shown: replacement }) =>
-      formsOf(secret).reduce(
-        (current, form) =>
-          current.replace(new RegExp(`(?<=${edge}|^)${escapeRegExp(form)}(?=${edge}|$)`, 'g'), () => replacement),
-        shown,
-      ),
-    text,
-  );
-  const { finds } = createRedactor(secrets.map(({ secret }) => secret));
-  return finds(hidden) ? 'not shown, because it holds a secret' : hidden;
-}
-
-const escapeRegExp = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-
-/** Characters around a value in an address, a header, a form or XML. */
-const edge = '[=&?/<>"\'\\s,;]';
-
-/** A value as it is, in a query, in a form and in XML. */
-const formsOf = (secret: string): readonly string[] => {
-  const inQuery = encodeSegment(secret);
-  const inXml = secret.replace(/[&<>"']/g, (character) => xmlReferences[character] ?? character);
-  return [...new Set([secret, inQuery, inQuery.replaceAll('%20', '+'), inXml])];
-};
-const xmlReferences: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
+export const withoutSecrets = <Fields>(
+  { operation, input, secretNames = {} }: Pick<PlanInput, 'operation' | 'input' | 'secretNames'>,
+  fields: Fields,
+): Fields =>
+  (operation.secrets ?? []).reduce((copy, path) => {
+    const name = secretNames[path];
+    return textsAt(input, path).reduce(
+      (kept, secret) =>
+        withText(kept, secret, name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`),
+      copy,
+    );
+  }, fields);
 
 /** The body of a request as a plan shows it: a request may put secrets wherever it wants. */
 function shownBody(call: PlanInput, body: RequestBody): unknown {
   if (body.kind === 'json' || body.kind === 'form') return withoutSecrets(call, body.value);
-  if (body.kind === 'text') {
-    const json = parseJson(body.text);
-    return isObject(json) ? withoutSecrets(call, json) : withoutSecretsInText(call, body.text);
-  }
+  if (body.kind === 'text') return withoutSecrets(call, parseJson(body.text) ?? body.text);
   return encodeContent({ ...body, value: withoutSecrets(call, body.value) }).text;
 }
 

@@ -16,7 +16,7 @@ export interface ToolSchemas {
  * the server reads `src/mcp/schemas.generated.json`.
  */
 export const toolSchemas = ({ input, output, effect, isAnswerOpen }: Operation): ToolSchemas => ({
-  input: inputJsonSchema(input()),
+  input: shortened(inputJsonSchema(input())),
   ...(isAnswerOpen !== true && { output: outputJsonSchema(outputSchema(effect, output())) }),
 });
 

@@ -46,12 +46,16 @@ const withArgument = (example: Arguments, path: string, value: unknown): unknown
 const textSizes = [65_536, 16_384, 4096, 2048, 1024, 512, 255, 128, 63, 32, 20, 16];
 const listSizes = [1000, 500, 300, 100, 50, 20, 16, 10, 5, 3, 2];
 
+/** Characters of JSON. Without limits in the rules, long texts in long lists would fill the memory. */
+const largestTotal = 1_100_000;
+
 type Step = string | number;
 type Path = readonly Step[];
 
 /** The example with each text and list as long as the operation's rules allow. Tries sizes and keeps the first valid one. */
 export function largestArguments(operation: Operation): Arguments {
-  const isValid = (args: unknown) => operation.input().safeParse(args).success;
+  const isValid = (args: unknown) =>
+    JSON.stringify(args).length <= largestTotal && operation.input().safeParse(args).success;
   const grow = (
     args: unknown,
     path: Path,

@@ -14,6 +14,7 @@ import { exampleArguments } from './example-arguments.js';
 import { memberValues } from './member-values.js';
 import { hasTrait, type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
 import type { OperationSettings, ReadSettings } from './model-settings.js';
+import { pagesOf } from './pages.js';
 import { plainText, shortenText } from './plain-text.js';
 import { isSecretIn, secretPaths } from './secret-members.js';
 import { checkSupported, hostPrefixOf, isSetByServer } from './supported.js';
@@ -50,14 +51,15 @@ export function modelOperation(context: ModelContext, name: string, settings: Op
   checkSupported(model, operation);
   const isRead = settings.effect === 'read';
   const title = settings.title ?? sentenceCase(nameInWords(name));
-  const fields = chosenArguments(
-    argumentsOf(model, operation.input, (member) => isSetByServer(operation, member)),
-    settings,
-  );
+  const { hidden = [], tokens = [], ...pages } = (isRead ? pagesOf(model, operation) : undefined) ?? {};
+  const isHidden = (member: Member) => isSetByServer(operation, member) || hidden.includes(member.name);
+  const fields = chosenArguments(argumentsOf(model, operation.input, isHidden), settings);
   const answerFields = structureOf(model, operation.output).fields;
   const { schema, detail } = inputSchema(fields, settings, context.sizeOf);
   const isSecret = isSecretIn(settings.secretNames);
-  const isHiddenInAnswer = (field: Argument) => isSecret(field) && !settings.show.includes(field.member);
+  const shown = [...settings.show, ...tokens];
+  const isHiddenInAnswer = (field: Argument) => isSecret(field) && !shown.includes(field.member);
+  const output = lazy(() => answerSchema(answerFields(), isHiddenInAnswer));
   const example = settings.example ?? exampleArguments(fields);
   if (example === undefined)
     throw new ModelError('no value that is tried matches a pattern of its arguments: give an example');
@@ -81,7 +83,8 @@ export function modelOperation(context: ModelContext, name: string, settings: Op
       const values = await codec.decode(operation, String(body), headers).catch(() => undefined);
       return values && answerRecord(answerFields(), values, isHiddenInAnswer);
     },
-    output: lazy(() => answerSchema(answerFields(), isHiddenInAnswer)),
+    output,
+    ...('add' in pages && { pages: { page: output, ...pages } }),
     isAnswerOpen: true,
     summarize: (record) => answerSummary(name, record),
     undocumented: [],

@@ -206,3 +206,34 @@ test.each<[what: string, given: object, problem: RegExp]>([
   expect(operations).toEqual([]);
   expect(problems.join('\n')).toMatch(problem);
 });
+
+test('pages are joined, and their tokens are no arguments', async () => {
+  const paged = smallModelJson(
+    {
+      ListUsers: {
+        input: { Marker: member('String', { httpQuery: 'marker' }), Size: member('Integer', { httpQuery: 'size' }) },
+        output: { Names: 'small#Names', NextToken: 'String' },
+        traits: {
+          ...http('GET', '/users'),
+          'smithy.api#paginated': { inputToken: 'Marker', outputToken: 'NextToken', items: 'Names', pageSize: 'Size' },
+        },
+      },
+    },
+    { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } },
+  );
+  writeFileSync(join(folder, 'paged.json'), JSON.stringify(paged));
+  const list = await named('people_list_users', {
+    ...settings,
+    model: './paged.json',
+    operations: { ListUsers: { effect: 'read' } },
+  });
+  expect(list.schemas?.input.properties).toEqual({});
+  const answers = ['{"Names":["a"],"NextToken":"second+page"}', '{"Names":["b"]}'];
+  const server = await startServer((_request, response) => response.end(answers.shift()));
+  const { call, close } = testCaller('', { cloud: { endpoints: { people: server.origin } } });
+  const { text } = await call(list, {}, { signal: never });
+  await close();
+  await server.close();
+  expect(text).toMatch(/^ListUsers found 2 in Names: "a", "b"\./);
+  expect(server.requests.map(({ url }) => url)).toEqual(['/users', '/users?marker=second%2Bpage']);
+});
