@@ -1,13 +1,14 @@
 import { addressOf } from '../consent/decision-page.js';
 import type { EndedOutcome, PlanClaims } from '../consent/outcome.js';
 import { acceptOf, planText } from '../consent/plan.js';
-import { holdsSecret } from '../consent/plans.js';
+import { holdsSecret, type WaitingPlan } from '../consent/plans.js';
 import { Refusal } from '../consent/refusal.js';
+import { relatedPlans, relatedText, subjectOf } from '../consent/related-plans.js';
 import type { ConsentStep } from '../consent/required-consent.js';
 import { tokenLifetimeMs } from '../consent/tokens.js';
 import { next } from '../tools/next.js';
 import { sentences } from '../util/human.js';
-import { join, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
+import { exact, join, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies } from './context.js';
 import type { PlannedChange } from './stages.js';
 
@@ -24,8 +25,15 @@ interface Ways {
   /** The page's address, if it may be told. */
   readonly decideAt?: string | undefined;
   readonly claims: PlanClaims;
+  /** Other plans of the caller for the same thing, which wait too. */
+  readonly others: readonly OtherPlan[];
   /** Carries out the plan, or asks for its state. */
   readonly planId?: string | undefined;
+}
+
+interface OtherPlan {
+  readonly text: SafeText;
+  readonly planId: string;
 }
 
 /**
@@ -39,9 +47,10 @@ export async function answerWithPlan(
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
   const { draft, digest, call } = planned;
+  const { operation, input, endpoint } = call;
   const { newNonce, refusals, plans, page } = dependencies;
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
-  const claims = { digest, nonce: newNonce() };
+  const claims = { digest, nonce: newNonce(), subject: subjectOf(operation, endpoint.account, input) };
   const againstChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
   const storing = await storeForPeople(step, planned, claims, context, dependencies);
   const inChat = step.withPlanId && againstChat === undefined;
@@ -52,15 +61,35 @@ export async function answerWithPlan(
 
   const decideAt = onPage ? addressOf(claims.nonce, page) : undefined;
   if (onPage) announce(planned, decideAt, dependencies);
+  const others = await otherPlans(planned, claims, context, dependencies);
   const hasPlanId = inChat || storing.kind === 'stored';
   return planOutcome(planned, dependencies.now(), {
     inChat,
     byClick,
     onPageUntil: onPage ? plans.expiry() : undefined,
     decideAt,
-    claims,
-    planId: hasPlanId ? context.tokens.issue({ use: inChat ? 'plan' : 'handle', ...claims }) : undefined,
+    claims: { digest, nonce: claims.nonce },
+    others,
+    planId: hasPlanId
+      ? context.tokens.issue({ use: inChat ? 'plan' : 'handle', digest, nonce: claims.nonce })
+      : undefined,
   });
+}
+
+/** Finds the caller's other waiting plans for the same thing. None if the plans cannot be read, because this plan is made already. */
+async function otherPlans(
+  { draft, call: { args } }: PlannedChange,
+  { nonce, subject }: Pick<WaitingPlan, 'nonce' | 'subject'>,
+  { tokens }: CallContext,
+  { plans, now }: CallDependencies,
+): Promise<readonly OtherPlan[]> {
+  const all = subject === undefined ? [] : await plans.list().catch(() => []);
+  const own = all.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
+  const plan = { nonce, subject, args, issuedAt: now().getTime() };
+  return relatedPlans(own, plan).map((other) => ({
+    text: relatedText(other, plan, now()),
+    planId: tokens.issue({ use: 'handle', digest: other.digest, nonce: other.nonce }),
+  }));
 }
 
 /** The result of storing a plan for the person who decides. Only `closed` rules out a click. */
@@ -72,7 +101,7 @@ type Storing =
 async function storeForPeople(
   { withTicket, withPage }: PlanStep,
   planned: PlannedChange,
-  claims: PlanClaims,
+  claims: Pick<WaitingPlan, 'digest' | 'nonce' | 'subject'>,
   { principal }: CallContext,
   { refusals, plans, now }: CallDependencies,
 ): Promise<Storing> {
@@ -109,9 +138,11 @@ function announce({ draft, plan }: PlannedChange, decideAt: string | undefined, 
   else if (decideAt !== undefined) page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt });
 }
 
-function planOutcome({ call, plan }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
+function planOutcome({ call, plan: made }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
   const { operation, control } = call;
-  const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
+  const { inChat, byClick, onPageUntil, decideAt, claims, others, planId } = ways;
+  const remarks = others.map(({ text }) => text);
+  const plan = { ...made, warnings: [...remarks, ...made.warnings] };
   const issuedAt = time.getTime();
   const expiresAt = inChat || onPageUntil === undefined ? issuedAt + tokenLifetimeMs : onPageUntil;
   const expires = new Date(expiresAt).toISOString();
@@ -119,13 +150,17 @@ function planOutcome({ call, plan }: PlannedChange, time: Date, ways: Ways): End
   return {
     kind: 'succeeded',
     success: {
-      summary: say`Plan of ${own(operation.name)}; nothing was sent.`,
+      summary: join([...remarks, say`Plan of ${own(operation.name)}; nothing was sent.`], ' '),
       outcome: inChat || byClick || onPageUntil === undefined ? 'planned' : 'waiting',
       show: planText(plan, canBeCarriedOut ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined),
       plan,
       ...(planId !== undefined && { planId, planExpires: expires }),
       ...(decideAt !== undefined && { decideAt }),
-      next: next('user', 'decide', nextSteps(operation.name, control.planOnly, ways)),
+      next: next(
+        'user',
+        'decide',
+        join([...replacing(operation.name, ways), nextSteps(operation.name, control.planOnly, ways)], ' '),
+      ),
       warnings: [],
       requestIds: {},
     },
@@ -152,6 +187,13 @@ function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
   return callAfterYes(join([showAll, condition], ' '), tool, planOnly, ways);
 }
 
+/** How to take back the other plans for the same thing. */
+const replacing = (tool: string, { others, planId }: Ways): readonly SafeText[] =>
+  others.map(({ planId: other }) => {
+    const withPlanId = words(planId === undefined ? '' : ', this planId');
+    return say`If this plan replaces the other one, call ${own(tool)} with the same arguments${withPlanId} and replaces: ${exact(other)}.`;
+  });
+
 /** Sentences about deciding without the agent. */
 function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt }: Ways): readonly SafeText[] {
   // Some hosts claim to show views and show none, or do not pass clicks on.
@@ -173,7 +215,8 @@ function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt }: 
 const afterPeople = (tool: string, { byClick, planId }: Ways): readonly SafeText[] =>
   sentences(
     byClick && say`Wait for the decision: only a click carries this plan out.`,
-    planId !== undefined && say`To learn what became of it, call ${own(tool)} with the same arguments and this planId.`,
+    planId !== undefined &&
+      say`To learn what became of it, call ${own(tool)} with the same arguments and this planId; add withdraw: true if the user no longer wants it.`,
   );
 
 /** @param condition the beginning of a sentence */

@@ -132,7 +132,8 @@ export const ofAnotherCall = () =>
     say`the planId belongs to another tool, or to other arguments, another endpoint or account, or the same change was sent since`,
   ]);
 
-function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims {
+/** @throws Refusal if this server did not issue the planId for this caller */
+export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims {
   try {
     const claims = tokens.read(planId);
     if (claims.use !== 'question') return claims;

@@ -32,7 +32,7 @@ export async function resolveCall(
   const cloud = await account.cloud();
   const valid = validate(operation, args, cloud.region);
   const complete = await insertSecrets(operation, valid, secretFiles, cloud.region);
-  const { planOnly, planId, allowRepeat, withdraw, ...input } = complete.input;
+  const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = complete.input;
 
   const apiRequest = await operation.request(input);
   const region = operation.signing?.region ?? apiRequest.region;
@@ -68,6 +68,7 @@ export async function resolveCall(
       planId: typeof planId === 'string' ? planId : undefined,
       allowRepeat: allowRepeat === true,
       withdraw: withdraw === true,
+      replaces: typeof replaces === 'string' ? replaces : undefined,
     },
   };
 }
@@ -104,7 +105,7 @@ function withOtherProblems(problem: SafeText, operation: Operation, args: unknow
 
 /** The arguments from which the same change can be called again, for example after a person agreed on a page. */
 function repeatableArguments(valid: Readonly<Record<string, unknown>>, account: string | undefined) {
-  const { planOnly: _, planId: __, withdraw: ___, ...kept } = valid;
+  const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...kept } = valid;
   return account === undefined ? kept : { ...kept, account };
 }
 

@@ -7,6 +7,7 @@ import { answerWithPlan } from './plan-answer.js';
 import { type DraftedChange, draftChange, planChange } from './plan-change.js';
 import { answerPlanStatus, lookAtPlan, sendToPage } from './plan-status.js';
 import { visibleCaller } from './policy.js';
+import { findReplaced, withdrawReplaced } from './replace-plan.js';
 import { clientOptions } from './resolve-call.js';
 import { sendChange } from './send-change.js';
 import type { ApprovedChange, PlannedChange, ResolvedChange } from './stages.js';
@@ -24,6 +25,9 @@ export async function runChange(
 
   const step = consentStep(drafted, context, dependencies);
   dependencies.log('info', 'consent', { tool: draft.tool, decision: step.kind, caller: principal?.name });
+  const replaced = click === undefined ? await findReplaced(drafted, context, dependencies) : undefined;
+  const replace = async () => replaced && withdrawReplaced(replaced, drafted, context, dependencies);
+  if (call.control.planId !== undefined) await replace();
   const status = click === undefined ? await answerPlanStatus(step, drafted, context, dependencies) : undefined;
   if (status?.kind === 'answer') return status.outcome;
 
@@ -36,6 +40,7 @@ export async function runChange(
   const planned = await planChange(drafted, context, dependencies);
   // With the journal's remarks, one screen may be too small for the question.
   const lastStep = asks ? consentStep(planned, context, dependencies) : step;
+  if (lastStep.kind !== 'refuse' && call.control.planId === undefined) await replace();
   if (lastStep.kind !== 'plan' || click !== undefined)
     return await approveAndSend(lastStep, planned, status?.nonce, context, dependencies);
   const answer = await answerWithPlan(lastStep, planned, context, dependencies);

@@ -57,6 +57,8 @@ interface ControlArguments {
   readonly allowRepeat: boolean;
   /** Set if the plan of the planId is no longer wanted. */
   readonly withdraw: boolean;
+  /** The planId of a waiting plan that this one replaces. */
+  readonly replaces: string | undefined;
 }
 
 /** A change with its plan, checked against the journal. */

@@ -132,6 +132,7 @@ async function exampleLines(operation: Operation): Promise<SafeText[]> {
     planId: __,
     allowRepeat: ___,
     withdraw: ____,
+    replaces: _____,
     ...input
   } = operation.input().parse(operation.example);
   const wanted = await operation.request(input);

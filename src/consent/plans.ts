@@ -32,10 +32,19 @@ export interface WaitingPlan {
   readonly plan: Plan;
   /** The label of the button that accepts. */
   readonly accept: SafeText;
+  /** Set if the operation declares its identifying arguments. */
+  readonly subject?: PlanSubject | undefined;
   /** The outcome of the change, once it is known. */
   readonly outcome?: EndedOutcome | undefined;
   /** Set once the plan is claimed. */
   readonly decision?: PlanDecision | undefined;
+}
+
+/** The thing that a plan is about. */
+export interface PlanSubject {
+  /** Digest of tool, account and identifying arguments. */
+  readonly digest: string;
+  readonly name: string;
 }
 
 /** A plan from the store. */
@@ -166,6 +175,7 @@ const schema = lazy(() =>
     client: z.string(),
     plan: storedSchemas().plan,
     accept: storedSchemas().text,
+    subject: z.object({ digest: z.string(), name: z.string() }).optional(),
     outcome: storedSchemas().outcome.optional(),
     decision: planDecisionSchema().optional(),
   }),

@@ -6,6 +6,7 @@ import type { EndedOutcome } from '../consent/outcome.js';
 import { decisionText } from '../consent/plan-decision.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
+import { relatedPlans, relatedText } from '../consent/related-plans.js';
 import { reasonAgainstDeciding } from '../consent/required-consent.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
@@ -144,17 +145,25 @@ async function createCall(plan: FoundPlan, { operations, call, stateKeys, now, c
 const isEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
   outcome.kind === 'failed' || (outcome.kind === 'succeeded' && outcome.success.outcome !== 'waiting');
 
-/** The content of the change view: the plan with its buttons, or the outcome above the plan. */
-export function shownPlan(found: FoundPlan, mayDecide: boolean): object {
-  if (found.state === 'waiting') return resultOf(waitingOutcome(found, mayDecide), found);
-  return resultOf(found.outcome ?? decidedBefore(found), found, decisionSentence(found));
-}
+/** The other plans for the same thing, of those that the person may see, in a sentence each. */
+export const relatedTexts = (found: FoundPlan, visible: readonly FoundPlan[], now: Date): readonly SafeText[] =>
+  relatedPlans(visible, found).map((other) => relatedText(other, found, now));
 
-function waitingOutcome(found: FoundPlan, mayDecide: boolean): EndedOutcome {
-  const { plan, accept, issuedAt, expiresAt, digest, nonce } = found;
-  return {
+/**
+ * The content of the change view: the plan with its buttons, or the outcome.
+ * @param related sentences about other plans for the same thing, which a decision is not bound to
+ */
+export function shownPlan(found: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): object {
+  const { plan, accept, issuedAt, expiresAt, digest, nonce, tool, args, state, outcome } = found;
+  const waiting: EndedOutcome = {
     kind: 'succeeded',
-    success: { summary: plan.summary, outcome: 'waiting', plan, warnings: [], requestIds: {} },
+    success: {
+      summary: plan.summary,
+      outcome: 'waiting',
+      plan: { ...plan, warnings: [...related, ...plan.warnings] },
+      warnings: [],
+      requestIds: {},
+    },
     view: { kind: 'plan', accept, issuedAt, expiresAt, ...(mayDecide && { claims: { digest, nonce } }) },
   };
 }

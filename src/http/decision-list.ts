@@ -1,6 +1,7 @@
 import { html, raw } from 'hono/html';
 import type { Risk } from '../consent/plan.js';
 import type { FoundPlan } from '../consent/plans.js';
+import { relatedPlans } from '../consent/related-plans.js';
 import { countText, humanDuration } from '../util/human.js';
 import { textAt } from '../util/objects.js';
 import { counted, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
@@ -51,10 +52,10 @@ export function listPage(session: DecisionSession, { plans, areNamed, filter, no
     account: (areNamed && textAt(found.args, 'account')) || '',
   }));
   const shown = all.filter((one) => matches(one, filter));
-  const waiting = shown.filter(({ found }) => found.state === 'waiting');
+  const waiting = togetherBySubject(shown.filter(({ found }) => found.state === 'waiting'));
   const decided = shown.filter(({ found }) => found.state === 'decided').reverse();
   const isAllSandbox = shown.length > 0 && shown.every(({ found }) => found.plan.sandbox === true);
-  const itemOf = (plan: ListedPlan) => item(plan, !isAllSandbox, now);
+  const itemOf = (plan: ListedPlan) => item(plan, relatedMarks(plan.found, plans), !isAllSandbox, now);
   const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
   const lists = html`${isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`}<h2>${title}</h2>${groupsOf(
     waiting.slice(0, longestList),
@@ -70,6 +71,25 @@ export function listPage(session: DecisionSession, { plans, areNamed, filter, no
     title,
     html`${pageTop(session)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main><script>${raw(listScript)}</script>`,
   );
+}
+
+/** Plans for the same thing stand together, where the first of them stands. */
+function togetherBySubject(plans: readonly ListedPlan[]): readonly ListedPlan[] {
+  const keyOf = ({ found }: ListedPlan) => found.subject?.digest ?? found.nonce;
+  const bySubject = new Map<string, ListedPlan[]>();
+  for (const plan of plans) bySubject.set(keyOf(plan), [...(bySubject.get(keyOf(plan)) ?? []), plan]);
+  return [...bySubject.values()].flat();
+}
+
+/** Class and words of the marks of a waiting plan that has others for the same thing. */
+function relatedMarks(plan: FoundPlan, plans: readonly FoundPlan[]): readonly (readonly [string, string])[] {
+  if (plan.state !== 'waiting') return [];
+  const others = relatedPlans(plans, plan);
+  const isOlder = others.some(({ state, issuedAt }) => state === 'waiting' && issuedAt > plan.issuedAt);
+  return [
+    ...(isOlder ? [['unknown', 'Older: a newer plan waits'] as const] : []),
+    ...(others.some(({ state }) => state === 'decided') ? [['unknown', 'Another plan was accepted'] as const] : []),
+  ];
 }
 
 const matches = ({ caller, account }: ListedPlan, filter: ListFilter) =>
@@ -116,10 +136,16 @@ const riskMarks: Readonly<Record<Risk, readonly [string, string]>> = {
   'no way back': ['one-way', 'No way back'],
 };
 
-function item({ found, caller, account }: ListedPlan, marksSandbox: boolean, now: Date): Html {
+function item(
+  { found, caller, account }: ListedPlan,
+  related: readonly (readonly [string, string])[],
+  marksSandbox: boolean,
+  now: Date,
+): Html {
   const { nonce, plan, decision, issuedAt, expiresAt, state } = found;
   const isWaiting = state === 'waiting';
   const marks = [
+    ...related,
     ...(isWaiting ? plan.risks.map((risk) => riskMarks[risk]) : [statusOf(found.outcome)]),
     ...(marksSandbox && plan.sandbox === true ? [['in-sandbox', 'Sandbox'] as const] : []),
   ].map(([kind, text]) => html`<span class="${kind}">${text}</span> `);

@@ -12,6 +12,7 @@ import {
   type PlanDeciding,
   readClick,
   reasonAgainst,
+  relatedTexts,
   shownPlan,
 } from './decide-on-plan.js';
 import { filterIn, listPage } from './decision-list.js';
@@ -157,10 +158,13 @@ export function createDecisions(options: DecisionsOptions) {
     context.html(withSession(await readView('page'), context.get('session'), context.get('plan'))),
   );
   pages.post(`${planPath}/*`, requireJson, requireOwnPage);
-  pages.post(`${planPath}/call`, (context) => {
+  pages.post(`${planPath}/call`, async (context) => {
     const { session, plan } = context.var;
+    const visible = await visiblePlans(context, session);
+    if (visible instanceof Response) return visible;
+    const related = relatedTexts(plan, visible, now());
     const mayDecide = reasonAgainst(plan, session, accounts) === undefined;
-    return context.json({ note: noteOf(plan), result: shownPlan(plan, mayDecide) });
+    return context.json({ note: noteOf(plan), result: shownPlan(plan, mayDecide, related) });
   });
   pages.post(`${planPath}/tool`, async (context) => {
     const { session, plan } = context.var;

@@ -9,6 +9,7 @@ import {
   type PlanDeciding,
   readClick,
   reasonAgainst,
+  relatedTexts,
   shownPlan,
 } from './decide-on-plan.js';
 import { serveViewPage } from './view-page.js';
@@ -42,10 +43,16 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
     async call() {
       // The tab has loaded, so that the file with its address is not needed any more.
       await opened?.remove();
-      const plan = await oldest();
+      const all = await plans.list();
+      const plan = all.find(({ state }) => state === 'waiting');
       if (plan === undefined) return { follows: true, note: 'No change waits for a decision.' };
       const mayDecide = reasonAgainst(plan, personHere, accounts) === undefined;
-      return { follows: true, shown: plan.nonce, note: noteOf(plan), result: shownPlan(plan, mayDecide) };
+      return {
+        follows: true,
+        shown: plan.nonce,
+        note: noteOf(plan),
+        result: shownPlan(plan, mayDecide, relatedTexts(plan, all, now())),
+      };
     },
     async callTool(params) {
       const click = readClick(params);

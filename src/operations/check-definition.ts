@@ -172,6 +172,7 @@ function unknownPaths(operation: Operation, schema: JsonSchema): string[] {
     costDrivers,
     defaults: defaults.map(({ path }) => path),
     'change.named': change?.named ?? [],
+    'change.identifies': change?.identifies ?? [],
   };
   return Object.entries(pathsByField).flatMap(([field, paths]) =>
     paths.filter((path) => !hasArgument(schema, path)).map((path) => `${field}: ${quoteName(path)} is no argument`),

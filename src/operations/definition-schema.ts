@@ -176,6 +176,7 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     consequences: returns('change.consequences', safeTexts),
     warnings: returns('change.warnings', safeTexts),
     notChecked: notes,
+    identifies: paths.exactOptional(),
     named: paths,
     verificationHint: returns('change.verificationHint', safeText),
     ifTooLarge: text(300).exactOptional(),

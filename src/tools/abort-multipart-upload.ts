@@ -81,6 +81,7 @@ export const abortMultipartUpload = defineOperation({
     ],
     warnings: () => [],
     notChecked: ['that no client is still uploading'],
+    identifies: ['bucket', 'uploadId', 'object'],
     named: ['bucket', 'object', 'uploadId'],
     verificationHint: ({ object }) => say`that list_multipart_uploads no longer lists the upload of ${object}`,
   },

@@ -245,6 +245,8 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   warnings(input: Partial<Input>, region: string): readonly SafeText[];
   /** Facts that the server cannot check before it sends the request: `that the backup exists`. */
   readonly notChecked: readonly string[];
+  /** Paths of the arguments that identify the thing that is changed. The last one is its name. */
+  readonly identifies?: readonly string[];
   /** Paths of the arguments in headline and consequences, with `[]` for the elements of a list. The question lists all other arguments. */
   readonly named: readonly string[];
   /** Completes "look in the console for" if the outcome is unknown: `a DevOps server "wiki" in jp-east-1`. */

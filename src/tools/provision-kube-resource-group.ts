@@ -241,6 +241,7 @@ export const provisionKubeResourceGroup = defineOperation({
       'that prefix and cluster name are free',
       'that the SSH keys exist',
     ],
+    identifies: ['resourceGroupName'],
     named: [
       'resourceGroupName',
       'adminWorkstation.instanceType',

@@ -157,6 +157,7 @@ export const restoreInstance = defineOperation({
       ),
     ],
     notChecked: ['that the backup exists', 'that the name is free'],
+    identifies: ['instanceId'],
     named: ['instanceId', 'backupId', 'diskSize', 'instanceType', 'region', 'availabilityZone'],
     verificationHint: ({ instanceId }, region) =>
       say`a DevOps server ${instanceId} in ${place(region)} with state RESTORING, CREATING or RUNNING`,

@@ -60,6 +60,7 @@ export const upgradeKubeVersion = defineOperation({
     consequences: () => [say`It changes a live cluster, and the API documents no way back.`],
     warnings: ({ version }) => versionWarnings(version),
     notChecked: ['that the cluster exists', 'that the version is possible', 'which version the cluster has now'],
+    identifies: ['resourceGroupName', 'clusterName'],
     named: ['resourceGroupName', 'clusterName', 'version'],
     verificationHint: ({ resourceGroupName, clusterName, version }) =>
       say`cluster ${clusterName} of resource group ${resourceGroupName} with status configuring or version ${version}`,

@@ -92,6 +92,95 @@ describe('approval', () => {
     },
   );
 
+  describe('a corrected plan', () => {
+    const first = { diskSize: 100 };
+    const second = { diskSize: 200 };
+    const listOf = async (browser: Awaited<ReturnType<typeof signedIn>>) => (await browser.get('/decisions')).text();
+
+    test('says first that another one waits, and replaces it in one step, which the journal has', async () => {
+      const { ask, pass, journal, plans } = await start();
+      const { nonce } = await waiting(served, first);
+      pass(117_000);
+      const answer = await ask(second);
+      const text = 'Another plan for "wiki" waits: diskSize 100, asked 2 min ago.';
+      expect(answer.summary).toMatch(new RegExp(`^${text}`));
+      expect(answer.show).toContain(text);
+      const [, replaces] = /replaces: ([\w-]{60})/.exec(String(Object(answer.next).text)) ?? [];
+      const { planId } = answer;
+      expect(await ask({ ...second, planId, replaces })).toMatchObject({ outcome: 'waiting', planId });
+      expect(await plans.find(nonce)).toMatchObject({ state: 'decided', decision: { kind: 'withdrawn' } });
+      expect(await journal.list({})).toMatchObject([{ consent: 'withdrawn', nonce, caller: 'alice' }]);
+      expect((await journal.list({}))[0]?.what).toContain('100 GB');
+      // Asking again changes nothing.
+      expect(await ask({ ...second, planId, replaces })).toMatchObject({ outcome: 'waiting' });
+    });
+
+    test('makes the new plan and withdraws the old one in one call', async () => {
+      const { ask, plans } = await start();
+      const { nonce, planId } = await waiting(served, first);
+      const answer = await ask({ ...second, replaces: planId });
+      expect(answer).toMatchObject({ outcome: 'waiting', summary: expect.not.stringContaining('Another') });
+      expect(await plans.find(nonce)).toMatchObject({ decision: { kind: 'withdrawn' } });
+      expect((await plans.list()).filter(({ state }) => state === 'waiting')).toHaveLength(1);
+    });
+
+    test.each(['accept', 'decline'])('is not made if the old one was decided meanwhile (%s)', async (decision) => {
+      const { ask, plans, requests } = await start();
+      const { nonce, planId } = await waiting(served, first);
+      await (await signedIn()).decide(nonce, decision);
+      const answer = await ask({ ...second, replaces: planId });
+      const summary = expect.stringMatching(new RegExp(`decided meanwhile: somebody ${decision}e?d this at 20`));
+      expect(answer).toMatchObject({ code: 'AlreadyDecided', mayHaveHappened: false, summary });
+      expect(await plans.list()).toHaveLength(1);
+      expect(requests).toHaveLength(decision === 'accept' ? 1 : 0);
+    });
+
+    test.each([
+      ['of another caller', {}, 'mallory'],
+      ['that was made up', { replaces: 'x'.repeat(60) }, 'alice'],
+    ])('replaces no plan %s', async (_what, given, token) => {
+      const { ask, plans } = await start();
+      const { planId } = await waiting(served, first);
+      expect(await ask({ ...second, replaces: planId, ...given }, token)).toMatchObject({ code: 'PlanRefused' });
+      expect((await plans.list()).map(({ state }) => state)).toEqual(['waiting']);
+    });
+
+    test('is none of another caller, account or thing: the agent is told of no other plan', async () => {
+      const { ask } = await start();
+      await waiting(served, first);
+      for (const answer of [await ask(second, 'mallory'), await ask({ ...second, instanceId: 'blog' })])
+        expect(answer.summary).not.toContain('Another');
+    });
+
+    test('stands beside the older one in the list, and each page tells of the other, also after one was accepted', async () => {
+      const { pass } = await start();
+      const older = await waiting(served, first);
+      await waiting(served, { instanceId: 'blog' });
+      const newer = await waiting(served, second);
+      pass(60_000);
+      const bob = await signedIn();
+      const list = await listOf(bob);
+      expect(list.match(/Older: a newer plan waits/g)).toHaveLength(1);
+      const orderOf = (nonce: string) => list.indexOf(nonce);
+      expect(orderOf(newer.nonce)).toBeGreaterThan(orderOf(older.nonce));
+      expect(list.slice(orderOf(older.nonce), orderOf(newer.nonce))).not.toContain('blog');
+      const warningsOn = async (nonce: string) => {
+        const proof = { origin: served.publicUrl, 'x-csrf-token': await bob.csrfOf(nonce) };
+        const shown = Object(await (await bob.json(`/decisions/${nonce}/call`, {}, proof)).json());
+        return readProposedChange(shown.result._meta)?.warnings[0];
+      };
+      expect(await warningsOn(older.nonce)).toMatch(/^A newer plan for "wiki" waits: diskSize 200, asked \d+ s ago\.$/);
+      expect(await warningsOn(newer.nonce)).toMatch(/^Another plan for "wiki" waits: diskSize 100, asked \d+ s ago\.$/);
+      expect(await kindOf(await bob.decide(older.nonce, 'accept'))).toBe('accepted');
+      expect(await warningsOn(newer.nonce)).toMatch(
+        /^Another plan for "wiki" was accepted: diskSize 100\. "bob" accepted/,
+      );
+      expect(await listOf(bob)).toContain('Another plan was accepted');
+      // The remark is no part of what a decision is bound to.
+      expect(await kindOf(await bob.decide(newer.nonce, 'accept'))).toBe('accepted');
+    });
+  });
+
   test('a click that was on its way when somebody else decided stores nobody either', async () => {
     const { plans } = await start();
     const { nonce } = await waiting(served);

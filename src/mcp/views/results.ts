@@ -60,7 +60,7 @@ function proposedChange(
   const { plan } = outcome.success;
   const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims } = outcome.view;
   // Drops the control arguments, because the click is the decision.
-  const { planOnly: _, planId: __, withdraw: ___, ...rest } = args;
+  const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...rest } = args;
   const short = fitted(plan.summary);
   return {
     sentence: short.line.text,

@@ -113,6 +113,7 @@ export const planArguments = () => ({
   planOnly: flag().describe('Only show the plan.').optional(),
   planId: text(200).describe('From a plan.').optional(),
   withdraw: flag().describe('Take that plan back.').optional(),
+  replaces: text(200).describe('planId of a waiting plan to take back.').optional(),
 });
 
 /** Arguments of every other tool that is not a read. */

@@ -1,0 +1,71 @@
+import { decisionText } from '../consent/plan-decision.js';
+import type { FoundPlan } from '../consent/plans.js';
+import { Refusal } from '../consent/refusal.js';
+import { forAgent, next } from '../tools/next.js';
+import { escapeInvisible } from '../util/quote.js';
+import { say, words } from '../util/safe-text.js';
+import type { CallContext, CallDependencies } from './context.js';
+import type { DraftedChange } from './plan-change.js';
+import { readClaims, stateUnavailable } from './plan-state.js';
+import { withdrawPlan } from './plan-status.js';
+import { visibleCaller } from './policy.js';
+
+/**
+ * Finds the waiting plan that a call replaces. Undefined if the call replaces none, or if the plan is withdrawn already.
+ * @throws Refusal if it is no plan of the same tool and account that waits for a person, or if it was decided
+ */
+export async function findReplaced(
+  { call: { args, control }, draft }: DraftedChange,
+  context: CallContext,
+  { plans, log }: CallDependencies,
+): Promise<FoundPlan | undefined> {
+  const { replaces, planOnly, withdraw } = control;
+  if (replaces === undefined || planOnly || withdraw) return undefined;
+  const { nonce } = readClaims(replaces, context.tokens);
+  const plan = await plans.find(nonce).catch((error: unknown) => {
+    throw stateUnavailable(error, draft.tool, log, replaces);
+  });
+  if (plan === undefined || plan.tool !== draft.tool || plan.args.account !== args.account)
+    throw new Refusal('PlanRefused', [
+      say`replaces: this is no plan of the same tool and account that waits for a person`,
+    ]);
+  if (plan.state === 'waiting') return plan;
+  if (plan.decision?.kind === 'withdrawn') return undefined;
+  throw decidedMeanwhile(plan, context);
+}
+
+/**
+ * Withdraws the plan that a call replaces.
+ * @throws Refusal if the plan was decided meanwhile
+ */
+export async function withdrawReplaced(
+  plan: FoundPlan,
+  { draft }: DraftedChange,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<void> {
+  const withdrawn = {
+    ...draft,
+    id: dependencies.newId(),
+    what: escapeInvisible(plan.plan.summary.text),
+    target: `${plan.plan.method} ${plan.plan.url}`,
+    digest: plan.requestKey,
+  };
+  await withdrawPlan(plan.nonce, withdrawn, dependencies).catch(async (error: unknown) => {
+    if (!(error instanceof Refusal) || error.code !== 'AlreadyDecided') throw error;
+    throw decidedMeanwhile((await dependencies.plans.find(plan.nonce)) ?? plan, context);
+  });
+}
+
+function decidedMeanwhile({ decision }: FoundPlan, { principal }: CallContext): Refusal {
+  const person = visibleCaller(principal) === undefined ? decision?.person : undefined;
+  const how = decision === undefined ? words('somebody decided on it') : decisionText({ ...decision, person });
+  return new Refusal('AlreadyDecided', [], {
+    reason: say`the plan that it replaces was decided meanwhile: ${how}`,
+    next: next(
+      'user',
+      'ask',
+      say`${forAgent('Tell the user. To learn the outcome, call with the arguments and the planId of the other plan. ')}Call without replaces only if both changes are wanted.`,
+    ),
+  });
+}

@@ -1,0 +1,51 @@
+import type { Operation } from '../tools/define-operation.js';
+import { digestOf } from '../util/digest.js';
+import { leavesOf, valueAt } from '../util/objects.js';
+import { defined, duration, join, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
+import { decisionText } from './plan-decision.js';
+import type { FoundPlan, PlanSubject, WaitingPlan } from './plans.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns the subject of a change; undefined if the operation does not declare its identifying arguments. */
+export function subjectOf({ name: tool, change }: Operation, account: string, input: Fields): PlanSubject | undefined {
+  const values = (change?.identifies ?? []).map((path) => valueAt(input, path));
+  const name = values.at(-1);
+  return typeof name === 'string' ? { name, digest: digestOf([tool, account, values]) } : undefined;
+}
+
+/** The other plans of the same subject that wait or were accepted, oldest first. */
+export const relatedPlans = (plans: readonly FoundPlan[], { nonce, subject }: Pick<WaitingPlan, 'nonce' | 'subject'>) =>
+  plans.filter(
+    (other) =>
+      subject !== undefined &&
+      other.nonce !== nonce &&
+      other.subject?.digest === subject.digest &&
+      (other.state === 'waiting' || other.decision?.kind === 'accepted'),
+  );
+
+/** Another plan of the same subject in a sentence: `Another plan for "wiki" waits: diskSize 100, asked 2 min ago.` */
+export function relatedText(other: FoundPlan, { args, issuedAt }: Pick<WaitingPlan, 'args' | 'issuedAt'>, now: Date) {
+  const age = (time: number) => duration(Math.max(0, (now.getTime() - time) / 1000));
+  const which = words(other.issuedAt < issuedAt ? 'Another plan' : 'A newer plan');
+  const name = quoted(other.subject?.name ?? '', 100);
+  const differences = differencesOf(other.args, args);
+  if (other.decision === undefined)
+    return say`${which} for ${name} waits: ${differences}, asked ${age(other.issuedAt)} ago.`;
+  return say`${which} for ${name} was accepted: ${differences}. ${sentence(say`${decisionText(other.decision)}.`)}`;
+}
+
+/** The most differences that are named. */
+const mostDifferences = 5;
+
+/** The arguments of another plan that differ: `diskSize 100`. */
+function differencesOf(other: Fields, args: Fields): SafeText {
+  const [leaves, others] = [new Map(leavesOf(args)), new Map(leavesOf(other))];
+  const differing = [...others].filter(([path, value]) => leaves.get(path) !== value);
+  if (differing.length === 0) return words(others.size === leaves.size ? 'the same change' : 'with fewer arguments');
+  const texts = differing.slice(0, mostDifferences).map(([path, value]) => {
+    const text = typeof value === 'string' ? quoted(value, 40) : defined(JSON.stringify(value));
+    return say`${own(path)} ${text}`;
+  });
+  return join(texts, ', ');
+}
