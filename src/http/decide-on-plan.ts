@@ -150,12 +150,17 @@ export const relatedTexts = (found: FoundPlan, visible: readonly FoundPlan[], no
   relatedPlans(visible, found).map((other) => relatedText(other, found, now));
 
 /**
- * The content of the change view: the plan with its buttons, or the outcome.
+ * The content of the change view: the plan with its buttons, or the outcome above the plan.
  * @param related sentences about other plans for the same thing, which a decision is not bound to
  */
 export function shownPlan(found: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): object {
-  const { plan, accept, issuedAt, expiresAt, digest, nonce, tool, args, state, outcome } = found;
-  const waiting: EndedOutcome = {
+  if (found.state === 'waiting') return resultOf(waitingOutcome(found, mayDecide, related), found);
+  return resultOf(found.outcome ?? decidedBefore(found), found, decisionSentence(found));
+}
+
+function waitingOutcome(found: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): EndedOutcome {
+  const { plan, accept, issuedAt, expiresAt, digest, nonce } = found;
+  return {
     kind: 'succeeded',
     success: {
       summary: plan.summary,

@@ -125,6 +125,19 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     expect(await ask({ planId })).toMatchObject({ outcome: 'accepted' });
   });
 
+  test('a plan that another one replaced cannot be approved at any of them', async () => {
+    const first = await ask({ diskSize: 100 });
+    const second = await ask({ diskSize: 200, replaces: first.planId });
+    expect(second).toMatchObject({ outcome: 'waiting' });
+    const bob = await signedIn('bob');
+    await readAsAPerson();
+    for (const _ of fleet.replicas)
+      expect(await (await bob.decide(nonceIn(first.decideAt), 'accept')).text()).toContain('Its caller withdrew this');
+    expect((await bob.decide(nonceIn(second.decideAt), 'accept')).status).toBe(200);
+    expect(await ask({ diskSize: 300, replaces: second.planId })).toMatchObject({ code: 'AlreadyDecided' });
+    expect(cloud.requests.map(({ body }) => JSON.parse(body).diskSize)).toEqual([200]);
+  });
+
   test('twenty plans of a caller wait, made at once at all of them; one more is refused until one is taken back', async () => {
     const made = await Promise.all(Array.from({ length: 24 }, (_, index) => ask({ instanceId: `s${index}` })));
     const waiting = made.filter(({ outcome }) => outcome === 'waiting');

@@ -62,7 +62,7 @@ function markedArguments(
   isWanted: (path: string) => boolean,
 ): Record<string, unknown> {
   const { secrets = [], secretNames = {} } = operation;
-  const leftOut = ['planId', ...secrets, ...Object.keys(secretNames)];
+  const leftOut = ['planId', 'replaces', ...secrets, ...Object.keys(secretNames)];
   const schema = z.toJSONSchema(operation.input(), { io: 'input', unrepresentable: 'any' });
   let args = start;
   for (const path of textPaths(schema).filter((one) => !leftOut.includes(one) && isWanted(one))) {
