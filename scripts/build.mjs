@@ -68,6 +68,13 @@ const files = await bundle({
           priority: 3,
           includeDependenciesRecursively: false,
         },
+        // Signing needs little of this library, and the protocols of models need the rest.
+        {
+          name: 'protocol',
+          test: /@smithy[\\/]core[\\/]dist-es[\\/]submodules[\\/]serde[\\/](?!util-hex|util-utf8|is-array-buffer|util-buffer|writeKey)/,
+          priority: 3,
+          includeDependenciesRecursively: false,
+        },
         { name: 'start', test: /src[\\/]cli[\\/]run\.ts$/, priority: 2 },
         { name: 'calls', test: /src[\\/]calls[\\/]call-tool\.ts$/, priority: 1 },
       ],
