@@ -51,13 +51,13 @@ export function modelOperation(context: ModelContext, name: string, settings: Op
   checkSupported(model, operation);
   const isRead = settings.effect === 'read';
   const title = settings.title ?? sentenceCase(nameInWords(name));
-  const pages = isRead ? pagesOf(model, operation) : undefined;
-  const isHidden = (member: Member) => isSetByServer(operation, member) || pages?.hidden.includes(member.name) === true;
+  const { hidden = [], tokens = [], ...pages } = (isRead ? pagesOf(model, operation) : undefined) ?? {};
+  const isHidden = (member: Member) => isSetByServer(operation, member) || hidden.includes(member.name);
   const fields = chosenArguments(argumentsOf(model, operation.input, isHidden), settings);
   const answerFields = structureOf(model, operation.output).fields;
   const { schema, detail } = inputSchema(fields, settings, context.sizeOf);
   const isSecret = isSecretIn(settings.secretNames);
-  const shown = [...settings.show, ...(pages?.tokens ?? [])];
+  const shown = [...settings.show, ...tokens];
   const isHiddenInAnswer = (field: Argument) => isSecret(field) && !shown.includes(field.member);
   const output = lazy(() => answerSchema(answerFields(), isHiddenInAnswer));
   const example = settings.example ?? exampleArguments(fields);
@@ -84,7 +84,7 @@ export function modelOperation(context: ModelContext, name: string, settings: Op
       return values && answerRecord(answerFields(), values, isHiddenInAnswer);
     },
     output,
-    ...(pages !== undefined && { pages: { page: output, ...pages.joining } }),
+    ...('add' in pages && { pages: { page: output, ...pages } }),
     isAnswerOpen: true,
     summarize: (record) => answerSummary(name, record),
     undocumented: [],

@@ -12,12 +12,10 @@ export interface ModelPages {
   readonly hidden: readonly string[];
   /** Members of the output that hold the start of the next page. They are no secrets, and not part of the joined record. */
   readonly tokens: readonly string[];
-  readonly joining: {
-    start(): Values;
-    add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
-    result(state: Values): Values;
-    count(record: Values): number;
-  };
+  start(): Values;
+  add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
+  result(state: Values): Values;
+  count(record: Values): number;
 }
 
 const names = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
@@ -48,19 +46,17 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
   return {
     hidden: [...inputToken, ...operation.input.members.filter(isOptional).map(({ name }) => name)],
     tokens: outputToken.map(lastName),
-    joining: {
-      start: () => ({}),
-      add(state, { record, number }) {
-        const joined = number === 1 ? record : join(state, record);
-        if (moreResults !== undefined && valueAt(record, moreResults) === false) return { kind: 'end', state: joined };
-        const after = startAfter(record, inputToken, outputToken);
-        if (after !== undefined) return { kind: 'next', state: joined, after };
-        if (moreResults === undefined || valueAt(record, moreResults) !== true) return { kind: 'end', state: joined };
-        return { kind: 'inconsistent', problem: say`page ${number} says that more follow, but not where` };
-      },
-      result: (state) => outputToken.reduce<Values>(without, state),
-      count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
+    start: () => ({}),
+    add(state, { record, number }) {
+      const joined = number === 1 ? record : join(state, record);
+      if (moreResults !== undefined && valueAt(record, moreResults) === false) return { kind: 'end', state: joined };
+      const after = startAfter(record, inputToken, outputToken);
+      if (after !== undefined) return { kind: 'next', state: joined, after };
+      if (moreResults === undefined || valueAt(record, moreResults) !== true) return { kind: 'end', state: joined };
+      return { kind: 'inconsistent', problem: say`page ${number} says that more follow, but not where` };
     },
+    result: (state) => outputToken.reduce<Values>(without, state),
+    count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
   };
 }
 

@@ -116,7 +116,7 @@ test('a list of several pages is read to its end, without an argument for the pa
 test('a refusal of the cloud is rejected with its code', async () => {
   await call('tables_create_table', table('Twice'));
   const second = await call('tables_create_table', { ...table('Twice'), allowRepeat: true });
-  expect(second).toMatchObject({ isError: true, code: 'ResourceInUseException', mayHaveHappened: false });
+  expect(second).toMatchObject({ serviceSays: { code: 'ResourceInUseException' }, mayHaveHappened: false });
 });
 
 test('the same change again is a repetition, and another operation with the same body is not', async () => {

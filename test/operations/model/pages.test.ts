@@ -41,7 +41,7 @@ function pagesWith(paginated: object | undefined, shared?: object) {
 
 /** Adds pages until one of them is the last, as a call does. */
 function joined(paginated: object, records: readonly Record<string, unknown>[]) {
-  const pages = pagesWith(paginated)?.joining;
+  const pages = pagesWith(paginated);
   if (pages === undefined) throw new Error('has no pages');
   let state = pages.start();
   const starts: unknown[] = [];
@@ -119,5 +119,5 @@ test.each([
   [{ ...books, items: undefined }, { Books: ['a', 'b'], Others: ['c'], Name: 'n' }, 3],
   [books, {}, 0],
 ])('entries are counted for progress: %j', (paginated, record, count) => {
-  expect(pagesWith(paginated)?.joining.count(record)).toBe(count);
+  expect(pagesWith(paginated)?.count(record)).toBe(count);
 });
