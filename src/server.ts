@@ -20,6 +20,8 @@ import { withoutAddedArguments } from './mcp/client-quirks.js';
 import { consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
 import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
+import { serverIcon } from './mcp/server-icon.js';
+import { type CacheLife, serveSkill, skillsExtension } from './mcp/skill.js';
 import { createToolCatalog, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
 import { decide } from './mcp/views/decide.js';
 import { viewMeta } from './mcp/views/results.js';
@@ -42,11 +44,16 @@ export interface ServerDependencies extends ResourceTexts {
   readonly viewsForAll?: boolean;
   /** The client that began the HTTP session, if the request belongs to a session. */
   readonly session?: Client | undefined;
+  /** How long clients may keep lists (milliseconds). Default: an hour. */
+  readonly listLifeMs?: number;
   /** Runs work outside the limit of concurrent calls while a person is asked. */
   readonly wait?: Wait | undefined;
   /** Aborts when the process shuts down. */
   readonly stop?: AbortSignal | undefined;
 }
+
+/** How long clients may keep lists by default (milliseconds). */
+const defaultListLifeMs = 60 * 60_000;
 
 /** Tools, resources and prompts do not change while the server runs. */
 const unchanging = { listChanged: false };
@@ -63,12 +70,26 @@ export function createServer(
   const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now, dependencies.planKeys);
   const actionTokens = createActionTokens(stateKeys, principal?.name ?? '', now);
   const { accounts, operations, ...offer } = catalog.offerTo(principal);
+  const life: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
   const server = new Server(
-    { name: 'cloudops-mcp', title: 'Cloud operations', version },
+    { name: 'cloudops-mcp', title: 'Cloud operations', version, icons: [serverIcon] },
     {
       instructions: offer.instructions,
       requestState: { verify: async (state) => tokens.verify(state) },
-      capabilities: { tools: unchanging, resources: unchanging, prompts: unchanging, completions: {} },
+      capabilities: {
+        tools: unchanging,
+        resources: unchanging,
+        prompts: unchanging,
+        completions: {},
+        extensions: { [skillsExtension]: {} },
+      },
+      // Resources get no hint: journal and configuration change at any time.
+      cacheHints: {
+        'tools/list': life,
+        'prompts/list': life,
+        'resources/list': life,
+        'resources/templates/list': life,
+      },
     },
   );
   const clientFor = (context: ServerContext) => {
@@ -78,6 +99,7 @@ export function createServer(
   serveTools({ server, tokens, actionTokens, dependencies, clientFor }, catalog.tools, offer.tools);
   serveResources(server, operations, { ...dependencies, accounts }, clientFor);
   servePrompts(server, offer.prompts);
+  serveSkill(server, life);
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
     const values =
       ref.type === 'ref/prompt'

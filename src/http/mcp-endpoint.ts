@@ -130,7 +130,14 @@ function createCallServer(
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
       const createWith = (wait: Wait) =>
         createServer(
-          { ...server, principal, call, session: session?.client, wait: (work) => place.waitOutside(() => wait(work)) },
+          {
+            ...server,
+            principal,
+            call,
+            session: session?.client,
+            listLifeMs,
+            wait: (work) => place.waitOutside(() => wait(work)),
+          },
           catalog,
         );
       await serveMessage(createWith, message, request, response, { log, conversation: conversationOf(exchange) });
@@ -141,6 +148,9 @@ function createCallServer(
     }
   };
 }
+
+/** Clients keep lists for five minutes only, because lists follow the scopes of a token. */
+const listLifeMs = 5 * 60_000;
 
 /** Reports the result and the duration of a call to the metrics. */
 async function observeCall(

@@ -11,6 +11,7 @@ import type { Operation } from '../tools/define-operation.js';
 import { quote } from '../util/quote.js';
 import type { Client } from './client.js';
 import { instanceTypesReference, operationReference, statesReference } from './reference.js';
+import { skillResource } from './skill.js';
 import { viewOf, viewResource } from './views/view-of-tool.js';
 
 /** The parts of resources that depend on the process and the caller. */
@@ -58,7 +59,7 @@ export function serveResources(
   texts: ResourceTexts & { readonly accounts: Pick<Accounts, 'all' | 'areNamed'> },
   clientFor: (context: ServerContext) => Client,
 ): void {
-  const documents = [...documentsOf(texts), ...operations.map(referenceOf)];
+  const documents: readonly Resource[] = [...documentsOf(texts), skillResource, ...operations.map(referenceOf)];
   const views = [...new Set(operations.flatMap((operation) => viewOf(operation) ?? []))].map(viewResource);
 
   server.setRequestHandler('resources/list', (_request, context) => {

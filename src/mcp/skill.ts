@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import { lazy } from '../util/objects.js';
+import { quote } from '../util/quote.js';
+
+/** ID of the Skills extension (SEP-2640) among the server's capabilities. */
+export const skillsExtension = 'io.modelcontextprotocol/skills';
+
+/** The skill as a resource. Its text is read from disk at each request. */
+export const skillResource = {
+  listing: {
+    uri: 'skill://cloudops/SKILL.md',
+    name: 'cloudops skill',
+    title: 'Skill',
+    description: 'How to report uploads and carry out changes with the tools of this server',
+    mimeType: 'text/markdown',
+  },
+  text: readSkill,
+};
+
+/** How long clients may keep an answer, for the protocols that say it. */
+export interface CacheLife {
+  readonly ttlMs: number;
+  readonly cacheScope: 'private';
+}
+
+/** Serves the methods of the Skills extension. Since 2026-07-28, their answers say how long clients may keep them. */
+export function serveSkill(server: Server, life: CacheLife): void {
+  const { list, get } = paramsSchemas();
+  const { uri } = skillResource.listing;
+  server.setRequestHandler('skills/list', { params: list }, async (_params, { mcpReq: { envelope } }) => ({
+    skills: [await skillEntry()],
+    ...(envelope !== undefined && life),
+  }));
+  server.setRequestHandler('skills/get', { params: get }, async (params, { mcpReq: { envelope } }) => {
+    if (params.uri !== uri)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `No skill: ${quote(params.uri, 200)}. There is ${uri}.`);
+    return { skill: await skillEntry(), ...(envelope !== undefined && life) };
+  });
+}
+
+const paramsSchemas = lazy(() => ({
+  list: z.looseObject({ cursor: z.string().optional() }),
+  get: z.looseObject({ uri: z.string() }),
+}));
+
+/** The skill with its files, as the extension describes it. */
+async function skillEntry() {
+  const text = await readSkill();
+  const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`;
+  const { uri } = skillResource.listing;
+  return { uri, frontmatter: frontmatterOf(text), resources: [{ uri, digest, size: Buffer.byteLength(text) }] };
+}
+
+/** Reads the skill beside the bundle's main file, or else beside its chunks and the source. */
+function readSkill(): Promise<string> {
+  const read = (place: string) => readFile(new URL(place, import.meta.url), 'utf8');
+  return read('../skills/cloudops/SKILL.md').catch(() => read('../../skills/cloudops/SKILL.md'));
+}
+
+/** Parses the frontmatter that scripts/skill-doc.mjs writes: a field per line, some as JSON, and fields inside `metadata`. */
+function frontmatterOf(text: string): Readonly<Record<string, unknown>> {
+  const [, lines = ''] = /^---\n([\s\S]*?)\n---\n/.exec(text) ?? [];
+  const fields: Record<string, unknown> = {};
+  let inner = fields;
+  for (const [, indent, name = '', value] of lines.matchAll(/^( *)([\w-]+):(?: (.*))?$/gm)) {
+    const target = indent === '' ? fields : inner;
+    if (value === undefined) {
+      inner = {};
+      target[name] = inner;
+    } else target[name] = value.startsWith('"') ? JSON.parse(value) : value;
+  }
+  return fields;
+}
