@@ -120,6 +120,7 @@ async function storeForPeople(
       args: call.args,
       caller: draft.caller,
       scopes: principal?.scopes,
+      agent: principal?.agent,
       client: draft.client,
       plan,
       accept: acceptOf(call),

@@ -26,6 +26,7 @@ const draftIntent = (
   key: keyId,
   client,
   caller: principal?.name,
+  agent: principal?.agent,
   digest: idempotencyKey(endpoint, request),
   process,
   budget: budget.key,

@@ -1,4 +1,5 @@
 import { Refusal } from '../consent/refusal.js';
+import type { Agent } from '../journal/entry.js';
 import type { Operation } from '../tools/define-operation.js';
 import { regionOfZone } from '../tools/schema/zones.js';
 import { leavesOf } from '../util/objects.js';
@@ -20,6 +21,7 @@ export interface Principal {
   /** 255 characters at most. */
   readonly name: string;
   readonly scopes: readonly string[];
+  readonly agent?: Agent | undefined;
 }
 
 export const readScope = 'cloudops:read';

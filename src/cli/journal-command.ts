@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/load-config.js';
 import { outcomes, type RecordedChange } from '../journal/entry.js';
-import { nothingYet, shownTool } from '../journal/journal.js';
+import { nothingYet, shownAgent, shownTool } from '../journal/journal.js';
 import { openStore } from '../journal/open-store.js';
 import { escapeJson, ShownError, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
@@ -157,7 +157,7 @@ const declined: Readonly<Partial<Record<RecordedChange['consent'], SafeText>>> =
 };
 
 /** The consent, client, caller and approver of a change. */
-function peopleOf({ consent, answeredAfterMs, client, caller, approver, ending }: RecordedChange): SafeText[] {
+function peopleOf({ consent, answeredAfterMs, client, caller, agent, approver, ending }: RecordedChange): SafeText[] {
   const after = answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`;
   const refused = ending?.outcome === 'declined' ? declined[consent] : undefined;
   const named = (name: string): SafeText => quoted(name, longestName);
@@ -165,6 +165,7 @@ function peopleOf({ consent, answeredAfterMs, client, caller, approver, ending }
     say`${refused ?? words(agreed[consent])}${after}`,
     say`client ${named(client)}`,
     ...(caller === undefined ? [] : [say`caller ${named(caller)}`]),
+    ...(agent === undefined ? [] : [shownAgent(agent)]),
     ...(approver === undefined ? [] : [say`decided by ${named(approver)}`]),
   ];
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { type Agent, agentSchema } from '../journal/entry.js';
 import type { PlanStore, StoredPlan } from '../journal/plan-store.js';
 import { createPersistence } from '../journal/retry-writes.js';
 import { type Log, reasonOf } from '../util/log.js';
@@ -28,6 +29,7 @@ export interface WaitingPlan {
   readonly caller?: string | undefined;
   /** The caller's scopes when the plan was made. */
   readonly scopes?: readonly string[] | undefined;
+  readonly agent?: Agent | undefined;
   readonly client: string;
   readonly plan: Plan;
   /** The label of the button that accepts. */
@@ -172,6 +174,7 @@ const schema = lazy(() =>
     args: z.record(z.string(), z.unknown()),
     caller: z.string().optional(),
     scopes: z.array(z.string()).optional(),
+    agent: agentSchema().optional(),
     client: z.string(),
     plan: storedSchemas().plan,
     accept: storedSchemas().text,

@@ -130,7 +130,7 @@ const decidedBefore = ({ tool, decision }: FoundPlan): EndedOutcome => {
 
 /** The call of a plan, in the name of its caller. Undefined if the caller, or the tool, no longer exists. */
 async function createCall(plan: FoundPlan, { operations, call, stateKeys, now, callerOf }: PlanDeciding) {
-  const { tool, args, caller, client } = plan;
+  const { tool, args, caller, agent, client } = plan;
   const operation = operations.find(({ name }) => name === tool);
   const principal = await callerOf(plan);
   if (operation === undefined || (caller !== undefined && principal === undefined)) return undefined;
@@ -138,7 +138,7 @@ async function createCall(plan: FoundPlan, { operations, call, stateKeys, now, c
   // The change continues when the page is closed.
   const { signal } = new AbortController();
   return (action: Pick<CallContext, 'click' | 'look'>) =>
-    call(operation, args, { ...action, tokens, client, principal, signal });
+    call(operation, args, { ...action, tokens, client, principal: principal && { ...principal, agent }, signal });
 }
 
 /** False for a change that is still under way. */

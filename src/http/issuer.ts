@@ -1,7 +1,8 @@
 import { errors, type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose';
 import * as z from 'zod';
+import type { Agent } from '../journal/entry.js';
 import { type Log, reasonOf } from '../util/log.js';
-import { valueAt } from '../util/objects.js';
+import { isObject, valueAt } from '../util/objects.js';
 import type { Authenticate, Authentication } from './auth.js';
 import { type IssuerKeys, IssuerProblem } from './issuer-keys.js';
 import { createRateLimiter } from './limits.js';
@@ -80,7 +81,23 @@ function authenticationOf(
   const { data: name } = subject.safeParse(payload.sub);
   if (name === undefined) return { kind: 'invalid', reason: 'sub' };
   const { exp = 0 } = payload;
-  return { kind: 'authenticated', principal: { name, scopes: scopesOf(payload, scopeClaim) }, expiresAt: exp * 1000 };
+  const principal = { name, scopes: scopesOf(payload, scopeClaim), agent: agentOf(payload) };
+  return { kind: 'authenticated', principal, expiresAt: exp * 1000 };
+}
+
+/** Deeper chains of actors are cut. */
+const mostActors = 5;
+
+/** Reads the program that acts for the caller. Claims that are no names count as absent, because they allow nothing. */
+function agentOf({ client_id, act }: JWTPayload): Agent | undefined {
+  const { data: clientId } = subject.safeParse(client_id);
+  const actors: string[] = [];
+  for (let claim = act; isObject(claim) && actors.length < mostActors; claim = claim.act) {
+    const { data: actor } = subject.safeParse(claim.sub);
+    if (actor !== undefined) actors.push(actor);
+  }
+  if (clientId === undefined && actors.length === 0) return undefined;
+  return { ...(clientId !== undefined && { clientId }), actors };
 }
 
 /** A lone surrogate would be replaced when the name is written, and two names could become equal. */

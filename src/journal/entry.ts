@@ -2,6 +2,17 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { lazy } from '../util/objects.js';
 
+/** The program that acts for a caller, as the caller's token names it. */
+export const agentSchema = lazy(() =>
+  z.object({
+    /** Claim `client_id`. */
+    clientId: z.string().optional(),
+    /** Subjects of the claim `act`, the present one first (RFC 8693, section 4.1). */
+    actors: z.array(z.string()),
+  }),
+);
+export type Agent = z.output<ReturnType<typeof agentSchema>>;
+
 /**
  * The entry that is written before a change is sent. It holds no secret. Times are ISO 8601, UTC. The schema is built lazily, because
  * most servers start with an empty journal, or none.
@@ -22,6 +33,7 @@ export const intentSchema = lazy(() =>
     client: z.string(),
     /** Name of the caller, if callers are authenticated. */
     caller: z.string().optional(),
+    agent: agentSchema().optional().catch(undefined),
     /** How consent was given. `other` stands for values of newer versions. */
     consent: z
       .enum(['asked', 'clicked', 'page', 'planId', 'option', 'off', 'withdrawn', 'program', 'other'])

@@ -1,8 +1,8 @@
 import { defaultAccount } from '../transport/request.js';
 import { reasonOf } from '../util/log.js';
-import { own, quoted, type SafeText, say, time as timeText, words } from '../util/safe-text.js';
+import { join, own, quoted, type SafeText, say, time as timeText, words } from '../util/safe-text.js';
 import type { Budget, BudgetState } from './budget.js';
-import { boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
+import { type Agent, boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
 
 /** The result of writing an intent. Only a change that has `begun` may be sent. */
 export type BeginResult =
@@ -132,20 +132,27 @@ export function shownDeed(change: Pick<Intent, 'tool' | 'what' | 'target' | 'acc
   return say`${shownTool(change)}: ${quoted(what, shownCharacters)}  ${quoted(target, shownCharacters)}`;
 }
 
+/** The program that acted for the caller: `agent "code-helper" through "scheduler"`. */
+export function shownAgent({ clientId, actors }: Agent): SafeText {
+  const [name, ...others] = [...actors, ...(clientId === undefined ? [] : [clientId])].map((one) => quoted(one, 100));
+  return say`agent ${name ?? words('unknown')}${others.length === 0 ? none : say` through ${join(others, ', ')}`}`;
+}
+
 /**
  * Describes a change in one line for people. A viewer learns about changes of other callers only that they exist. Without a viewer,
  * everything is shown.
  */
 export function describe(change: RecordedChange, viewer?: string): SafeText {
-  const { time, consent, answeredAfterMs, client, caller, approver, ending } = change;
+  const { time, consent, answeredAfterMs, client, caller, agent, approver, ending } = change;
   if (isOfAnother(change, viewer)) return words('another caller asked for the same change');
   const outcome = words(ending === undefined ? 'no outcome yet' : ending.outcome);
   const code = ending?.code === undefined ? none : say` (${quoted(ending.code, 100)})`;
   const inPart = ending?.failed === undefined ? none : say` in part (${ending.failed.count} failed)`;
   const answered = answeredAfterMs === undefined ? none : say` after ${Math.round(answeredAfterMs / 1000)} s`;
   const by = caller === undefined ? none : say`  caller: ${quoted(caller, 100)}`;
+  const acting = agent === undefined ? none : say`  ${shownAgent(agent)}`;
   const decided = approver === undefined ? none : say`  decided by: ${quoted(approver, 100)}`;
-  return say`${shownTime(time)}  ${outcome}${inPart}${code}  ${shownDeed(change)}  consent: ${own(consent)}${answered}  client: ${quoted(client, 100)}${by}${decided}`;
+  return say`${shownTime(time)}  ${outcome}${inPart}${code}  ${shownDeed(change)}  consent: ${own(consent)}${answered}  client: ${quoted(client, 100)}${by}${acting}${decided}`;
 }
 
 const none = words('');

@@ -106,6 +106,23 @@ describe('tokens of an OAuth issuer', () => {
     expect(usual).toMatchObject({ principal: { scopes: [''] } });
   });
 
+  const deep = (depth: number): object => ({ sub: `a${depth}`, ...(depth > 1 && { act: deep(depth - 1) }) });
+  test.each([
+    ['the client', { client_id: 'code-helper' }, { clientId: 'code-helper', actors: [] }],
+    ['an actor', { act: { sub: 'agent' } }, { actors: ['agent'] }],
+    [
+      'the client and a chain of actors',
+      { client_id: 'c', act: { sub: 'now', act: { sub: 'before' } } },
+      { clientId: 'c', actors: ['now', 'before'] },
+    ],
+    ['a chain that is too long', { act: deep(9) }, { actors: ['a9', 'a8', 'a7', 'a6', 'a5'] }],
+    ['nobody', {}, undefined],
+    ['what is no name', { client_id: 7, act: { sub: ['x'] } }, undefined],
+  ])('it names the program that acts for the caller: %s', async (_what, claims, agent) => {
+    const found = await authenticateBy(issuer.origin)(await sign(claims));
+    expect(found).toMatchObject({ kind: 'authenticated', principal: { name: 'carol', agent } });
+  });
+
   test('clocks that differ by less than a minute are no matter', async () => {
     const time = { exp: seconds(-30), nbf: seconds(30), iat: seconds(30) };
     expect(await authenticate(await sign({ exp: time.exp }))).toMatchObject({ kind: 'authenticated' });

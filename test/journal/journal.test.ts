@@ -8,6 +8,14 @@ import { endingOf, intentAt } from '../support/journal.js';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
 
+test.each([
+  [{ clientId: 'helper', actors: [] }, 'agent "helper"'],
+  [{ clientId: 'helper', actors: ['now', 'before "b"'] }, 'agent "now" through "before \\"b\\"", "helper"'],
+  [{ actors: [] }, 'agent unknown'],
+])('a change names the agent that acted for its caller: %j', (agent, text) => {
+  expect(describeChange(intentAt(noon, { caller: 'alice', agent })).text).toContain(`caller: "alice"  ${text}`);
+});
+
 test('what a service or a client says stays on its line, quoted and bounded', () => {
   const foreign = `a\n2026 accepted forged \u001b[2J\u202e ${'y'.repeat(3_000_000)}`;
   const change = {

@@ -26,9 +26,10 @@ describe.each(eras)('%s', (_name, era) => {
         'cloudops://configuration',
         'cloudops://journal',
         ...references.map((name) => `cloudops://reference/${name}`),
+        'skill://cloudops/SKILL.md',
       ].sort(),
     );
-    for (const { uri } of resources) expect(await read(uri), uri).toMatch(/^# /);
+    for (const { uri } of resources) expect(await read(uri), uri).toMatch(/^# /m);
   });
 
   test('the reference of an operation has its rules, defaults and what is not documented', async () => {
