@@ -1,11 +1,12 @@
 // Judges what list_parts says about uploads on recordings of real clients: npm run bench -- uploads [--json] [--each]
+// With --choose it chooses the constants of the model on each of five random halves, and judges them on the other half (ten minutes).
 // With --record FILE it records every client on every course anew and writes one upload a line. That takes a quarter of an hour, and
 // needs rclone, the AWS CLI, s3cmd, and python3 with boto3.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { importSource } from '../scripts/source.mjs';
+import { chooseOn, openModel } from './choose-constants.mjs';
 import { recordUploads } from './record-uploads.mjs';
-import { scoreUpload, totalOf } from './score-uploads.mjs';
+import { totalOf } from './score-uploads.mjs';
 import { recordings } from './upload-recordings.mjs';
 
 /** Uploads that are recorded at a time. Their rates together are far below what a core can do. */
@@ -14,7 +15,12 @@ const splits = 5;
 const percent = (share) => (Number.isNaN(share) ? '–' : `${(100 * share).toFixed(1)} %`);
 
 const { values: options } = parseArgs({
-  options: { record: { type: 'string' }, json: { type: 'boolean' }, each: { type: 'boolean' } },
+  options: {
+    record: { type: 'string' },
+    json: { type: 'boolean' },
+    each: { type: 'boolean' },
+    choose: { type: 'boolean' },
+  },
 });
 
 if (options.record === undefined) await judge();
@@ -30,23 +36,31 @@ async function record(file) {
 }
 
 async function judge() {
-  const { summarise } = await importSource(`export { summarise } from './src/tools/upload/summary.js';`);
-  const lines = readFileSync(new URL('../test/traces/uploads.jsonl', import.meta.url), 'utf8')
+  const uploads = readFileSync(new URL('../test/traces/uploads.jsonl', import.meta.url), 'utf8')
     .trim()
-    .split('\n');
-  const scores = lines
-    .map((line) => JSON.parse(line))
-    .map((upload) => ({ ...scoreUpload(upload, summarise), group: upload.group }));
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const model = await openModel();
+  const scores = await model.scoresWith(uploads, model.tuned);
   if (options.each) for (const score of scores) console.log(score.name.padEnd(36), rowOf(totalOf([score])));
   const groups = { all: scores, ...groupsOf(scores) };
   const figures = Object.fromEntries(Object.entries(groups).map(([name, list]) => [name, totalOf(list)]));
-  const halves = Array.from({ length: splits }, (_, seed) => halvesOf(scores, seed + 1));
-  const ofSplits = halves.map(([tuned, judged]) => ({ tuned: totalOf(tuned), judged: totalOf(judged) }));
-  if (options.json) return console.log(JSON.stringify({ ...figures, splits: ofSplits }, undefined, 2));
-  for (const [name, total] of Object.entries(figures)) console.log(`${name.padEnd(18)} ${rowOf(total)}`);
-  for (const [index, { tuned, judged }] of ofSplits.entries()) {
-    console.log(`split ${index + 1}, one half  ${rowOf(tuned)}`);
-    console.log(`split ${index + 1}, other half ${rowOf(judged)}`);
+  if (options.json) console.log(JSON.stringify(figures, undefined, 2));
+  else for (const [name, total] of Object.entries(figures)) console.log(`${name.padEnd(18)} ${rowOf(total)}`);
+  if (options.choose) await chooseOnHalves(uploads, model);
+}
+
+async function chooseOnHalves(uploads, model) {
+  const indexes = uploads.map((_, index) => index);
+  for (let split = 1; split <= splits; split += 1) {
+    const [half, other] = halvesOf(indexes, split);
+    const constants = await chooseOn(uploads, half, model);
+    const scores = await model.scoresWith(uploads, constants);
+    const ofHalf = (picked) => rowOf(totalOf(picked.map((index) => scores[index])));
+    const changed = Object.entries(constants).filter(([name, value]) => value !== model.tuned[name]);
+    console.log(`split ${split}, chosen on   ${ofHalf(half)}`);
+    console.log(`split ${split}, judged on   ${ofHalf(other)}`);
+    console.log(`split ${split}, constants   ${JSON.stringify(Object.fromEntries(changed))}`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { median } from './numbers.js';
 import type { UploadPart } from './part.js';
+import { tuned } from './tuned.js';
 
 /** How a client uploads. Times are milliseconds since 1970. */
 export interface Connections {
@@ -20,20 +21,6 @@ const examinedParts = 160;
 /** Shorter efforts are mostly rounding, because some services give times in whole seconds. */
 const shortestMs = 100;
 
-/** A burst is apart from the parts after it by this many times its own length. */
-const apartFactor = 8;
-
-/** Without a known start, evidence must be this many times as strong, because too many connections explain the times as well as the right number. */
-export const doubtfulFactor = 2.5;
-
-/** Tuned on recorded uploads: `npm run bench -- uploads`. */
-const tuned = {
-  /** The smallest number of connections is taken whose unevenness is at most this many times the least one. */
-  sureFactor: 1.2,
-  /** Efforts that differ by this share are as even as can be expected. */
-  evenEnough: 0.05,
-};
-
 /**
  * Finds the number of connections for which all parts took about as long for their size. With too few connections, the parts of one burst
  * would have taken no time at all; with too many, the parts of the first round would have taken less than all later ones.
@@ -49,10 +36,8 @@ export function connectionsOf(all: readonly UploadPart[], startedAt: number | un
   const counts = possibleCounts(arrivals, Math.min(up, down), start !== undefined);
   // The sum of several efforts is more even than a single effort, by the root of their number.
   const scores = counts.map((count) => Math.sqrt(count) * unevennessOf(arrivals, begunWith(count)));
-  const good = Math.max(
-    tuned.evenEnough,
-    (start === undefined ? doubtfulFactor : tuned.sureFactor) * Math.min(...scores),
-  );
+  const factor = start === undefined ? tuned.doubtfulFactor : tuned.sureFactor;
+  const good = Math.max(tuned.evenEnough, factor * Math.min(...scores));
   const count = counts[scores.findIndex((score) => score <= good)] ?? 1;
   const tolerable = 1.5 * count;
   return {
@@ -77,7 +62,7 @@ export function firstBurstOf(arrivals: readonly UploadPart[]): number {
   const first = arrivals[0]?.uploadedAt ?? 0;
   const end = arrivals.findIndex(({ uploadedAt }, index) => {
     const before = arrivals[index - 1]?.uploadedAt ?? first;
-    return index > 2 && uploadedAt - before > apartFactor * (before - first);
+    return index > 2 && uploadedAt - before > tuned.apartFactor * (before - first);
   });
   return Math.min(maximumConnections, Math.max(1, end));
 }

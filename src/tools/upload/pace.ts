@@ -1,6 +1,7 @@
-import { type Connections, connectionsOf, distanceFrom, doubtfulFactor, firstBurstOf } from './connections.js';
+import { type Connections, connectionsOf, distanceFrom, firstBurstOf } from './connections.js';
 import { median } from './numbers.js';
 import type { UploadPart } from './part.js';
+import { tuned } from './tuned.js';
 
 /**
  * The model of an upload: a client keeps a number of connections busy, and each connection sends one part after the other. So a part was
@@ -80,6 +81,8 @@ const promised = {
   changeFactor: 1.25,
   /** A claimed change has at least this many parts before it, and one round. */
   partsBeforeChange: 5,
+  /** Silence, in usual parts, after which an upload has stopped. */
+  stoppedRounds: 5,
   /** An upload is not called stopped after a shorter silence. */
   stoppedMs: 120_000,
   /** A longer silence needs half as many rounds, so that a dead upload is called stopped within five minutes. */
@@ -92,29 +95,6 @@ const promised = {
 const lostMs = 500;
 /** Times shorter than this are mostly rounding. */
 const roundingMs = 5000;
-
-/** Tuned on recorded uploads: `npm run bench -- uploads`. */
-const tuned = {
-  /** Share of the time since the start after which a silence ends the first round. */
-  firstRoundSilence: 0.15,
-  /** Parts without a known start that are certainly more than one round. */
-  moreThanOneRound: 20,
-  /** A silence is a pause if it lasts this many times as long as the longest other silence. */
-  pauseFactor: 1.9,
-  /** Silence, in usual parts, after which an upload has stopped. */
-  stoppedRounds: 5,
-  /** Differences this many times as large as the noise of one round are not noise. */
-  noiseFactor: 4,
-  /** One round is enough to show a change this large. */
-  largeChange: 2,
-  /** Efforts with a larger typical distance from their median are not even. */
-  unevenFrom: 0.15,
-  /** The range goes beyond the rates of both halves by this factor. */
-  margin: 1.18,
-};
-
-/** A part in flight for this many times the usual effort is overdue. Tuned like the others. */
-export const overdueFactor = 1.7;
 
 /**
  * Returns the pace of an upload.
@@ -204,7 +184,7 @@ function paceOfEfforts(all: readonly Effort[], observed: Observed, idleMs: numbe
 }
 
 function stoppedAfter(usualMs: number): number {
-  const usual = tuned.stoppedRounds * usualMs;
+  const usual = promised.stoppedRounds * usualMs;
   return Math.max(promised.stoppedMs, Math.min(usual, Math.max(promised.longSilenceMs, usual / 2)));
 }
 
@@ -223,7 +203,7 @@ function isMaybeOneRound({ count, arrivals, begunAt }: Connections, idleMs: numb
   const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
   const [longest = 0, next = 0] = [...gaps, idleMs].sort((a, b) => b - a);
   // The only long wait may have been a pause.
-  if (count > 1 && arrivals.length <= 3 * count && longest > doubtfulFactor * next) return true;
+  if (count > 1 && arrivals.length <= 3 * count && longest > tuned.doubtfulFactor * next) return true;
   if (arrivals.length > tuned.moreThanOneRound) return false;
   if (count > 1) return arrivals.length < 2 * count || count !== firstBurstOf(arrivals);
   // Only parts one after the other come as regularly.
@@ -243,9 +223,16 @@ function firstRoundEnd({ count, arrivals, begunAt }: Connections): number | unde
   return last + ((last - start) * tuned.firstRoundSilence) / (1 - tuned.firstRoundSilence);
 }
 
-/** Drops the efforts of the first round if another round has arrived. */
-const countedEfforts = (efforts: readonly Effort[], count: number) =>
-  efforts.length >= count + Math.max(3, count) ? efforts.slice(count) : efforts;
+/**
+ * Drops the efforts of the first round if another round has arrived, because clients prepare before they send. A first round of many
+ * parts that took several times as long was sent at another speed, and may show a change.
+ */
+function countedEfforts(efforts: readonly Effort[], count: number): readonly Effort[] {
+  if (efforts.length < count + Math.max(3, count)) return efforts;
+  const [first, later] = [efforts.slice(0, count), efforts.slice(count)];
+  const slowdown = spreadOf(first).middle - spreadOf(later).middle;
+  return count >= promised.partsBeforeChange && slowdown > Math.log(tuned.largeChange) ? efforts : later;
+}
 
 /** The parts in flight that take much longer than usual, each as if it had the usual size and arrived now. */
 function overdueEfforts({ connections, now }: Observed, usualEffort: number): Effort[] {
@@ -254,7 +241,7 @@ function overdueEfforts({ connections, now }: Observed, usualEffort: number): Ef
   return Array.from({ length: count }, (_, ahead) => begunAt(arrivals.length + ahead))
     .filter((begun) => begun !== undefined)
     .map((begun) => ({ ms: now - begun, size, begunAt: begun, endedAt: now }))
-    .filter(({ ms }) => ms > Math.max(roundingMs, overdueFactor * usualEffort * size));
+    .filter(({ ms }) => ms > Math.max(roundingMs, tuned.overdueFactor * usualEffort * size));
 }
 
 /** Milliseconds per byte. */

@@ -3,10 +3,11 @@ import { lazy, withoutUndefined } from '../../util/objects.js';
 import { like, rare } from '../schema/outputs.js';
 import { absentOf, stepOf } from './missing-parts.js';
 import { median } from './numbers.js';
-import { bytesOf, bytesPerSecond, overdueFactor, type Pace, paceOf, secondsLeft } from './pace.js';
+import { bytesOf, bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
 import type { UploadPart } from './part.js';
 import { rangesOf } from './ranges.js';
 import { countNotShown, notShown } from './shorten-lists.js';
+import { tuned } from './tuned.js';
 
 /** A summary of a multipart upload by its parts, in a size that does not depend on their number. */
 
@@ -233,7 +234,7 @@ const isLate = (pace: Pace) => pace.kind === 'unclear' && pace.why === 'late';
 
 /** True if the oldest part in flight is not overdue. An overdue part may have been given up. */
 const isInTime = ({ rate, now }: Extract<Pace, { kind: 'live' }>, oldest: number | undefined, size: number) =>
-  oldest !== undefined && now - oldest < overdueFactor * rate.millisecondsPerByte * size;
+  oldest !== undefined && now - oldest < tuned.overdueFactor * rate.millisecondsPerByte * size;
 
 /** The percentage with all parts in flight, if they are a good deal of the whole. */
 function withInFlight(
