@@ -13,10 +13,16 @@ const { operations, argumentReference, gaps, markdownTable } = await importSourc
 
 const effects = {
   read: 'It only reads.',
-  create: 'It creates resources that cost money, after consent.',
+  create: 'It creates resources, after consent.',
   alter: 'It alters what exists, after consent.',
   delete: 'It is destructive: it removes what exists, after consent.',
 };
+
+/** Only the operation knows whether what it creates costs money. */
+const effectOf = ({ effect, change }) =>
+  effect === 'create' && change?.costsMoney === true
+    ? 'It creates resources that cost money, after consent.'
+    : effects[effect];
 
 const fenced = (language, text) => `\`\`\`${language}\n${text}\n\`\`\``;
 const folded = (title, ...parts) => [`<details>\n<summary>${title}</summary>`, ...parts, '</details>'].join('\n\n');
@@ -24,7 +30,7 @@ const folded = (title, ...parts) => [`<details>\n<summary>${title}</summary>`, .
 const errorTable = (rows) => markdownTable(['code', 'what it is', 'what to do'], rows);
 /** The first line of an answer summarizes it, and is repeated at its end. */
 function section(operation, answer) {
-  const { name, title, api, description, effect, example, errors = {} } = operation;
+  const { name, title, api, description, example, errors = {} } = operation;
   const own = Object.entries(errors).map(([code, advice]) => [
     `\`${code}\``,
     'The cloud refused it.',
@@ -32,7 +38,7 @@ function section(operation, answer) {
   ]);
   return [
     `## ${name}`,
-    `**${title}** (operation ${api}). ${effects[effect]}`,
+    `**${title}** (operation ${api}). ${effectOf(operation)}`,
     description,
     fenced('json', JSON.stringify(example, null, 2)),
     fenced('text', answer.split('\n')[0]),

@@ -9,7 +9,7 @@ import { type SafeText, say } from '../util/safe-text.js';
 import type { AccountResolution } from './account.js';
 import { budgetOf } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
-import { regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
+import { type Cloud, regionSourceOf, resolveEndpoint, wireRequest } from './endpoint.js';
 import { insertSecrets } from './insert-secrets.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
 import type { ResolvedCall, ResolvedChange } from './stages.js';
@@ -20,16 +20,17 @@ import { askWhichIsMeant, validate } from './validate.js';
  * @throws Refusal if the call may not or cannot be sent
  */
 export async function resolveCall(
-  operation: Operation,
+  asked: Operation,
   resolution: AccountResolution,
   { principal }: CallContext,
   { operations, secretFiles }: CallDependencies,
 ): Promise<ResolvedCall> {
   if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
-  if (resolution.kind === 'unclear') throw withOtherProblems(resolution.problem, operation, resolution.args);
+  if (resolution.kind === 'unclear') throw withOtherProblems(resolution.problem, asked, resolution.args);
   const { account, name: accountName, isDefault, args } = resolution;
-  checkPolicy(account.policy, operation, principal, accountName);
+  checkPolicy(account.policy, asked, principal, accountName);
   const cloud = await account.cloud();
+  const operation = operationOf(cloud, asked);
   const valid = validate(operation, args, cloud.region);
   const complete = await insertSecrets(operation, valid, secretFiles, cloud.region);
   const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = complete.input;
@@ -71,6 +72,13 @@ export async function resolveCall(
       replaces: typeof replaces === 'string' ? replaces : undefined,
     },
   };
+}
+
+/** The API reference lists regions of its own object storage, which are not those of another store that speaks S3. */
+function operationOf({ storageHeaders }: Cloud, operation: Operation): Operation {
+  if (operation.service !== 'storage' || storageHeaders !== 'amz') return operation;
+  const { regions: _, ...withoutRegions } = operation;
+  return withoutRegions;
 }
 
 /** Makes the request from fingerprints in place of the secrets. Returns undefined if the call has no secrets. */

@@ -52,7 +52,10 @@ const largestTotal = 1_100_000;
 type Step = string | number;
 type Path = readonly Step[];
 
-/** The example with each text and list as long as the operation's rules allow. Tries sizes and keeps the first valid one. */
+/**
+ * The example, with the lists that it leaves out, and with each text and list as long as the operation's rules allow. Tries sizes and keeps
+ * the first valid one.
+ */
 export function largestArguments(operation: Operation): Arguments {
   const isValid = (args: unknown) =>
     JSON.stringify(args).length <= largestTotal && operation.input().safeParse(args).success;
@@ -62,15 +65,43 @@ export function largestArguments(operation: Operation): Arguments {
     sizes: readonly number[],
     resize: (value: unknown, size: number) => unknown,
   ) => sizes.map((size) => withValueAtPath(args, path, (value) => resize(value, size))).find(isValid) ?? args;
-  const texts = pathsOf(operation.example, (value) => typeof value === 'string');
-  const withTexts = texts.reduce<unknown>((args, path) => grow(args, path, textSizes, padText), operation.example);
+  const start = withMissingLists(operation, isValid);
+  const texts = pathsOf(start, (value) => typeof value === 'string');
+  const withTexts = texts.reduce<unknown>((args, path) => grow(args, path, textSizes, padText), start);
   // The innermost lists first, because a list of longer lists is longer.
   const lists = pathsOf(withTexts, Array.isArray).reverse();
-  return { ...Object(lists.reduce<unknown>((args, path) => grow(args, path, listSizes, repeatFirst), withTexts)) };
+  const longest = (args: unknown, path: Path) => {
+    const grown = grow(args, path, listSizes, repeatFirst);
+    // The rules may refuse equal entries.
+    return grown === args ? grow(args, path, listSizes, differentEntries) : grown;
+  };
+  return { ...Object(lists.reduce<unknown>(longest, withTexts)) };
+}
+
+/** The example, with an entry in each list that it leaves out, if the rules allow the entry. */
+function withMissingLists({ example, input }: Operation, isValid: (args: unknown) => boolean): unknown {
+  const schema: unknown = z.toJSONSchema(input(), { io: 'input', unrepresentable: 'any' });
+  return Object.entries(Object(Object(schema).properties)).reduce<unknown>((args, [name, property]) => {
+    const added = { ...Object(args), [name]: [sampleOf(Object(property).items, true)] };
+    return Object(property).type === 'array' && !Object.hasOwn(Object(args), name) && isValid(added) ? added : args;
+  }, example);
 }
 
 const padText = (value: unknown, size: number) => `${value}`.padEnd(size, `${value}`.at(-1) ?? 'a');
 const repeatFirst = (value: unknown, size: number) => Array.from({ length: size }, () => [value].flat()[0]);
+
+/** Repeats the first entry, with a number at the end of each text in it. */
+const differentEntries = (value: unknown, size: number) =>
+  repeatFirst(value, size).map((entry, index) =>
+    pathsOf(entry, (inner) => typeof inner === 'string').reduce<unknown>(
+      (changed, path) => withValueAtPath(changed, path, (inner) => numbered(String(inner), index)),
+      entry,
+    ),
+  );
+
+/** The text with a number in place of its end. Its length stays the same, if it is long enough. */
+const numbered = (text: string, index: number) =>
+  text.slice(0, Math.max(1, text.length - String(index).length)) + index;
 
 /** Paths of the values that `matches` accepts, outer ones first. Of a list, only the first element is searched. */
 function pathsOf(value: unknown, matches: (value: unknown) => boolean, path: Path = []): Path[] {

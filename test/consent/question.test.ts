@@ -180,6 +180,28 @@ describe('the question', () => {
     expect(question({ ...call, found: say`It runs.` })?.text.split('\n')[decisionLines]).toBe('It runs.');
   });
 
+  test('of sixty objects has their number and the first names, and the plan has all', () => {
+    const keys = Array.from({ length: 60 }, (_, index) => `logs/2026-11-23/${'long-name-'.repeat(4)}${index}.gz`);
+    const objects = keys.map((Key) => ({ Key }));
+    const call = callOf({ Delete: { Objects: objects } }, { headline: () => say`Delete objects`, named: [] });
+    const text = question({
+      ...call,
+      request: encodeRequest('POST', { path: '/', body: json({ objects }) }, endpoint),
+    });
+    expect(text?.text).toContain(`Delete.Objects: 60 entries, the first are "${keys[0]}"`.slice(0, 60));
+    expect(text?.text).not.toContain(keys[30]);
+    expect(
+      JSON.stringify(
+        makePlan({ ...call, request: encodeRequest('POST', { path: '/', body: json({ objects }) }, endpoint) }).body,
+      ),
+    ).toContain(keys[59]);
+  });
+
+  test('of a short list has each entry', () => {
+    const call = callOf({ keys: ['a', 'b', 'c', 'd', 'e', 'f'] }, { headline: () => say`Delete objects`, named: [] });
+    expect(question(call)?.text).toContain('keys[5] "f"');
+  });
+
   test('shows what is invisible', () => {
     const text = question(
       callOf({ ...input, description: 'a\u202eb\nc' }, { headline: () => say`Create ${'\u202e'}` }),

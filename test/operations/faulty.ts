@@ -340,7 +340,21 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
   [
     'a replacement that nobody can be shown',
     changeWith(
-      "input: () => kit.z.strictObject({ id: kit.fields.text(20).describe('x'), rules: kit.z.array(kit.fields.text(200)).max(300).describe('x'), ...kit.fields.consentArguments() }), example: { id: 'a', rules: ['b'] }",
+      "input: () => kit.z.strictObject({ id: kit.fields.pathName().describe('x'), rules: kit.z.array(kit.fields.text(200)).max(500).describe('x'), ...kit.fields.consentArguments() }), example: { id: 'a', rules: ['b'] }, request: ({ id, rules }) => ({ path: '/' + kit.encodeSegment(id), body: kit.json({ rules }) })",
+    ),
+    /ifTooLarge: is missing/,
+  ],
+  [
+    'a replacement whose list the example leaves out',
+    changeWith(
+      "input: () => kit.z.strictObject({ id: kit.fields.pathName().describe('x'), rules: kit.z.array(kit.fields.text(200)).max(1000).describe('x').optional(), ...kit.fields.consentArguments() }), example: { id: 'a' }, request: ({ id, rules }) => ({ path: '/' + kit.encodeSegment(id), body: kit.json({ rules }) })",
+    ),
+    /ifTooLarge: is missing/,
+  ],
+  [
+    'a replacement whose entries must differ',
+    changeWith(
+      "input: () => kit.z.strictObject({ id: kit.fields.pathName().describe('x'), rules: kit.z.array(kit.fields.text(200)).max(500).refine((all) => new Set(all).size === all.length).describe('x'), ...kit.fields.consentArguments() }), example: { id: 'a', rules: ['b'] }, request: ({ id, rules }) => ({ path: '/' + kit.encodeSegment(id), body: kit.json({ rules }) })",
     ),
     /ifTooLarge: is missing/,
   ],
