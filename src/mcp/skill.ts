@@ -12,7 +12,7 @@ export const skillsExtension = 'io.modelcontextprotocol/skills';
 export const skillResource = {
   listing: {
     uri: 'skill://cloudops/SKILL.md',
-    name: 'cloudops skill',
+    name: 'cloudops',
     title: 'Skill',
     description: 'How to report uploads and carry out changes with the tools of this server',
     mimeType: 'text/markdown',
