@@ -1,11 +1,12 @@
 import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicitor.js';
 import { acceptOf } from '../consent/plan.js';
 import type { PlanDecision } from '../consent/plan-decision.js';
-import { Refusal, refusalFailure } from '../consent/refusal.js';
+import { declinedByAnother, Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
 import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
 import { callAgain, next } from '../tools/next.js';
-import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
+import { sentences } from '../util/human.js';
+import { forReader, quoted, type SafeText, say, upTo, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies, CallOutcome, Click, Question } from './context.js';
 import { ofAnotherCall, stateUnavailable } from './plan-state.js';
 import { type Consent, intentOf, type PlannedChange } from './stages.js';
@@ -146,7 +147,11 @@ function verifyPlanId(planId: string, digest: string, tokens: ConsentTokens): st
 /** An earlier answer was given by a program, because no person reads a question in this time (milliseconds). */
 export const shortestReadMs = 1000;
 
-function clickDecision({ call, digest }: PlannedChange, { decision, claims, page }: Click, time: Date): Decision {
+function clickDecision(
+  { call, digest }: PlannedChange,
+  { decision, claims, page, reason }: Click,
+  time: Date,
+): Decision {
   const { confirm } = call.account;
   if (!takesClicks(confirm, page === undefined ? 'view' : 'page'))
     throw new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${confirm} by now, and this click does not count`]);
@@ -163,7 +168,15 @@ function clickDecision({ call, digest }: PlannedChange, { decision, claims, page
     throw new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]);
   if (decision === 'accept') return { consent, ifSpent };
   const who = words(page === undefined ? 'the user' : 'a person on the page');
-  return { consent, ifSpent, refusal: new Refusal('Declined', [say`${who} clicked "Do nothing"`]) };
+  const problems = sentences(
+    say`${who} clicked "Do nothing"`,
+    reason !== undefined && say`the person gave this reason: ${quoted(reason, 200)}`,
+  );
+  return {
+    consent,
+    ifSpent,
+    refusal: confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems),
+  };
 }
 
 /** Asks the client's user, or takes the answer that this request carries. */

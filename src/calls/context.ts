@@ -93,6 +93,8 @@ export interface CallContext extends PageListeners {
 export interface Click {
   readonly decision: 'accept' | 'decline';
   readonly claims: Omit<ConsentClaims, 'use'>;
+  /** The person's reason for declining. */
+  readonly reason?: string | undefined;
   /** Set if the click was on the page. */
   readonly page?: {
     readonly person: string | undefined;

@@ -27,6 +27,10 @@ interface Ways {
   readonly claims: PlanClaims;
   /** Other plans of the caller for the same thing, which wait too. */
   readonly others: readonly OtherPlan[];
+  /** Set if somebody other than the user decides. */
+  readonly byAnother: boolean;
+  /** Set if nobody can agree to the plan here. */
+  readonly isDeadEnd: boolean;
   /** Carries out the plan, or asks for its state. */
   readonly planId?: string | undefined;
 }
@@ -70,6 +74,8 @@ export async function answerWithPlan(
     decideAt,
     claims: { digest, nonce: claims.nonce },
     others,
+    byAnother: call.account.confirm === 'approval',
+    isDeadEnd: step.isDeadEnd === true,
     planId: hasPlanId
       ? context.tokens.issue({ use: inChat ? 'plan' : 'handle', digest, nonce: claims.nonce })
       : undefined,
@@ -184,6 +190,8 @@ function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
     return callAfterYes(join([...people, leave], ' '), tool, planOnly, ways);
   }
   const showAll = say`Show the user all of "show", in their language.`;
+  if (ways.isDeadEnd)
+    return say`${showAll} Nobody can agree to it here: that needs a client that asks its user or shows views, a page, or a terminal (cloudops-mcp call).`;
   const condition = planOnly ? say`Stop there. Only if they then ask for it` : say`If they say yes to it`;
   return callAfterYes(join([showAll, condition], ' '), tool, planOnly, ways);
 }
@@ -196,7 +204,7 @@ const replacing = (tool: string, { others, planId }: Ways): readonly SafeText[] 
   });
 
 /** Sentences about deciding without the agent. */
-function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt }: Ways): readonly SafeText[] {
+function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt, byAnother }: Ways): readonly SafeText[] {
   // Some hosts claim to show views and show none, or do not pass clicks on.
   const withoutButton = inChat
     ? say`If they see no button, show them all of "show" and let them answer in the chat.`
@@ -206,7 +214,8 @@ function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt }: 
   return sentences(
     byClick && say`The user sees this plan with a button to agree and one to do nothing.`,
     byClick && withoutButton,
-    decideAt !== undefined && say`Give the user the link in decideAt: a person decides there.`,
+    decideAt !== undefined &&
+      say`Give the user the link in decideAt: ${words(byAnother ? 'somebody other than the user' : 'a person')} decides there.`,
     decideAt === undefined &&
       onPageUntil !== undefined &&
       say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`,

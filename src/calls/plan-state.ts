@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EndedOutcome, Failure } from '../consent/outcome.js';
 import type { FoundPlan } from '../consent/plans.js';
-import { Refusal, refusalFailure } from '../consent/refusal.js';
+import { declinedByAnother, Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from '../consent/tokens.js';
 import type { Ending, RecordedChange } from '../journal/entry.js';
 import { shownTime } from '../journal/journal.js';
 import { forAgent, next } from '../tools/next.js';
 import { type Log, reasonOf, shownReason } from '../util/log.js';
-import { quoted, say, words } from '../util/safe-text.js';
+import { quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { CallDependencies } from './context.js';
 import type { IntentDraft } from './stages.js';
 
@@ -24,8 +24,13 @@ export type PlanState =
     }
   /** A person has agreed, and the change is being sent. */
   | { readonly kind: 'underWay' }
-  /** `isSettling` is set if the cloud's answer may reach the stored plan in a moment. */
-  | { readonly kind: 'ended'; readonly outcome: EndedOutcome; readonly isSettling?: boolean };
+  /** `person` decided, and had signed in. `isSettling` is set if the cloud's answer may reach the stored plan in a moment. */
+  | {
+      readonly kind: 'ended';
+      readonly outcome: EndedOutcome;
+      readonly person?: string | undefined;
+      readonly isSettling?: boolean;
+    };
 
 type PlanSources = Pick<CallDependencies, 'plans' | 'journal' | 'now'>;
 
@@ -64,7 +69,7 @@ export async function findStateOfPlan(
 ): Promise<PlanState> {
   const plan = await plans.find(claims.nonce);
   if (plan !== undefined && plan.requestKey !== draft.digest) throw ofAnotherChange();
-  if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome };
+  if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };
   const change = await journal.findByNonce(claims.nonce).catch((error: unknown) => {
     // Whoever decides on a stored plan claims it first.
     if (plan?.state === 'waiting') return undefined;
@@ -73,7 +78,12 @@ export async function findStateOfPlan(
   if (change !== undefined && change.digest !== draft.digest) throw ofAnotherChange();
   const time = now().getTime();
   if (change?.ending !== undefined)
-    return { kind: 'ended', outcome: endOf(change), isSettling: plan !== undefined && isFresh(change.ending, time) };
+    return {
+      kind: 'ended',
+      outcome: endOf(change),
+      person: change.approver,
+      isSettling: plan !== undefined && isFresh(change.ending, time),
+    };
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
@@ -144,9 +154,11 @@ export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims
 }
 
 /** The outcome of a change from its journal entry, which another server may have written. */
-function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutcome {
+function endOf({ tool, what, time, consent, approver, ending }: RecordedChange): EndedOutcome {
   const { outcome, status, code, requestIds = {}, failed: inPart } = ending ?? { outcome: 'unknown' };
   const deed = quoted(what, 500);
+  const declined = (reasons: readonly SafeText[]) =>
+    approver === undefined ? new Refusal('Declined', reasons) : declinedByAnother(reasons);
   const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];
   const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
     kind: 'failed',
@@ -185,7 +197,7 @@ function endOf({ tool, what, time, consent, ending }: RecordedChange): EndedOutc
             ? new Refusal('Withdrawn', [])
             : consent === 'program'
               ? new Refusal('NobodyAsked', [])
-              : new Refusal('Declined', [say`this plan was declined`]),
+              : declined([say`this plan was declined`]),
           true,
         ),
       };

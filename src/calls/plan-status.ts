@@ -6,8 +6,9 @@ import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentStep, whoDecides } from '../consent/required-consent.js';
 import { next } from '../tools/next.js';
 import { errorName } from '../util/log.js';
-import { join, own, type SafeText, say, words } from '../util/safe-text.js';
+import { join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { shortestReadMs } from './approve-change.js';
+import { withNotes } from './conclude-change.js';
 import { type CallContext, type CallDependencies, type CallOutcome, type Click, waitForPerson } from './context.js';
 import { boundConsent, type DraftedChange } from './plan-change.js';
 import {
@@ -19,6 +20,7 @@ import {
   type PlanState,
   stateUnavailable,
 } from './plan-state.js';
+import { visibleCaller } from './policy.js';
 import { type IntentDraft, intentOf, type PlannedChange, type ResolvedChange } from './stages.js';
 
 /** The answer to a call with a planId, or the nonce of the open plan that the call continues. */
@@ -64,13 +66,19 @@ export async function answerPlanStatus(
     case undefined:
       return undefined;
     case 'ended':
-      return { kind: 'answer', outcome: state.outcome };
+      return { kind: 'answer', outcome: withPerson(state, context) };
     case 'underWay':
       return { kind: 'answer', outcome: undecidedAnswer(draft.tool, planId, state) };
     case 'open':
       return answerOpenPlan(state, planId, step, call, draft, visited, dependencies);
   }
 }
+
+/** Names the person who decided to callers who may see the changes of others. */
+const withPerson = ({ outcome, person }: Extract<PlanState, { kind: 'ended' }>, { principal }: CallContext) =>
+  person === undefined || visibleCaller(principal) !== undefined
+    ? outcome
+    : withNotes(outcome, [say`${quoted(person, 100)} decided on this plan.`]);
 
 /** Ends an undecided plan, lets the call continue with it, or tells who has to decide. */
 async function answerOpenPlan(

@@ -56,6 +56,13 @@ export const tooLargeToShow = ({ change: { ifTooLarge } }: { readonly change: Pi
     ifTooLarge === undefined ? {} : { next: next('agent', 'call', defined(ifTooLarge)) },
   );
 
+/** The refusal of a change by somebody other than the user, who decides in `approval` mode. */
+export const declinedByAnother = (problems: readonly SafeText[]): Refusal =>
+  new Refusal('Declined', problems, {
+    reason: words('somebody other than the user declined it'),
+    next: next('nobody', 'none', forAgent('Tell the user. Only a new wish of the user justifies a new plan.')),
+  });
+
 const refusals = {
   InvalidArguments: {
     reason: 'its arguments need correcting',

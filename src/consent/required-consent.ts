@@ -42,6 +42,8 @@ export type ConsentStep =
       readonly withPlanId: boolean;
       readonly withTicket: boolean;
       readonly withPage: boolean;
+      /** Set if nobody could agree to the change here. */
+      readonly isDeadEnd?: true;
     }
   | { readonly kind: 'refuse'; readonly problem: SafeText };
 
@@ -50,16 +52,24 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
   const { mode, planOnly, hasPlanId, agreed } = request;
   const ways = waysOf(request);
   const plan = { kind: 'plan', ...ways } as const;
-  if (planOnly) return hasPlanId ? { kind: 'status' } : plan;
+  if (planOnly) return hasPlanId ? { kind: 'status' } : { ...plan, ...deadEnd(request) };
   if (mode === 'off') return { kind: 'given', how: 'off' };
   if (agreed) return isSatisfiedByOption(mode) ? { kind: 'given', how: 'option' } : refuse(whyNoOption[mode]);
   if (asksPerson(mode) && request.question === 'fits') return { kind: 'ask' };
   if (hasPlanId) return ways.withPlanId ? { kind: 'redeem' } : { kind: 'status' };
   if (Object.values(ways).includes(true)) return plan;
+  return whyNobody(request);
+}
+
+/** Tells if a plan that is only shown could not be carried out here. */
+const deadEnd = (request: ConsentRequest): { readonly isDeadEnd?: true } =>
+  decideConsent({ ...request, planOnly: false, agreed: false }).kind === 'refuse' ? { isDeadEnd: true } : {};
+
+function whyNobody({ mode, question }: ConsentRequest): ConsentStep {
   if (mode === 'approval')
     return refuse('CLOUDOPS_CONFIRM is "approval", and there is no page on which somebody else could decide');
   return refuse(
-    request.question === 'unfit'
+    question === 'unfit'
       ? 'the plan is too long for a question, or a program answered in place of the user, and there is neither a view nor a page'
       : 'CLOUDOPS_CONFIRM is "human", and this client cannot ask its user',
   );
@@ -130,7 +140,7 @@ export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: Page
 
 /** The person that a plan waits for, as the end of a sentence. */
 export function whoDecides(mode: ConsentMode, page: ConsentRequest['page']): SafeText {
-  if (mode === 'approval') return words('somebody other than its caller, who signs in to the page');
+  if (mode === 'approval') return words('somebody other than the user, who signs in to the page');
   if (asksPerson(mode) && page !== 'none')
     return words(
       page === 'signIn' ? 'a person who signs in to the page' : 'the person at this machine, in the browser',

@@ -73,15 +73,15 @@ const temporaryFailures = [
  */
 async function decideOnPlan(
   plan: FoundPlan,
-  decision: 'accept' | 'decline',
+  { decision, reason }: Pick<PlanClick, 'reason'> & { readonly decision: 'accept' | 'decline' },
   decider: Decider,
   deciding: PlanDeciding,
 ): Promise<DecidedPlan> {
   const { nonce, digest, issuedAt, repeats } = plan;
   const { person } = decider;
   const { plans, now, log } = deciding;
-  const reason = reasonAgainst(plan, decider, deciding.accounts);
-  if (reason !== undefined) return refused(plan, 'NotAllowed', [reason]);
+  const against = reasonAgainst(plan, decider, deciding.accounts);
+  if (against !== undefined) return refused(plan, 'NotAllowed', [against]);
   const callOfPlan = await createCall(plan, deciding);
   if (callOfPlan === undefined)
     return refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
@@ -100,7 +100,7 @@ async function decideOnPlan(
   const onClaim = () => {
     isClaimed = true;
   };
-  const outcome = await callOfPlan({ click: { decision, claims, page: { person, repeats, onClaim } } });
+  const outcome = await callOfPlan({ click: { decision, claims, reason, page: { person, repeats, onClaim } } });
   // This does not happen, because a click answers the question.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
   const code = outcome.kind === 'failed' ? outcome.failure.code : undefined;
@@ -191,15 +191,19 @@ export const noteOf = (plan: FoundPlan): SafeText => {
 };
 
 /** Reads a click in the change view. Returns undefined if a page does not answer such a click. */
-export function readClick(params: unknown): Click | undefined {
+export function readClick(params: unknown): PlanClick | undefined {
   const { data } = toolCall.safeParse(params);
-  return data && { nonce: data.arguments.ticket, decision: data.arguments.decision };
+  if (data === undefined) return undefined;
+  const { ticket: nonce, decision, reason } = data.arguments;
+  return { nonce, decision, reason };
 }
 
 /** A decision, or a request for the plan's outcome. */
-interface Click {
+interface PlanClick {
   readonly nonce: string;
   readonly decision: 'accept' | 'decline' | 'look';
+  /** Why the person declines. */
+  readonly reason?: string | undefined;
 }
 
 const toolCall = z.object({
@@ -210,12 +214,12 @@ const toolCall = z.object({
 /** Carries out a click. Returns the new content of the change view. */
 export async function answerClick(
   plan: FoundPlan,
-  decision: Click['decision'],
+  { decision, reason }: Pick<PlanClick, 'decision' | 'reason'>,
   decider: Decider,
   deciding: PlanDeciding,
 ): Promise<object> {
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, decider, deciding.accounts) === undefined);
-  const { outcome, earlier } = await decideOnPlan(plan, decision, decider, deciding);
+  const { outcome, earlier } = await decideOnPlan(plan, { decision, reason }, decider, deciding);
   deciding.log('info', 'decision', { tool: plan.tool, decision, person: decider.person, caller: plan.caller });
   // The person who decided sees it as everybody else does.
   const own = decider.person === undefined ? undefined : await deciding.plans.find(plan.nonce).catch(() => undefined);

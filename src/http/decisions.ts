@@ -170,7 +170,7 @@ export function createDecisions(options: DecisionsOptions) {
     const { session, plan } = context.var;
     const click = readClick(jsonOf(await readBody(context.env.incoming)));
     if (click?.nonce !== plan.nonce) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
-    return context.json(await answerClick(plan, click.decision, session, options));
+    return context.json(await answerClick(plan, click, session, options));
   });
 
   return (request: IncomingMessage, response: ServerResponse): Promise<void> =>

@@ -58,7 +58,7 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
       const click = readClick(params);
       const plan = click && (await plans.find(click.nonce));
       if (click === undefined || plan === undefined) throw new Error('this is no decision on a plan that waits');
-      return answerClick(plan, click.decision, personHere, { ...deciding, callerOf: async () => undefined, log });
+      return answerClick(plan, click, personHere, { ...deciding, callerOf: async () => undefined, log });
     },
     async next(params, gone) {
       const shown = textAt(params, 'shown');

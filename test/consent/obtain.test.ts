@@ -58,7 +58,14 @@ describe('a plan in place of an answer', () => {
     ['ask', { hasView: true }, true, claims, ['If they see no button', 'answer in the chat'], ['cloudops-mcp view']],
     ['human', { hasView: true }, true, claims, ['button', 'only a click', 'what became of it'], ['planOnly']],
     ['human', { hasView: true }, true, claims, ['If they see no button', 'cloudops-mcp view'], ['in the chat']],
-    ['human', { planOnly: true }, false, undefined, ['Stop there', 'without planOnly'], ['planId']],
+    [
+      'human',
+      { planOnly: true },
+      false,
+      undefined,
+      ['Nobody can agree to it here', 'cloudops-mcp call'],
+      ['planId', 'Stop there', 'call restore_instance'],
+    ],
     ['off', { planOnly: true }, false, undefined, ['Stop there', 'without planOnly'], ['planId']],
   ])('%s, %j', async (confirm, { planOnly, ...context }: { planOnly?: boolean }, hasPlanId, ticket, says, saysNot) => {
     const { call, requests, journal } = setUp(confirm);

@@ -80,7 +80,7 @@ describe.each(['human', 'approval'] as const)('%s: a plan that waits on the page
       planExpires: new Date(time + 24 * hour).toISOString(),
     });
     const { ask } = await planned();
-    const whom = mode === 'approval' ? 'somebody other than its caller' : 'a person who signs in';
+    const whom = mode === 'approval' ? 'somebody other than the user' : 'a person who signs in';
     expect(successOf(await ask())).toMatchObject({
       summary: expect.stringContaining(`waits for ${whom}`),
       outcome: 'waiting',

@@ -19,6 +19,8 @@ const plan = (...ways: readonly ('planId' | 'ticket' | 'page')[]): ConsentStep =
   withTicket: ways.includes('ticket'),
   withPage: ways.includes('page'),
 });
+/** Nobody could agree to it. */
+const deadEnd = { ...plan(), isDeadEnd: true } as ConsentStep;
 const ask: ConsentStep = { kind: 'ask' };
 const redeem: ConsentStep = { kind: 'redeem' };
 const status: ConsentStep = { kind: 'status' };
@@ -35,14 +37,17 @@ const rows: readonly (readonly [mode: string, client: string, call: string, Cons
   ['........', '...  ....  ....', 'planOnly planId ...', status],
   // Only the plan is wanted: it is always given, with what would carry it out, and waits nowhere.
   ['ask     ', 'ask  ....  ....', 'planOnly ------ ...', plan()],
-  ['(ask|human) *', 'big  ----  ....', 'planOnly ------ ...', plan()],
+  ['(ask|human) *', 'big  ----  (page|here)', 'planOnly ------ ...', plan()],
+  ['(ask|human) *', 'big  ----  ----', 'planOnly ------ ...', deadEnd],
   ['(ask|human) *', 'big  view  ....', 'planOnly ------ ...', plan('ticket')],
   ['ask     ', '---  view  ....', 'planOnly ------ ...', plan('planId', 'ticket')],
   ['ask     ', '---  ----  ....', 'planOnly ------ ...', plan('planId')],
   ['human   ', 'ask  ....  ....', 'planOnly ------ ...', plan()],
   ['human   ', '---  view  ....', 'planOnly ------ ...', plan('ticket')],
-  ['human   ', '---  ----  ....', 'planOnly ------ ...', plan()],
-  ['approval', '...  ....  ....', 'planOnly ------ ...', plan()],
+  ['human   ', '---  ----  (page|here)', 'planOnly ------ ...', plan()],
+  ['human   ', '---  ----  ----', 'planOnly ------ ...', deadEnd],
+  ['approval', '...  ....  page', 'planOnly ------ ...', plan()],
+  ['approval', '...  ....  (----|here)', 'planOnly ------ ...', deadEnd],
   ['plan    ', '...  ....  ....', 'planOnly ------ ...', plan('planId')],
   ['off     ', '...  ....  ....', 'planOnly ------ ...', plan()],
   // Nobody is asked.
@@ -156,7 +161,7 @@ test.each([
 });
 
 test.each([
-  ['approval', 'signIn', 'somebody other than its caller'],
+  ['approval', 'signIn', 'somebody other than the user'],
   ['ask', 'signIn', 'a person who signs in'],
   ['human', 'local', 'the person at this machine'],
   ['human', 'none', 'the user'],

@@ -59,6 +59,33 @@ describe('approval', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test('the second person is spoken of as one, and only an auditor learns the name', async () => {
+    const { ask, setTokens } = await start();
+    const asked = await ask();
+    expect(JSON.stringify(asked.next)).toContain('somebody other than the user decides there');
+    const { planId } = asked;
+    expect((await ask({ planId })).summary).toContain('somebody other than the user');
+    served.pass(3000);
+    const nonce = /\/decisions\/([0-9a-f]{16})\/$/.exec(String(asked.decideAt))?.[1] ?? '';
+    await (await signedIn()).decide(nonce, 'decline', {}, { reason: 'Wrong "size"\nof it' });
+    const declined = await ask({ planId });
+    expect(declined).toMatchObject({
+      code: 'Declined',
+      summary: expect.stringContaining('somebody other than the user declined it'),
+      next: { text: expect.stringContaining('Only a new wish of the user justifies a new plan') },
+    });
+    expect(declined.problems).toContain('the person gave this reason: "Wrong \\"size\\"\\nof it"');
+    expect(JSON.stringify(declined)).not.toContain('bob');
+    setTokens((text) => text.replace(/^alice \w+$/m, (line) => `${line} cloudops:read cloudops:write cloudops:audit`));
+    expect((await ask({ planId })).notes).toEqual(['"bob" decided on this plan.']);
+  });
+
+  test.each(['', 'x'.repeat(201)])('a reason of %j is none', async (reason) => {
+    await start();
+    const { nonce } = await waiting(served);
+    expect((await (await signedIn()).decide(nonce, 'decline', {}, { reason })).status).toBe(400);
+  });
+
   test('a refusal is told to the agent, and binds', async () => {
     const { ask, requests } = await start();
     const { nonce, planId } = await waiting(served);

@@ -173,10 +173,10 @@ export function browserOf({ origin, publicUrl }: Pick<Decisions, 'origin' | 'pub
     csrfOf,
     signIn: (token: string, query = '') => form(`/decisions/sign-in${query}`, { token }),
     /** A click on a plan's page. */
-    decide: async (nonce: string, decision: string, headers: Record<string, string> = {}) =>
+    decide: async (nonce: string, decision: string, headers: Record<string, string> = {}, given: object = {}) =>
       json(
         `/decisions/${nonce}/tool`,
-        { name: 'decide_change', arguments: { ticket: nonce, decision } },
+        { name: 'decide_change', arguments: { ticket: nonce, decision, ...given } },
         { origin: publicUrl, 'x-csrf-token': await csrfOf(nonce), ...headers },
       ),
   };

@@ -1,5 +1,5 @@
 import { decideTool } from '../../src/mcp/views/contract/apps.js';
-import type { Decision, ProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import { type Decision, longestReason, type ProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { methodNotFound, RequestFailed } from '../../src/mcp/views/contract/json-rpc.js';
 import { humanDuration } from '../../src/util/human.js';
 import type { Host, ToolResult } from '../host/host.js';
@@ -43,8 +43,10 @@ export async function startChangeView(): Promise<void> {
   const accept = element('button', { type: 'button' });
   const decline = element('button', { type: 'button' });
   const buttons = element('div', { class: 'buttons', hidden: '' }, accept, decline);
+  const reason = element('input', { type: 'text', maxlength: String(longestReason), autocomplete: 'off' });
+  const reasonField = element('label', { class: 'reason', hidden: '' }, 'Reason, if you decline (optional) ', reason);
   const progress = element('div', { role: 'status' }, 'Waiting for the plan …');
-  main.append(outcome, plan, expiry, progress, buttons);
+  main.append(outcome, plan, expiry, progress, reasonField, buttons);
   document.body.append(main);
 
   let host: Host | undefined;
@@ -71,6 +73,7 @@ export async function startChangeView(): Promise<void> {
     accept.className = isFinal ? 'accept final' : 'accept';
     setText(decline, declines);
     decline.hidden = declines === '';
+    reasonField.hidden = !isOffered || decline.hidden;
     for (const button of [accept, decline]) button.ariaDisabled = isBusy ? 'true' : null;
     const isLost = buttons.hidden || !main.contains(document.activeElement);
     if (hadFocus && isLost) outcome.querySelector<HTMLElement>('h1')?.focus();
@@ -97,7 +100,13 @@ export async function startChangeView(): Promise<void> {
   };
 
   const call = (ticket: string, decision: Decision['decision'], timeoutMs: number) =>
-    host?.callTool(decideTool, { ticket, decision }, timeoutMs) ?? Promise.reject(new Error('no host answered'));
+    host?.callTool(decideTool, { ticket, decision, ...reasonFor(decision) }, timeoutMs) ??
+    Promise.reject(new Error('no host answered'));
+
+  const reasonFor = (decision: Decision['decision']) => {
+    const text = reason.value.trim();
+    return decision === 'decline' && text !== '' ? { reason: text } : {};
+  };
 
   const decide = async (decision: 'accept' | 'decline') => {
     go(click(stage, decision));

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import type { Operation } from '../../tools/define-operation.js';
 import { decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
-import { decisions } from './contract/change-data.js';
+import { decisions, longestReason } from './contract/change-data.js';
 
 /** Returns the view for an operation's results; undefined without a view. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
@@ -17,7 +17,12 @@ export const viewOfTool = (view: ViewName) => ({
 });
 
 /** The arguments of the tool `decide_change`. */
-export const decisionSchema = z.strictObject({ ticket: z.string(), decision: z.enum(decisions) });
+export const decisionSchema = z.strictObject({
+  ticket: z.string(),
+  decision: z.enum(decisions),
+  /** Why the person declines. */
+  reason: z.string().min(1).max(longestReason).optional(),
+});
 
 /** The listing of the tool `decide_change`. Hosts hide the tool from models. */
 export const decideToolListing = {
@@ -27,7 +32,11 @@ export const decideToolListing = {
     'Carries out or turns down a plan with a click of the user in the change view, or tells what became of it. Not for agents.',
   inputSchema: {
     type: 'object' as const,
-    properties: { ticket: { type: 'string' }, decision: { type: 'string', enum: [...decisions] } },
+    properties: {
+      ticket: { type: 'string' },
+      decision: { type: 'string', enum: [...decisions] },
+      reason: { type: 'string', maxLength: longestReason },
+    },
     required: ['ticket', 'decision'],
     additionalProperties: false,
   },

@@ -60,6 +60,8 @@ export function changeTexts({ api, apiName, fields, settings }: ChangeSource): C
     ],
     warnings: () => [],
     notChecked,
+    // The first one names the thing.
+    identifies: identifying.map(({ name }) => name).reverse(),
     named: identifying.map(({ name }) => name),
     verificationHint: (input) =>
       verificationHint === undefined

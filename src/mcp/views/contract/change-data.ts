@@ -52,7 +52,10 @@ export interface ProposedChange {
 export interface Decision {
   readonly ticket: string;
   readonly decision: (typeof decisions)[number];
+  /** Why the person declines: one line of at most `longestReason` characters. */
+  readonly reason?: string;
 }
+export const longestReason = 200;
 export const decisions = ['accept', 'decline', 'look', 'again'] as const;
 
 /** Key in the `_meta` of a result that ends a change. Its value is the outcome. */
