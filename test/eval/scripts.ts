@@ -87,6 +87,19 @@ export const behaves: Readonly<Record<string, readonly Step[]>> = {
     say('The restore of "wiki" in staging has started. Request ID: {request ID}.'),
     log('accepted'),
   ],
+  'a name that is not allowed': [
+    call(['restore_instance', { ...restore, instanceId: 'My Wiki' }]),
+    say('The name "My Wiki" is not allowed: only lowercase letters, digits and hyphens are. Which name do you want?'),
+    restoreWiki,
+    started,
+    log('accepted'),
+  ],
+  'an upload that is gone': [
+    call(['abort_multipart_upload', { ...upload, uploadId: 'last-weeks-upload' }]),
+    say('That upload is gone: it was completed or aborted before. Which upload do you mean?'),
+    say('It is gone, so nothing was sent.'),
+    say('last-weeks-upload: nothing'),
+  ],
   'another language': [
     restoreWiki,
     japanesePlan,
