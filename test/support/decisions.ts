@@ -6,7 +6,8 @@ import type { ConsentMode } from '../../src/consent/required-consent.js';
 import type { SignIn } from '../../src/http/sign-in.js';
 import { signInByToken } from '../../src/http/sign-in.js';
 import { authenticateByTokensFile } from '../../src/http/tokens-file.js';
-import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
+import type { Journal } from '../../src/journal/journal.js';
+import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';
 import { operations } from '../../src/tools/index.js';
 import { createMemoryJournal } from './caller.js';
 import { answerOf, post, serveInProcess, toolCall } from './http-in-process.js';
@@ -43,6 +44,11 @@ export interface DecisionsSetup {
   readonly signIn?: SignIn;
   /** In place of one account without a name. */
   readonly accounts?: Accounts;
+  /** In place of a memory. */
+  readonly journal?: Journal;
+  readonly planStore?: PlanStore;
+  /** Called when a request reaches the cloud, before the cloud answers. */
+  readonly onRequest?: () => Promise<void>;
   /** False if the server has no page for decisions. */
   readonly hasPage?: boolean;
 }
@@ -58,6 +64,9 @@ export async function serveDecisions({
   statusWaitMs = 0,
   signIn,
   accounts: namedAccounts,
+  journal = createMemoryJournal(),
+  planStore = createMemoryPlanStore(),
+  onRequest = async () => undefined,
   hasPage = true,
 }: DecisionsSetup = {}) {
   let waitedMs = 0;
@@ -69,10 +78,12 @@ export async function serveDecisions({
     `carol ${sha256('carol')} ${approveScope}`,
   ].join('\n');
   const authenticate = authenticateByTokensFile({ text, read: async () => text, now, log: () => undefined });
-  const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'wiki' } }));
-  const journal = createMemoryJournal();
+  const { openClient, requests } = scriptedClient(async () => {
+    await onRequest();
+    return answered(200, { instance: { instanceId: 'wiki' } });
+  });
   const plans = createPlans({
-    store: createMemoryPlanStore(),
+    store: planStore,
     keys: () => [stateKey],
     now,
     lifetimeMs: 24 * 3_600_000,

@@ -33,6 +33,11 @@ export async function startRecoveringPostgres(address: string) {
     recovered: () => {
       isRecovered = true;
     },
+    /** Ends all connections, like a crash. */
+    crash: () => {
+      isRecovered = false;
+      for (const socket of sockets) socket.destroy();
+    },
     close: () => {
       for (const socket of sockets) socket.destroy();
       server.close();

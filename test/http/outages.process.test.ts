@@ -1,0 +1,241 @@
+import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createFileJournal } from '../../src/journal/file.js';
+import type { Journal } from '../../src/journal/journal.js';
+import { createPlanFiles } from '../../src/journal/plan-files.js';
+import type { PlanStore } from '../../src/journal/plan-store.js';
+import { createPlanTable } from '../../src/journal/plan-table.js';
+import { createPostgresJournal } from '../../src/journal/postgres.js';
+import { openDatabase } from '../../src/journal/postgres-database.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { browserOf, type Decisions, serveDecisions } from '../support/decisions.js';
+import { connectInProcess } from '../support/in-process.js';
+import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
+import { startRecoveringPostgres } from '../support/recovering-postgres.js';
+
+/**
+ * The journal and its plans go away for two seconds at each moment of a change. Nobody is told that a change was not sent that the cloud
+ * got: neither the agent that waits or asks again, nor the person on the page. Afterwards the agent learns the outcome.
+ */
+
+const awayMs = 2_000;
+const statusWaitMs = 8_000;
+const now = () => new Date();
+
+interface Place {
+  readonly journal: Journal;
+  readonly planStore: PlanStore;
+  leave(): void;
+  comeBack(): void;
+  close(): Promise<void>;
+}
+
+/** Folders stand in place of the files, and a file in place of the folder. */
+async function filePlace(): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'cloudops-outage-'));
+  const path = join(folder, 'journal.jsonl');
+  const plans = `${path}.plans`;
+  mkdirSync(plans);
+  const journal = createFileJournal(path, now);
+  // The file is there from the first entry on.
+  await journal.decline({ ...firstEntry, time: now().toISOString() });
+  return {
+    journal,
+    planStore: createPlanFiles(plans),
+    leave() {
+      renameSync(path, `${path}.away`);
+      renameSync(plans, `${plans}.away`);
+      mkdirSync(path);
+      writeFileSync(plans, '');
+    },
+    comeBack() {
+      rmdirSync(path);
+      rmSync(plans);
+      renameSync(`${path}.away`, path);
+      renameSync(`${plans}.away`, plans);
+    },
+    async close() {
+      await journal.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+const firstEntry = {
+  id: 'first',
+  tool: 'restore_instance',
+  what: 'Another change.',
+  target: 'POST https://devops.example.com/',
+  account: 'default',
+  client: 'test 1',
+  consent: 'asked',
+  digest: 'another',
+  process: { pid: 1, host: 'here' },
+} as const;
+
+let postgres: Postgres | undefined;
+let databases = 0;
+const withPostgres = hasPostgres();
+beforeAll(async () => {
+  postgres = withPostgres ? await startPostgres() : undefined;
+});
+afterAll(() => postgres?.remove());
+
+async function databasePlace(): Promise<Place> {
+  databases += 1;
+  const relay = await startRecoveringPostgres(postgres?.url(`outage_${databases}`) ?? '');
+  relay.recovered();
+  const database = openDatabase(relay.address, now);
+  const journal = createPostgresJournal(database, now);
+  const planStore = createPlanTable(database);
+  await journal.healthCheck();
+  return {
+    journal,
+    planStore,
+    leave: relay.crash,
+    comeBack: relay.recovered,
+    async close() {
+      await planStore.close();
+      await journal.close();
+      relay.close();
+    },
+  };
+}
+
+const places: readonly (readonly [string, () => Promise<Place>])[] = [
+  ['a file', filePlace],
+  ...(withPostgres ? [['PostgreSQL', databasePlace] as const] : []),
+];
+
+describe.each(places)('%s', (_name, open) => {
+  let place: Place;
+  let served: Decisions;
+  let whenSent: () => Promise<void>;
+  let told: unknown[];
+  beforeEach(async () => {
+    told = [];
+    whenSent = async () => undefined;
+    place = await open();
+    const { journal, planStore } = place;
+    served = await serveDecisions({ journal, planStore, statusWaitMs, onRequest: () => whenSent() });
+  });
+  afterEach(async () => {
+    await served.close();
+    await place.close();
+  });
+
+  const keep = <Answer>(answer: Answer): Answer => {
+    told.push(answer);
+    return answer;
+  };
+  const away = async () => {
+    place.leave();
+    await delay(awayMs);
+    place.comeBack();
+  };
+  /** A plan of alice's that waits. Bob has its page open. */
+  async function plan() {
+    const answer = await served.ask();
+    const nonce = /([0-9a-f]{16})\/$/.exec(String(answer.decideAt))?.[1] ?? '';
+    served.pass(3_000);
+    const browser = browserOf(served);
+    await browser.signIn('bob');
+    const headers = { origin: served.publicUrl, 'x-csrf-token': await browser.csrfOf(nonce) };
+    const ask = async () => keep(await served.ask({ planId: String(answer.planId) }));
+    const click = async () => {
+      const params = { name: 'decide_change', arguments: { ticket: nonce, decision: 'accept' } };
+      const response = await browser.json(`/decisions/${nonce}/tool`, params, headers);
+      return keep(response.ok ? Object(await response.json()).structuredContent : { status: response.status });
+    };
+    return { ask, click };
+  }
+  /** No answer says that a change was not sent that was sent. */
+  const expectTruth = () => {
+    const falsely = told.filter((answer) => {
+      const { mayHaveHappened, summary = '' } = Object(answer);
+      return mayHaveHappened === false || String(summary).includes('not sent') || String(summary).includes('Nobody');
+    });
+    if (served.requests.length > 0) expect(falsely).toEqual([]);
+  };
+
+  test('away before the intent: the click may be repeated, and the agent waits', async () => {
+    const { ask, click } = await plan();
+    const waiting = ask();
+    await delay(200);
+    const over = away();
+    const early = await click();
+    await over;
+    if (served.requests.length === 0) {
+      expect(early).not.toMatchObject({ outcome: 'accepted' });
+      told = [];
+      expect(await click()).toMatchObject({ outcome: 'accepted' });
+    }
+    expect(await waiting).toMatchObject({ outcome: 'accepted' });
+    expect(served.requests).toHaveLength(1);
+    expectTruth();
+  });
+
+  test('away while the change is in flight: the person sees its outcome, and so does the agent', async () => {
+    const { ask, click } = await plan();
+    const waiting = ask();
+    await delay(200);
+    let over: Promise<void> | undefined;
+    whenSent = async () => {
+      over = away();
+    };
+    expect(await click()).toMatchObject({ outcome: 'accepted' });
+    expect(await waiting).toMatchObject({ outcome: 'accepted' });
+    await over;
+    expect(await ask()).toMatchObject({ outcome: 'accepted' });
+    expect(served.requests).toHaveLength(1);
+    expectTruth();
+  });
+
+  test('away after the answer: a call with the planId keeps it and learns nothing false', async () => {
+    const { ask, click } = await plan();
+    expect(await click()).toMatchObject({ outcome: 'accepted' });
+    place.leave();
+    const during = await ask();
+    expect(during).toMatchObject({ code: 'StateUnavailable', planId: expect.any(String) });
+    expect(during).not.toHaveProperty('mayHaveHappened');
+    expect(await click()).not.toMatchObject({ outcome: 'accepted' });
+    place.comeBack();
+    await expect.poll(ask, { timeout: 10_000 }).toMatchObject({ outcome: 'accepted' });
+    expectTruth();
+    expect(served.requests).toHaveLength(1);
+  });
+
+  test('away after the answer, over stdio: the same', async () => {
+    const { client, close } = await connectInProcess('legacy', undefined, {
+      confirm: 'plan',
+      journal: place.journal,
+      now,
+    });
+    const call = async (args: object): Promise<Record<string, unknown>> => {
+      const { name, example } = restoreInstance;
+      return Object((await client.callTool({ name, arguments: { ...example, ...args } })).structuredContent);
+    };
+    const { planId } = await call({ planOnly: true });
+    expect(await call({ planId })).toMatchObject({ outcome: 'accepted' });
+    place.leave();
+    const during = await call({ planId });
+    expect(during).toMatchObject({ code: 'StateUnavailable', planId });
+    expect(during).not.toHaveProperty('mayHaveHappened');
+    place.comeBack();
+    await expect.poll(() => call({ planId }), { timeout: 10_000 }).toMatchObject({ outcome: 'accepted' });
+    await close();
+  });
+
+  test('away while somebody waits for the page: the call goes on to wait', async () => {
+    const { ask, click } = await plan();
+    const waiting = ask();
+    await delay(200);
+    await away();
+    expect(await click()).toMatchObject({ outcome: 'accepted' });
+    expect(await waiting).toMatchObject({ outcome: 'accepted' });
+    expectTruth();
+  });
+});
