@@ -11,6 +11,7 @@ import { Refusal } from '../consent/refusal.js';
 import type { ConsentMode } from '../consent/required-consent.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';
+import type { Journal } from '../journal/journal.js';
 import { openStore, type Store } from '../journal/open-store.js';
 import { planKeyPath, type Runtime, startRuntime } from '../runtime.js';
 import { sign } from '../signing/sign.js';
@@ -312,6 +313,22 @@ async function authorityFinding(path: string | undefined): Promise<Finding[]> {
   }
 }
 
+/** Counts all changes, those without a known outcome, and those that a server wrote again from its memory. */
+async function countChanges(journal: Journal): Promise<{ changes: number; open: number; restored: number }> {
+  const open = new Set<string>();
+  let changes = 0;
+  let restored = 0;
+  for await (const change of journal.read({})) {
+    // A change whose outcome was unknown comes again with the known one.
+    if (!open.delete(change.id)) {
+      changes += 1;
+      restored += change.restored === undefined ? 0 : 1;
+    }
+    if (change.ending === undefined || change.ending.outcome === 'unknown') open.add(change.id);
+  }
+  return { changes, open: open.size, restored };
+}
+
 /** Opens the journal and counts changes without a known outcome. */
 async function journalFinding(config: Config, now: () => Date): Promise<Finding[]> {
   const check = 'journal';
@@ -319,12 +336,20 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding[
   const journal = await openJournal();
   try {
     const warnings = await journal.healthCheck();
-    const changes = await journal.list({ limit: 10_000 });
-    const open = changes.filter(({ ending }) => ending === undefined || ending.outcome === 'unknown');
-    const detail = say`${name}: ${counted(changes.length, 'change')}, ${open.length} without a known outcome`;
+    const { changes, open, restored } = await countChanges(journal);
+    const detail = say`${name}: ${counted(changes, 'change')}, ${open} without a known outcome`;
     const remedy = 'List them with cloudops-mcp journal, and check in the console whether they happened.';
     return [
-      open.length === 0 ? ok(check, detail) : warning(check, detail, remedy),
+      open === 0 ? ok(check, detail) : warning(check, detail, remedy),
+      ...(restored === 0
+        ? []
+        : [
+            warning(
+              check,
+              say`${counted(restored, 'change')} in it were written again by a running server, because the file was removed, emptied or replaced; older changes may be missing`,
+              'Do not use logrotate or delete the file: see the runbook, docs/OPERATE.md.',
+            ),
+          ]),
       ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.')),
     ];
   } catch (error) {

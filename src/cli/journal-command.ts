@@ -8,7 +8,7 @@ import { escapeJson, ShownError, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { duration, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
-import { type HelpPage, localTime, padded, printLine, widthOf, wrapped } from './layout.js';
+import { type HelpPage, localTime, localTimes, padded, printLine, widthOf, wrapped } from './layout.js';
 
 /** `cloudops-mcp journal` prints the changes and their outcomes. */
 export const journalCommand: Command = {
@@ -39,16 +39,26 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const stop = options.follow === undefined ? undefined : terminal.interrupted();
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
   const page = pageOf(terminal, 'stdout');
+  const timeOfChange = localTimes(page.timeZone);
   const textOf = (change: RecordedChange) =>
-    options.json === undefined ? changeLines(change, page).join('\n') : escapeJson(JSON.stringify(change));
+    options.json === undefined
+      ? changeLines(change, page, timeOfChange).join('\n')
+      : escapeJson(JSON.stringify(change));
   const journal = await openStore(config.journal, now).openJournal();
   let isEmpty = true;
+  let pending = '';
+  const flush = async () => {
+    if (!stdout.write(pending)) await once(stdout, 'drain');
+    pending = '';
+  };
   try {
     for await (const change of journal.read({ since, until, follow })) {
       if (stop?.aborted) break;
       isEmpty = false;
-      if (!stdout.write(`${textOf(change)}\n`)) await once(stdout, 'drain');
+      pending += `${textOf(change)}\n`;
+      if (follow !== undefined || pending.length > writtenAtOnce) await flush();
     }
+    if (pending !== '') await flush();
   } finally {
     await journal.close();
   }
@@ -62,6 +72,9 @@ function nothingSince(since: number | undefined, { timeZone }: HelpPage): SafeTe
 }
 
 const pollMs = 1_000;
+
+/** Characters of a journal that is not followed. Writing each change by itself takes much longer. */
+const writtenAtOnce = 64 * 1024;
 
 /** An SQLSTATE code. */
 const insufficientPrivilege = '42501';
@@ -120,9 +133,13 @@ const colours = {
  * Formats a change with its local time, outcome and description, and below them its tool, account, consent and caller. In a file or pipe,
  * a change is one line, which also has the address of the request.
  */
-export function changeLines(change: RecordedChange, { width, paint, timeZone }: HelpPage): string[] {
+export function changeLines(
+  change: RecordedChange,
+  { width, paint, timeZone }: HelpPage,
+  timeOfChange = localTimes(timeZone),
+): string[] {
   const { time, what, target, ending } = change;
-  const when = `${localTime(time, timeZone) ?? 'at an unknown time'}  `;
+  const when = `${timeOfChange(time) ?? 'at an unknown time'}  `;
   const outcome = padded(ending?.outcome ?? noOutcome, outcomeColumns);
   const start = paint('dim', when) + paint(ending === undefined ? 'yellow' : colours[ending.outcome], outcome);
   const indent = widthOf(when) + outcomeColumns;

@@ -80,9 +80,8 @@ export function readEntry(text: string): Entry | undefined {
     const { data } = endingSchema().safeParse(ending);
     return data && { ending: data };
   }
-  if (!intentFields().safeParse(intent).success) return undefined;
   const { data } = intentSchema().safeParse(intent);
-  return data && { intent: data };
+  return data !== undefined && (data.keyFormat ?? keyFormat) === keyFormat ? { intent: data } : undefined;
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Finding as TypedFinding } from '../../src/cli/probe.js';
 import { makeCertificate } from '../support/certificates.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../support/http-server.js';
 import { isAlive } from '../support/is-alive.js';
+import { endingOf, intentAt } from '../support/journal.js';
 import { startRecoveringPostgres } from '../support/recovering-postgres.js';
 import { startScripted } from '../support/scripted-server.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
@@ -335,6 +336,23 @@ describe('files', () => {
       { status: 'warning', detail: expect.stringContaining('1 change, 1 without') },
     ]);
     expect(readFileSync(journal, 'utf8')).toBe(written);
+  });
+
+  test('all changes are counted, an outcome that became known once, and what was written again is said', async () => {
+    const journal = join(folder, 'journal.jsonl');
+    const time = Date.parse('2026-11-20T12:00:00Z');
+    const restored = '2026-11-20T13:00:00.000Z';
+    const entries = Array.from({ length: 12_000 }, (_, index) => {
+      const intent = intentAt(time, { restored: index < 3 ? restored : undefined });
+      const endings = index < 2 ? (['unknown', 'accepted'] as const) : (['accepted'] as const);
+      return [{ intent }, ...endings.map((outcome) => ({ ending: endingOf(time, intent.id, outcome) }))];
+    }).flat();
+    writeFileSync(journal, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    const { of } = await examine({ CLOUDOPS_JOURNAL: journal }, '--sandbox');
+    expect(of('journal')).toMatchObject([
+      { status: 'ok', detail: expect.stringContaining('12000 changes, 0 without') },
+      { status: 'warning', detail: expect.stringMatching(/^3 changes in it were written again/) },
+    ]);
   });
 
   test('a database that refuses connections is not told to be made writable', async () => {
