@@ -16,7 +16,7 @@ import {
   words,
 } from '../util/safe-text.js';
 import { answerLines } from './answer-layout.js';
-import { type HelpPage, labelled, localTime, wrapped } from './layout.js';
+import { type HelpPage, labelled, localTime, tableLines, wrapped } from './layout.js';
 
 /**
  * A success as a person at a terminal reads it: in words, human units and local time, without what is meant for models.
@@ -79,13 +79,21 @@ export function failureText(failure: Failure, page: HelpPage): string {
 /** A plan above its question. The headline and the risk come last, so that they stay on a small screen. */
 export function planForQuestion(plan: Plan, page: HelpPage): string[] {
   const { headline, risks, details } = planParts(plan);
-  return [...detailLines(details, page), '', ...headLines(headline, risks, plan, page)];
+  return [...detailLines(details, page), ...tablesOf(plan, page), '', ...headLines(headline, risks, plan, page)];
 }
 
 function planLines(plan: Plan, page: HelpPage): string[] {
   const { headline, risks, details } = planParts(plan);
-  return [...headLines(headline, risks, plan, page), ...detailLines(details, page)];
+  return [...headLines(headline, risks, plan, page), ...detailLines(details, page), ...tablesOf(plan, page)];
 }
+
+const tablesOf = ({ tables = [] }: Plan, page: HelpPage): string[] =>
+  tables.flatMap(({ title, columns, rows, more }) => [
+    '',
+    page.paint('bold', `${title}:`),
+    ...tableLines([columns, ...rows], page.width),
+    ...(more === 0 ? [] : [`and ${more} more`]),
+  ]);
 
 /** The headline in bold, and the risks in the colour of a warning, or in red if the change cannot be undone. */
 const headLines = (headline: SafeText, risks: readonly SafeText[], plan: Plan, page: HelpPage): string[] => {

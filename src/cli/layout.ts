@@ -91,6 +91,16 @@ export function labelled<const Label extends string>(
   );
 }
 
+/** Rows of cells in columns, each row on one line within the width. */
+export function tableLines(rows: readonly (readonly SafeText[])[], width: number): string[] {
+  const [first = []] = rows;
+  const widths = first.map((_, column) => Math.max(...rows.map((row) => widthOf(row[column]?.text ?? ''))));
+  return rows.map((row) => {
+    const cells = row.map(({ text }, column) => padded(text, widths[column] ?? 0));
+    return shortened(cells.join('  ').trimEnd(), width);
+  });
+}
+
 /** Formats a time in its zone: `2026-11-22 15:41:39 GMT+1`. Undefined if `time` is not a time. */
 export const localTime = (time: string | Date, timeZone?: string): SafeText | undefined => localTimes(timeZone)(time);
 

@@ -22,6 +22,7 @@ import {
   say,
   words,
 } from '../util/safe-text.js';
+import { type PlanTable, planTables } from './plan-tables.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -44,6 +45,8 @@ export interface Plan {
   /** Everything that will be created, changed or billed. */
   readonly consequences: readonly SafeText[];
   readonly risks: readonly Risk[];
+  /** The lists among the arguments. Absent if there are none. */
+  readonly tables?: readonly PlanTable[];
   /** Set if the change goes to the built-in sandbox, so that nothing real happens. */
   readonly sandbox?: true;
   readonly defaults: readonly NamedDefault[];
@@ -94,6 +97,7 @@ export function makePlan(call: PlanInput): Plan {
   const { origin, region, service, profile, isSandbox = false } = endpoint;
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   const names = fieldNames(operation.input());
+  const tables = planTables(operation, withoutSecrets(call, input));
   return {
     summary: say`${change.headline(input, region)}.`,
     method: request.method,
@@ -112,6 +116,7 @@ export function makePlan(call: PlanInput): Plan {
       ...change.consequences(input, region),
     ).map(names.in),
     risks: risksOf(call),
+    ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
     defaults: defaults.map(({ path, value }) => ({
       name: say`${defined(names.of(path) ?? path)}`,

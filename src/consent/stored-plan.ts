@@ -34,6 +34,7 @@ export const storedSchemas = lazy(() => {
   const texts = z.array(text).readonly();
   const fields = z.record(z.string(), z.unknown()).readonly();
   const words = z.record(z.string(), z.string()).readonly();
+  const table = z.object({ title: text, columns: texts, rows: z.array(texts).readonly(), more: z.number() });
   const plan = z.looseObject({
     summary: text,
     method: z.string(),
@@ -44,6 +45,7 @@ export const storedSchemas = lazy(() => {
     alert: text.exactOptional(),
     consequences: texts,
     risks: z.array(z.enum(['costs money', 'no way back'])).readonly(),
+    tables: z.array(table).readonly().exactOptional(),
     sandbox: z.literal(true).exactOptional(),
     defaults: z.array(z.object({ name: text, value: text })).readonly(),
     warnings: texts,

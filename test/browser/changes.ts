@@ -24,6 +24,7 @@ export const plannedChange: ProposedChange = {
     { name: 'server type', value: 'e-large' },
     { name: 'zone', value: 'east-11' },
   ],
+  tables: [{ title: 'Node pools', columns: ['Name', 'Number of nodes'], rows: [['"workers"', '2']], more: 3 }],
   request:
     'POST https://devops.example/v1/instances:restore\n\n{\n  "backupId": "demobackup00000000000000000001",\n  "instanceId": "wiki"\n}',
   expiresAt: '2999-01-01T00:00:00.000Z',

@@ -197,8 +197,8 @@ describe.each(Object.entries(situations))('%s', (name, situation) => {
   });
 
   test('says the same as text and as data', async () => {
-    const { text, structured } = await answer();
-    expect(missingFrom(text, structured)).toEqual([]);
+    const { text, sent } = await answer();
+    expect(missingFrom(text, sent)).toEqual([]);
   });
 
   test('says nothing twice', async () => {

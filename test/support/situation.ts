@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { plainResult } from '../../src/calls/result-text.js';
 import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
 import type { Ending } from '../../src/journal/entry.js';
 import { operations } from '../../src/tools/index.js';
@@ -104,7 +105,8 @@ export async function answerOf(
     const first = await caller.call(operation, args, context);
     const planId = structureOf(first).planId;
     const last = redeems ? await caller.call(operation, { ...args, planId }, context) : first;
-    return { text: last.text, structured: { ...structureOf(last) }, requests: server.requests };
+    const sent = plainResult(last.ok ? last.structured : last.failure);
+    return { text: last.text, structured: { ...structureOf(last) }, sent, requests: server.requests };
   } finally {
     await caller.close();
     await server.close();

@@ -1,4 +1,4 @@
-import type { ProposedChange, RiskName } from '../../src/mcp/views/contract/change-data.js';
+import type { ProposedChange, RiskName, ShownTable } from '../../src/mcp/views/contract/change-data.js';
 import { sentenceCase, withLocalTimes } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, listSection, shownText } from '../shared/elements.js';
@@ -41,12 +41,33 @@ export const riskList = ({ risks: marked }: ProposedChange): readonly Node[] =>
         ),
       ];
 
+/** A table under its title. A narrow chat scrolls it sideways, by keyboard too. */
+const tableSection = ({ title, columns, rows, more }: ShownTable): readonly Node[] => [
+  element(
+    'section',
+    { class: 'table', tabindex: '0', 'aria-label': title },
+    element('h2', {}, title),
+    element(
+      'table',
+      {},
+      element('thead', {}, element('tr', {}, ...columns.map((column) => element('th', { scope: 'col' }, column)))),
+      element(
+        'tbody',
+        {},
+        ...rows.map((row) => element('tr', {}, ...row.map((text) => element('td', { dir: 'auto' }, text)))),
+      ),
+    ),
+    ...(more === 0 ? [] : [element('p', { class: 'quiet' }, `And ${more} more, which the exact request shows.`)]),
+  ),
+];
+
 /** The rest of the plan: consequences, warnings, defaults and the request. */
 export function planBody(change: ProposedChange, formatTime: FormatTime): readonly Node[] {
   const { effects, warnings, notChecked, defaults, request } = change;
   const local = (lines: readonly string[]) => lines.map((line) => withLocalTimes(line, formatTime));
   return [
     ...listSection('What will happen', local(effects), 'effects'),
+    ...change.tables.flatMap(tableSection),
     ...listSection('Warnings', local(warnings), 'warnings'),
     ...listSection('Not checked beforehand', notChecked.map(sentenceCase), 'not-checked'),
     ...(defaults.length === 0

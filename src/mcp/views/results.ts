@@ -71,6 +71,12 @@ function proposedChange(
     warnings: textsOf(plan.warnings),
     notChecked: textsOf(plan.notChecked),
     defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),
+    tables: (plan.tables ?? []).map(({ title, columns, rows, more }) => ({
+      title: title.text,
+      columns: textsOf(columns),
+      rows: rows.map(textsOf),
+      more,
+    })),
     request: requestLines(plan).join('\n'),
     issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),

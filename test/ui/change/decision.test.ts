@@ -29,6 +29,7 @@ const change: ProposedChange = {
   warnings: [],
   notChecked: [],
   defaults: [],
+  tables: [],
   request: '',
   issuedAt: '2026-11-20T12:00:00.000Z',
   expiresAt: '2026-11-20T12:10:00.000Z',

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, readText, textsOf, timeOf } from './read-fields.js';
+import { type Fields, fieldsOf, numberOf, readText, textsOf, timeOf } from './read-fields.js';
 
 /** Key in the `_meta` of a plan. Its value is the data of the change view, with the action token for a click. */
 export const changeKey = 'cloudops/change';
@@ -11,6 +11,14 @@ export type RiskName = (typeof riskNames)[number];
 interface NamedValue {
   readonly name: string;
   readonly value: string;
+}
+
+/** A table. `more` rows are left out. */
+export interface ShownTable {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  readonly more: number;
 }
 
 /** A change that waits for a decision. All texts are plain text, not HTML. Times are in ISO 8601, UTC. */
@@ -29,6 +37,8 @@ export interface ProposedChange {
   readonly notChecked: readonly string[];
   /** The cloud's values for arguments that were left out. */
   readonly defaults: readonly NamedValue[];
+  /** The lists among the arguments, such as node pools. */
+  readonly tables: readonly ShownTable[];
   /** The request as it will be sent, with secrets as fingerprints. */
   readonly request: string;
   /** Creation and expiry of the plan, in ISO 8601. */
@@ -130,6 +140,7 @@ export function readProposedChange(meta: unknown): ProposedChange | undefined {
     warnings: textsOf(change.warnings),
     notChecked: textsOf(change.notChecked),
     defaults: namedValues(change.defaults),
+    tables: tablesIn(change.tables),
     request: readText(change.request) ?? '',
     expiresAt,
     accept,
@@ -140,6 +151,14 @@ export function readProposedChange(meta: unknown): ProposedChange | undefined {
     ...(ticket !== undefined && { ticket }),
   };
 }
+
+const tablesIn = (values: unknown): ShownTable[] =>
+  (Array.isArray(values) ? values : []).map(fieldsOf).map(({ title, columns, rows, more }) => ({
+    title: readText(title) ?? '',
+    columns: textsOf(columns),
+    rows: (Array.isArray(rows) ? rows : []).map(textsOf),
+    more: numberOf(more) ?? 0,
+  }));
 
 const namedValues = (values: unknown): NamedValue[] =>
   (Array.isArray(values) ? values : []).flatMap((one) => {

@@ -16,6 +16,7 @@ const change: ProposedChange = {
   warnings: [],
   notChecked: ['that the backup exists'],
   defaults: [{ name: 'server type', value: 'e-large' }],
+  tables: [{ title: 'Node pools', columns: ['Name', 'Number of nodes'], rows: [['"workers"', '2']], more: 3 }],
   request: 'POST https://devops.example/v1/instances:restore',
   issuedAt: '2026-11-20T12:00:00.000Z',
   expiresAt: '2026-11-20T12:10:00.000Z',

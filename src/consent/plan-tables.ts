@@ -1,0 +1,53 @@
+import type { Operation } from '../tools/define-operation.js';
+import { fieldNames } from '../tools/schema/field-names.js';
+import { sentenceCase } from '../util/human.js';
+import { isObject, leavesOf } from '../util/objects.js';
+import { defined, quoted, type SafeText, say, shortNames } from '../util/safe-text.js';
+
+/** A list among the arguments of a change, such as node pools or deleted keys, with names cut as in a headline. */
+export interface PlanTable {
+  readonly title: SafeText;
+  readonly columns: readonly SafeText[];
+  /** As many cells as there are columns. A cell is empty if the element lacks the field. */
+  readonly rows: readonly (readonly SafeText[])[];
+  /** The number of elements that have no row. The request has all of them. */
+  readonly more: number;
+}
+
+const mostRows = 100;
+const mostColumns = 12;
+
+/**
+ * Tables of the lists among the arguments: of each list of objects, and of each list of two and more values.
+ * @param input without secrets
+ */
+export function planTables(operation: Operation, input: Readonly<Record<string, unknown>>): PlanTable[] {
+  const names = fieldNames(operation.input());
+  return listsIn(input).map(([path, elements]) => {
+    const owner = `${names.of(`${path}[0]`) ?? ''}'s `;
+    const nameOf = (field: string) => {
+      const name = names.of(`${path}[0].${field}`) ?? field;
+      return name.startsWith(owner) ? name.slice(owner.length) : name;
+    };
+    const leaves = elements.slice(0, mostRows).map((element) => new Map(leavesOf(element)));
+    const fields = [...new Set(leaves.flatMap((row) => [...row.keys()]))].slice(0, mostColumns);
+    return {
+      title: say`${defined(sentenceCase(names.of(path) ?? path))}`,
+      columns: fields.map((field) => defined(sentenceCase(field === '' ? 'value' : nameOf(field)))),
+      rows: leaves.map((row) => fields.map((field) => cell(row.get(field)))),
+      more: Math.max(0, elements.length - mostRows),
+    };
+  });
+}
+
+/** The lists at any depth, but not the lists within lists, each with its path. */
+function listsIn(value: unknown, path = ''): (readonly [string, readonly unknown[]])[] {
+  if (Array.isArray(value)) return value.length > 1 || value.some(isObject) ? [[path, value]] : [];
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]) => listsIn(inner, path === '' ? name : `${path}.${name}`));
+}
+
+function cell(value: unknown): SafeText {
+  if (value === undefined) return say``;
+  return typeof value === 'string' ? shortNames(quoted(value, 100)) : defined(JSON.stringify(value));
+}
