@@ -2,6 +2,7 @@ import type { Account } from '../calls/account.js';
 import { createCallTool } from '../calls/call-tool.js';
 import type { CallContext } from '../calls/context.js';
 import { createInFlightCalls } from '../calls/in-flight.js';
+import { resultText } from '../calls/result-text.js';
 import { createPlans } from '../consent/plans.js';
 import { createQuestionQueue } from '../consent/question-queue.js';
 import { createRefusals } from '../consent/refusals.js';
@@ -17,7 +18,7 @@ import { OperationFault } from '../tools/operation-fault.js';
 import { type Body, parseBody } from '../transport/parse-body.js';
 import { defaultAccount } from '../transport/request.js';
 import type { FinalReply, OpenClient } from '../transport/signed-client.js';
-import { words } from '../util/safe-text.js';
+import { exact, type SafeText, say, words } from '../util/safe-text.js';
 
 /**
  * Makes calls of an operation without sending anything: with arguments that are missing, wrong or as large as allowed, and with replies
@@ -38,6 +39,31 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
     if (!(error instanceof OperationFault)) throw error;
   }
   return [...problems];
+}
+
+/** Makes the example's call with a usual answer that is made up. Returns the result as an agent reads it. */
+export async function exampleAnswer(operation: Operation): Promise<SafeText[]> {
+  const [reply] = probeReplies(operation);
+  const [record] = probeRecords(operation);
+  const openClient: OpenClient = () => ({ send: async () => reply, [Symbol.dispose]: () => undefined });
+  const answering: Operation = { ...operation, extract: () => record, ...onePage(operation) };
+  const outcome = await callTool(openClient, 'off')(answering, operation.example, context());
+  if (outcome.kind === 'inputRequired') return [];
+  const text = resultText(outcome.kind === 'succeeded' ? outcome.success : outcome.failure);
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => say`${exact(line)}`);
+}
+
+/** Ends after the first page, because every page of the stand-in is the same. */
+function onePage({ pages }: Operation): Pick<Operation, 'pages'> {
+  if (pages === undefined) return {};
+  const add: typeof pages.add = (...page) => {
+    const step = pages.add(...page);
+    return step.kind === 'next' ? { kind: 'end', state: step.state } : step;
+  };
+  return { pages: { ...pages, add } };
 }
 
 interface ProbeCall {

@@ -8,9 +8,9 @@ import { toolSchemas } from '../mcp/tool-schemas.js';
 import { loadOperations } from '../operations/load-operations.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
-import { defaultAccount } from '../transport/request.js';
-import { defined, distinct, exact, linesOf, own, type SafeText, say } from '../util/safe-text.js';
-import { checkOperation } from './check-operation.js';
+import { defaultAccount, encodeContent } from '../transport/request.js';
+import { defined, distinct, linesOf, own, type SafeText, say } from '../util/safe-text.js';
+import { checkOperation, exampleAnswer } from './check-operation.js';
 import { type Command, type Invocation, type Terminal, UsageError, validConfig } from './command.js';
 import { printLine } from './layout.js';
 import { hostRules, withContainedFiles } from './load-operation-files.js';
@@ -113,7 +113,9 @@ async function check(file: string, terminal: Terminal): Promise<number> {
       problemCount += broken.length;
       print(say`${own(operation.name)}: ${defined(operation.title)}`);
       print(...broken.map((problem) => say`problem  ${defined(problem)}`), say``);
-      print(...(await exampleLines(operation)).map((line) => (line.text === '' ? line : say`  ${line}`)));
+      const answer = broken.length === 0 ? [say``, say`Answer:`, ...(await exampleAnswer(operation))] : [];
+      const lines = [...(await exampleLines(operation)), ...answer];
+      print(...lines.map((line) => (line.text === '' ? line : say`  ${line}`)), say``);
     }
     await sleep(lingerMs);
     return { operationCount: operations.length, problemCount };
@@ -150,7 +152,9 @@ async function exampleLines(operation: Operation): Promise<SafeText[]> {
   const request = wireRequest(operation, wanted, endpoint);
   if (change !== undefined)
     return shownPlan({ operation, change, input, args: input, request, endpoint, keyId, regionSource: 'default' });
-  return [say`${own(request.method)} ${exact(endpoint.origin + request.target)}`];
+  const { method, headers, target, content } = request;
+  const body = content === undefined ? undefined : encodeContent(content).text;
+  return requestLines({ method, url: endpoint.origin + target, headers, ...(body !== undefined && { body }) });
 }
 
 function shownPlan(call: PlanInput): SafeText[] {

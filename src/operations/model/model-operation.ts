@@ -24,14 +24,12 @@ export type SchemaSize = (schema: z.ZodObject) => number;
 
 /** Levels of detail of a schema, the most detailed first. */
 const details: readonly Detail[] = [
-  { levels: 3, description: 60, values: 12 },
-  { levels: 3, description: 30, values: 8 },
-  { levels: 2, description: 30, values: 4 },
-  { levels: 1, description: 24, values: 2 },
+  { levels: 2, description: 36, values: 8 },
+  { levels: 2, description: 24, values: 4 },
   { levels: 1, description: 0, values: 0 },
 ];
 const maximumSchema = 5000;
-const longestDescription = 160;
+const longestDescription = 90;
 
 /** Everything that the operations of a model share. */
 export interface ModelContext {
