@@ -12,13 +12,13 @@ import {
   defined,
   distinct,
   fitted,
+  inFull,
   join,
   listed,
   longestLabelName,
   namesOf,
   own,
   type SafeText,
-  type Shortened,
   say,
   words,
 } from '../util/safe-text.js';
@@ -324,10 +324,6 @@ export function planParts(plan: Plan) {
   ];
   return { headline: short.line, risks: hasAlert ? [alertLine(plan)] : risk, details };
 }
-
-/** What a shortened headline lacks, as a line. */
-export const inFull = ({ lacks }: Shortened): SafeText[] =>
-  lacks.length === 0 ? [] : [say`In full: ${join(lacks, ', ')}.`];
 
 const riskSentences: Readonly<Record<Risk, SafeText>> = {
   'costs money': say`It costs money.`,

@@ -3,6 +3,7 @@ import {
   cut,
   defined,
   fitted,
+  inFull,
   join,
   longestLabelName,
   own,
@@ -17,7 +18,6 @@ import {
 import {
   accountText,
   alertLine,
-  inFull,
   type Plan,
   type PlanInput,
   placesOf,

@@ -255,6 +255,10 @@ export interface Shortened {
   readonly lacks: readonly SafeText[];
 }
 
+/** The line with everything that a shortened text lacks. */
+export const inFull = ({ lacks }: Shortened): SafeText[] =>
+  lacks.length === 0 ? [] : [say`In full: ${join(lacks, ', ')}.`];
+
 /** One character of a name, and the mark that the others are left out. */
 const shortestName = 2;
 

@@ -50,6 +50,7 @@ test.each([
   ['a database', /node_modules\/pg/],
   ['telemetry', /node_modules\/@opentelemetry/],
   ['what loads operations from outside', /^src\/operations\//],
+  ['the protocols of models', /node_modules\/@aws-sdk\//],
   ['what only files of operations use of zod', /zod\/v4\/(classic\/from-json-schema|core\/compile)/],
   ['the HTTP server', /^src\/http\/serve\./],
   ['pages', /node_modules\/hono/],

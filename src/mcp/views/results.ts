@@ -1,11 +1,21 @@
 import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
 import type { EndedOutcome, Failure } from '../../consent/outcome.js';
 import { consentWays } from '../../consent/outcome.js';
-import { inFull } from '../../consent/plan.js';
 import { requestLines } from '../../consent/request-lines.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
 import { sentences } from '../../util/human.js';
-import { defined, fitted, own, quoted, type SafeText, say, sentence, textFor, words } from '../../util/safe-text.js';
+import {
+  defined,
+  fitted,
+  inFull,
+  own,
+  quoted,
+  type SafeText,
+  say,
+  sentence,
+  textFor,
+  words,
+} from '../../util/safe-text.js';
 import {
   type ChangeOutcome,
   changeKey,
