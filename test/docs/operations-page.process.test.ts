@@ -7,10 +7,10 @@ import * as z from 'zod';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Newcomer, newcomer } from '../support/newcomer.js';
 
-/** docs/OPERATIONS.md, followed from top to bottom in an empty folder: its file is written, its commands are run in one shell. */
+/** The operation by hand in docs/OPERATIONS.md, followed in an empty folder: its file is written, its commands are run in one shell. */
 
 const run = promisify(execFile);
-const page = readFileSync('docs/OPERATIONS.md', 'utf8');
+const [, page = ''] = readFileSync('docs/OPERATIONS.md', 'utf8').split(/(?=^## 1\. )/m);
 const blocks = [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].map(([, language = '', text = '']) => ({
   language,
   text,

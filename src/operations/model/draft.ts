@@ -2,7 +2,6 @@ import type { Effect } from '../../tools/define-operation.js';
 import { guessEffect } from './guess-effect.js';
 import { hasTrait, type Model, type ModelOperation } from './model.js';
 import { undecided } from './model-settings.js';
-import { followOf } from './waiters.js';
 
 /** A line of the list of a model's operations. */
 export interface DraftRow {
@@ -63,12 +62,10 @@ function draftOperation(model: Model, operation: ModelOperation): Readonly<Recor
   const { effect, reason } = guessOf(model, operation);
   const decision = effect ?? `${undecided}read, create, alter or delete? (${reason})`;
   if (effect === 'read') return { effect };
-  const follow = followOf(model, operation, effect);
   return {
     effect: decision,
     costsMoney: `${undecided}true or false?`,
     consequences: [`${undecided}what a person has to know before they agree, in a sentence; [] if nothing`],
-    ...(follow !== undefined && { follow }),
   };
 }
 

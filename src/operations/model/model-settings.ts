@@ -33,7 +33,6 @@ const operationSettings = z.strictObject(
     show: names.default([]),
     errors: z.record(z.string(), advice).optional(),
     failures: text(200).optional(),
-    follow: z.record(z.string(), z.unknown()).optional(),
     example: z.record(z.string(), z.unknown()).optional(),
   },
   'must be an object with effect',

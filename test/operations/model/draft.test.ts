@@ -30,23 +30,7 @@ const model = smallModel({
   DeleteFunction: { input: { FunctionName: id }, traits: http('DELETE', '/functions/{FunctionName}') },
   GetFunction: {
     input: { FunctionName: id },
-    traits: {
-      ...http('GET', '/functions/{FunctionName}'),
-      'smithy.waiters#waitable': {
-        FunctionActive: {
-          acceptors: [
-            {
-              state: 'failure',
-              matcher: { output: { path: 'State', expected: 'Failed', comparator: 'stringEquals' } },
-            },
-            {
-              state: 'success',
-              matcher: { output: { path: 'State', expected: 'Active', comparator: 'stringEquals' } },
-            },
-          ],
-        },
-      },
-    },
+    traits: http('GET', '/functions/{FunctionName}'),
   },
   Invoke: { traits: http('POST', '/invoke') },
 });
@@ -69,21 +53,14 @@ test('the rows have the guess, or the reason why there is none', () => {
 describe('a draft', () => {
   const source = { model, path: './it\'s "small".json', operations: model.names };
 
-  test('has the read that shows progress, and refuses to be used before it is decided', () => {
+  test('refuses to be used before it is decided', () => {
     const { model: path, ...settings } = JSON.parse(draftJson(source));
     expect(path).toBe(source.path);
     expect(settings).toMatchObject({
       api: 'small',
       prefix: 'small',
       operations: {
-        CreateFunction: {
-          effect: 'create',
-          follow: {
-            read: 'GetFunction',
-            arguments: { FunctionName: 'input.FunctionName' },
-            done: { State: 'Active' },
-          },
-        },
+        CreateFunction: { effect: 'create' },
         GetFunction: { effect: 'read' },
       },
     });
