@@ -30,9 +30,9 @@ async function addPlans({ ask, plans, now }: Decisions, count: number): Promise<
   await ask();
   const [first] = await plans.list();
   if (first === undefined) throw new Error('no plan waits');
-  const { state: _, expiresAt: __, ...template } = first;
+  const { state: _, expiresAt: __, subject: ___, ...template } = first;
   const risks = [['costs money'], ['no way back'], ['costs money', 'no way back'], []] as const;
-  const names = ['wiki', 'build-server-of-the-second-team-in-the-north', 'שרת "חדש"'];
+  const names = ['mail', 'build-server-of-the-second-team-in-the-north', 'wiki', 'git', 'שרת "חדש"'];
   for (let index = 1; index < count; index += 1) {
     const isDelete = index % 4 === 1;
     await plans.add({
@@ -45,7 +45,7 @@ async function addPlans({ ask, plans, now }: Decisions, count: number): Promise<
         risks: risks[index % 4] ?? [],
         summary: isDelete
           ? say`Abort the upload of ${`backups/${index}/database.dump`} to bucket ${'archive'} (23 parts, 1.1 GiB).`
-          : say`Create DevOps server ${names[index % 3] ?? ''} (e-double-large96, 400 GB) in jp-east-1 from backup ${'b'.repeat(32)}.`,
+          : say`Create DevOps server ${names[index % 5] ?? ''} (e-double-large96, 400 GB) in jp-east-1 from backup ${'7f3a90c2'.repeat(4)}.`,
       },
     });
   }
@@ -159,7 +159,8 @@ describe.each(looks)('50 plans, %s', (look, options) => {
     // A finger needs 24 pixels.
     const heights = await page.locator('.plan').evaluateAll((plans) => plans.map((plan) => plan.clientHeight));
     expect(Math.min(...heights)).toBeGreaterThan(40);
-    await keepPicture(`decisions-many-${look}-${width}`, await page.screenshot());
+    const clip = { x: 0, y: 0, width, height: width === 360 ? 900 : 560 };
+    await keepPicture(`decisions-many-${look}-${width}`, await page.screenshot({ clip }));
     await keepPicture(`decisions-many-whole-${look}-${width}`, await page.screenshot({ fullPage: true }));
   });
 });
