@@ -175,7 +175,10 @@ async function callOperation(
     const consent =
       'address' in answer
         ? inputRequired.elicitUrl({ message: message.text, url: answer.address })
-        : inputRequired.elicit({ message: message.text, requestedSchema: consentForm(answer.accept.text) });
+        : inputRequired.elicit({
+            message: message.text,
+            requestedSchema: consentForm(answer.accept.text, answer.typedName),
+          });
     return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
   }
   return toolResult(

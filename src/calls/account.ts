@@ -1,4 +1,5 @@
 import type { ConsentMode } from '../consent/required-consent.js';
+import type { deleteConfirmations } from '../consent/typed-name.js';
 import type { Budget } from '../journal/budget.js';
 import type { Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
@@ -15,6 +16,8 @@ export interface Account {
   readonly cloud: () => Promise<Cloud>;
   readonly policy: Policy;
   readonly confirm: ConsentMode;
+  /** How a person agrees to a deletion. Absent, the person types the name. */
+  readonly confirmDelete?: (typeof deleteConfirmations)[number] | undefined;
   /** Undefined if changes are not limited. */
   readonly budget?: Budget | undefined;
 }

@@ -4,6 +4,7 @@ import type { PlanDecision } from '../consent/plan-decision.js';
 import { declinedByAnother, Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
 import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
+import { isTyped, nameToType } from '../consent/typed-name.js';
 import { callAgain, next } from '../tools/next.js';
 import { sentences } from '../util/human.js';
 import { forReader, quoted, type SafeText, say, upTo, words } from '../util/safe-text.js';
@@ -149,7 +150,7 @@ export const shortestReadMs = 1000;
 
 function clickDecision(
   { call, digest }: PlannedChange,
-  { decision, claims, page, reason }: Click,
+  { decision, claims, page, reason, typedName }: Click,
   time: Date,
 ): Decision {
   const { confirm } = call.account;
@@ -166,6 +167,8 @@ function clickDecision(
   // The plan continues to wait for a person.
   if (answeredAfterMs < shortestReadMs)
     throw new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]);
+  // The plan continues to wait here as well.
+  if (decision === 'accept' && !isTyped(nameToType(call), typedName)) throw new Refusal('WrongName', []);
   if (decision === 'accept') return { consent, ifSpent };
   const who = words(page === undefined ? 'the user' : 'a person on the page');
   const problems = sentences(
@@ -178,6 +181,9 @@ function clickDecision(
     refusal: confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems),
   };
 }
+
+/** How often a name can be typed in one call. */
+const mostTyping = 5;
 
 /** Asks the client's user, or takes the answer that this request carries. */
 async function askUser(
@@ -197,9 +203,17 @@ async function askUser(
   const claims = resumedReply?.claims ?? { use: 'question', digest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
   if (resumedReply === undefined) elicitor.show?.(plan);
-  const reply =
-    resumedReply?.read(accept.text) ?? (await unlessStopped(stop, (over) => elicitor.ask(question, accept, over)));
-  if (reply === 'later') return { kind: 'inputRequired', message: question, answer: { accept }, claims };
+  const typedName = nameToType(call);
+  const ask = (message: SafeText) => unlessStopped(stop, (over) => elicitor.ask(message, accept, over, typedName));
+  const again = say`That is not the name. ${question}`;
+  let reply = resumedReply?.read(accept.text, typedName) ?? (await ask(question));
+  let message = question;
+  for (let asked = 1; reply === 'wrongName' && asked < mostTyping; asked += 1) {
+    message = again;
+    reply = await ask(again);
+  }
+  if (reply === 'later') return { kind: 'inputRequired', message, answer: { accept, typedName }, claims };
+  if (reply === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
   const readMs = elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs;
   const refusal = refusalOf(reply, readMs, question);
@@ -228,7 +242,7 @@ async function checkMayAsk(
 }
 
 /** Returns the refusal that a reply is, or undefined for consent. */
-function refusalOf(reply: UserReply, afterMs: number, message: SafeText): Refusal | undefined {
+function refusalOf(reply: Exclude<UserReply, 'wrongName'>, afterMs: number, message: SafeText): Refusal | undefined {
   const shown = say`the question was: ${upTo(message, '\n') ?? message}`;
   if (reply !== 'unanswered' && afterMs < shortestReadMs)
     return new Refusal('NobodyAsked', [say`the client ${words(verbs[reply])} it after ${afterMs} ms`, shown]);
@@ -242,7 +256,7 @@ const verbs = {
   declined: 'declined',
   notChosen: 'answered',
   cancelled: 'cancelled',
-} as const satisfies Readonly<Record<Exclude<UserReply, 'unanswered'>, string>>;
+} as const satisfies Readonly<Record<Exclude<UserReply, 'unanswered' | 'wrongName'>, string>>;
 
 /** Replies of a person. */
 const replies = {
@@ -250,4 +264,4 @@ const replies = {
   notChosen: 'the user answered without choosing',
   cancelled: 'the user closed the question without an answer',
   unanswered: 'no answer came from the user',
-} as const satisfies Readonly<Record<Exclude<UserReply, 'agreed'>, string>>;
+} as const satisfies Readonly<Record<Exclude<UserReply, 'agreed' | 'wrongName'>, string>>;

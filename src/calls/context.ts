@@ -95,6 +95,8 @@ export interface Click {
   readonly claims: Omit<ConsentClaims, 'use'>;
   /** The person's reason for declining. */
   readonly reason?: string | undefined;
+  /** The name that the person typed. */
+  readonly typedName?: string | undefined;
   /** Set if the click was on the page. */
   readonly page?: {
     readonly person: string | undefined;
@@ -110,7 +112,9 @@ export interface Question {
   readonly kind: 'inputRequired';
   readonly message: SafeText;
   /** Label of the accepting option, or the URL to open. */
-  readonly answer: { readonly accept: SafeText } | { readonly address: string };
+  readonly answer:
+    | { readonly accept: SafeText; readonly typedName?: string | undefined }
+    | { readonly address: string };
   readonly claims: Omit<ConsentClaims, 'issuedAt'>;
 }
 

@@ -6,6 +6,7 @@ import { Refusal } from '../consent/refusal.js';
 import { relatedPlans, relatedText, subjectOf } from '../consent/related-plans.js';
 import type { ConsentStep } from '../consent/required-consent.js';
 import { tokenLifetimeMs } from '../consent/tokens.js';
+import { nameToType } from '../consent/typed-name.js';
 import { next } from '../tools/next.js';
 import { sentences } from '../util/human.js';
 import { exact, join, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
@@ -130,6 +131,7 @@ async function storeForPeople(
       client: draft.client,
       plan,
       accept: acceptOf(call),
+      typedName: nameToType(call),
     });
     return isAdded ? { kind: 'stored' } : { kind: 'notStored', refusal: new Refusal('TooManyWaiting', []) };
   } catch {
@@ -153,6 +155,7 @@ function planOutcome({ call, plan: made }: PlannedChange, time: Date, ways: Ways
   const issuedAt = time.getTime();
   const expiresAt = inChat || onPageUntil === undefined ? issuedAt + tokenLifetimeMs : onPageUntil;
   const expires = new Date(expiresAt).toISOString();
+  const typedName = nameToType(call);
   const canBeCarriedOut = planId !== undefined || byClick;
   return {
     kind: 'succeeded',
@@ -174,6 +177,7 @@ function planOutcome({ call, plan: made }: PlannedChange, time: Date, ways: Ways
     view: {
       kind: 'plan',
       accept: acceptOf(call),
+      ...(typedName !== undefined && { typedName }),
       issuedAt,
       ...(inChat && { inChat: true }),
       ...(byClick && { claims }),

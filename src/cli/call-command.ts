@@ -90,7 +90,15 @@ export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'co
   return withoutConsent.includes(code) ? 3 : 1;
 }
 
-const withoutConsent = ['Declined', 'NobodyAsked', 'TooManyRefusals', 'TooLargeToShow', 'NeedsHuman', 'PlanRefused'];
+const withoutConsent = [
+  'Declined',
+  'NobodyAsked',
+  'WrongName',
+  'TooManyRefusals',
+  'TooLargeToShow',
+  'NeedsHuman',
+  'PlanRefused',
+];
 
 export interface Call {
   readonly operation: Operation;
@@ -192,17 +200,20 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
       progress.stop();
       stderr.write(`${planForQuestion(plan, pageOf(terminal, 'stderr')).join('\n')}\n`);
     },
-    ask: async (_message, accept): Promise<UserReply> => {
+    ask: async (_message, accept, _over, typedName): Promise<UserReply> => {
+      const wanted = typedName ?? 'yes';
       // As a terminal, the interface would keep Ctrl-C from the process.
       const lines = createInterface({ input: stdin, output: stderr, terminal: false });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
       try {
         const typed = await Promise.race([
-          lines.question(say`${accept}? Type yes to go ahead: `.text, { signal }),
+          lines.question(say`${accept}? Type ${exact(wanted)} to go ahead: `.text, { signal }),
           closed,
         ]);
         if (typed === undefined) return 'cancelled';
-        return typed.trim() === 'yes' ? 'agreed' : 'declined';
+        if (typed.trim() === wanted) return 'agreed';
+        // Another name is asked for again. An empty line is a no.
+        return typedName === undefined || typed.trim() === '' ? 'declined' : 'wrongName';
       } catch {
         return 'cancelled';
       } finally {

@@ -16,7 +16,8 @@ import { endpointSettings, isSetting, type Setting, saidVariable, settingNames }
 import { type ConfigSources, type Gathered, type Report, readSettingFile } from './sources.js';
 
 /** An account as it is configured, before its keys are opened. */
-export interface AccountConfig extends Pick<Account, 'name' | 'description' | 'policy' | 'confirm' | 'budget'> {
+export interface AccountConfig
+  extends Pick<Account, 'name' | 'description' | 'policy' | 'confirm' | 'confirmDelete' | 'budget'> {
   readonly cloud: Omit<Cloud, 'account' | 'keys'> & { readonly regionIsConfigured: boolean };
   /** True if plain http to other hosts is allowed. */
   readonly allowHttp: boolean;
@@ -138,6 +139,7 @@ function accountOf(
     keys: keysOf(values, files),
     policy: policyOf(values),
     confirm: values.CONFIRM,
+    confirmDelete: values.CONFIRM_DELETE,
     budget: values.MAX_CHANGES,
   };
 }

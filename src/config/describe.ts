@@ -23,6 +23,7 @@ const sharedSettings: readonly Setting[] = [
   'TOOLS',
   'READ_ONLY',
   'CONFIRM',
+  'CONFIRM_DELETE',
   'TIMEOUT_MS',
   'MAX_ATTEMPTS',
   'HTTP_RATE',

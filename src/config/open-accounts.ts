@@ -28,7 +28,7 @@ export function openAccounts(
 }
 
 function openAccount(config: AccountConfig, dependencies: OpenAccountsDependencies): Account {
-  const { name, description, cloud, keys, policy, confirm, budget } = config;
+  const { name, description, cloud, keys, policy, confirm, confirmDelete, budget } = config;
   const { sandbox } = dependencies;
   let opening: Promise<OpenKeys> | undefined;
   const real = async (): Promise<Cloud> => {
@@ -48,6 +48,7 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
     description,
     policy,
     confirm,
+    confirmDelete,
     budget,
     cloud: sandbox === undefined ? real : () => ofSandbox(sandbox),
   };

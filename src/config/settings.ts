@@ -1,6 +1,7 @@
 import './configure-zod.js';
 import type * as z from 'zod';
 import { consentModes } from '../consent/required-consent.js';
+import { deleteConfirmations } from '../consent/typed-name.js';
 import { logLevels } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
 import { own, type SafeText } from '../util/safe-text.js';
@@ -104,6 +105,12 @@ export const sections = {
       account: true,
       help: 'consent to changes: ask, human, approval, plan or off',
       schema: schemas.choice(consentModes),
+    },
+    CONFIRM_DELETE: {
+      default: 'type',
+      account: true,
+      help: 'how a person agrees to a deletion: type the name of what is deleted, or click',
+      schema: schemas.choice(deleteConfirmations),
     },
     MAX_CHANGES: {
       account: true,

@@ -4,7 +4,7 @@ import { Refusal } from './refusal.js';
 import type { ConsentClaims } from './tokens.js';
 
 /** The reply of a person to a question. */
-export type UserReply = 'agreed' | 'declined' | 'notChosen' | 'cancelled' | 'unanswered';
+export type UserReply = 'agreed' | 'wrongName' | 'declined' | 'notChosen' | 'cancelled' | 'unanswered';
 
 /** Runs work that waits for a person. @throws Refusal if too many calls wait already */
 export type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>;
@@ -19,10 +19,11 @@ export interface Elicitor {
    * Asks a question. Resolves with `later` if the client will send the reply with a second request for the same call.
    * @param accept label of the accepting option
    * @param over aborts when the reply is not needed any more
+   * @param typedName the name that the person types to accept, for a deletion
    */
-  ask(message: SafeText, accept: SafeText, over: AbortSignal): Promise<UserReply | 'later'>;
+  ask(message: SafeText, accept: SafeText, over: AbortSignal, typedName?: string): Promise<UserReply | 'later'>;
   /** The reply that this request carries, and the claims of its question. */
-  readonly resumedReply?: { readonly claims: ConsentClaims; read(accept: string): UserReply };
+  readonly resumedReply?: { readonly claims: ConsentClaims; read(accept: string, typedName?: string): UserReply };
 }
 
 /** The result of asking the user to open an address. `opened` is no decision. */

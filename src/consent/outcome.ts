@@ -122,6 +122,8 @@ type ViewData =
   | {
       readonly kind: 'plan';
       readonly accept: SafeText;
+      /** The name that the person types to accept. */
+      readonly typedName?: string | undefined;
       readonly issuedAt: number;
       /** Defaults to ten minutes after `issuedAt`. */
       readonly expiresAt?: number;

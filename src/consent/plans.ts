@@ -34,6 +34,8 @@ export interface WaitingPlan {
   readonly plan: Plan;
   /** The label of the button that accepts. */
   readonly accept: SafeText;
+  /** The name that a person types to accept. */
+  readonly typedName?: string | undefined;
   /** Set if the operation declares its identifying arguments. */
   readonly subject?: PlanSubject | undefined;
   /** The outcome of the change, once it is known. */
@@ -178,6 +180,7 @@ const schema = lazy(() =>
     client: z.string(),
     plan: storedSchemas().plan,
     accept: storedSchemas().text,
+    typedName: z.string().optional(),
     subject: z.object({ digest: z.string(), name: z.string() }).optional(),
     outcome: storedSchemas().outcome.optional(),
     decision: planDecisionSchema().optional(),

@@ -108,6 +108,14 @@ const refusals = {
       say`${callAgainFirst}: nobody has decided, and this client is not asked again. The answer says how a person can decide.`,
     ),
   },
+  WrongName: {
+    reason: 'the name that was typed is not its name',
+    next: next(
+      'user',
+      'decide',
+      say`Nobody has refused it. ${callAgainFirst}${forAgent(' if the user still wants it')}, and the name can be typed again.`,
+    ),
+  },
   TooManyRefusals: {
     reason: 'several changes were refused in the last ten minutes, so this server has stopped asking',
     next: next(

@@ -59,6 +59,7 @@ interface DecidedPlan {
 /** Failures that are not about the change itself, so that the plan continues to wait. */
 const temporaryFailures = [
   'NobodyAsked',
+  'WrongName',
   'JournalUnavailable',
   'StateUnavailable',
   'SenderUnavailable',
@@ -73,7 +74,11 @@ const temporaryFailures = [
  */
 async function decideOnPlan(
   plan: FoundPlan,
-  { decision, reason }: Pick<PlanClick, 'reason'> & { readonly decision: 'accept' | 'decline' },
+  {
+    decision,
+    reason,
+    name: typedName,
+  }: Pick<PlanClick, 'reason' | 'name'> & { readonly decision: 'accept' | 'decline' },
   decider: Decider,
   deciding: PlanDeciding,
 ): Promise<DecidedPlan> {
@@ -100,7 +105,9 @@ async function decideOnPlan(
   const onClaim = () => {
     isClaimed = true;
   };
-  const outcome = await callOfPlan({ click: { decision, claims, reason, page: { person, repeats, onClaim } } });
+  const outcome = await callOfPlan({
+    click: { decision, claims, reason, typedName, page: { person, repeats, onClaim } },
+  });
   // This does not happen, because a click answers the question.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
   const code = outcome.kind === 'failed' ? outcome.failure.code : undefined;
@@ -159,7 +166,7 @@ export function shownPlan(found: FoundPlan, mayDecide: boolean, related: readonl
 }
 
 function waitingOutcome(found: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): EndedOutcome {
-  const { plan, accept, issuedAt, expiresAt, digest, nonce } = found;
+  const { plan, accept, typedName, issuedAt, expiresAt, digest, nonce } = found;
   return {
     kind: 'succeeded',
     success: {
@@ -169,7 +176,7 @@ function waitingOutcome(found: FoundPlan, mayDecide: boolean, related: readonly 
       warnings: [],
       requestIds: {},
     },
-    view: { kind: 'plan', accept, issuedAt, expiresAt, ...(mayDecide && { claims: { digest, nonce } }) },
+    view: { kind: 'plan', accept, typedName, issuedAt, expiresAt, ...(mayDecide && { claims: { digest, nonce } }) },
   };
 }
 
@@ -194,8 +201,8 @@ export const noteOf = (plan: FoundPlan): SafeText => {
 export function readClick(params: unknown): PlanClick | undefined {
   const { data } = toolCall.safeParse(params);
   if (data === undefined) return undefined;
-  const { ticket: nonce, decision, reason } = data.arguments;
-  return { nonce, decision, reason };
+  const { ticket: nonce, ...click } = data.arguments;
+  return { nonce, ...click };
 }
 
 /** A decision, or a request for the plan's outcome. */
@@ -204,6 +211,8 @@ interface PlanClick {
   readonly decision: 'accept' | 'decline' | 'look';
   /** Why the person declines. */
   readonly reason?: string | undefined;
+  /** The name that the person typed. */
+  readonly name?: string | undefined;
 }
 
 const toolCall = z.object({
@@ -214,12 +223,12 @@ const toolCall = z.object({
 /** Carries out a click. Returns the new content of the change view. */
 export async function answerClick(
   plan: FoundPlan,
-  { decision, reason }: Pick<PlanClick, 'decision' | 'reason'>,
+  { decision, ...typed }: Omit<PlanClick, 'nonce'>,
   decider: Decider,
   deciding: PlanDeciding,
 ): Promise<object> {
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, decider, deciding.accounts) === undefined);
-  const { outcome, earlier } = await decideOnPlan(plan, { decision, reason }, decider, deciding);
+  const { outcome, earlier } = await decideOnPlan(plan, { decision, ...typed }, decider, deciding);
   deciding.log('info', 'decision', { tool: plan.tool, decision, person: decider.person, caller: plan.caller });
   // The person who decided sees it as everybody else does.
   const own = decider.person === undefined ? undefined : await deciding.plans.find(plan.nonce).catch(() => undefined);

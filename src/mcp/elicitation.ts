@@ -3,16 +3,21 @@ import { inputResponse, type ServerContext } from '@modelcontextprotocol/server'
 import * as z from 'zod';
 import type { Elicitor, Guide, UserReply, Visit } from '../consent/elicitor.js';
 import type { ConsentClaims } from '../consent/tokens.js';
+import { isTyped } from '../consent/typed-name.js';
+import { say } from '../util/safe-text.js';
 import type { Client } from './client.js';
 
 /** The declining option, which is selected by default. */
 const nothing = 'Do nothing';
 
-/** The form of a question, with a choice between two labels. */
-export const consentForm = (accept: string) => ({
+/** The form of a question, with a choice between two labels, and a field for the name if the person has to type it. */
+export const consentForm = (accept: string, typedName?: string) => ({
   type: 'object' as const,
   properties: {
     decision: { type: 'string' as const, title: 'Decision', enum: [accept, nothing], default: nothing },
+    ...(typedName !== undefined && {
+      name: { type: 'string' as const, title: 'Name', description: say`Type ${typedName} to agree.`.text },
+    }),
   },
   required: ['decision'],
 });
@@ -38,17 +43,17 @@ export function elicitorFor(client: Client, context: ServerContext, { stillAskin
   if (envelope === undefined)
     return {
       // Not with the SDK's elicitInput, which drops replies that are none of the options.
-      ask: async (message, accept, over) => {
-        const params = { mode: 'form', message: message.text, requestedSchema: consentForm(accept.text) };
+      ask: async (message, accept, over, typedName) => {
+        const params = { mode: 'form', message: message.text, requestedSchema: consentForm(accept.text, typedName) };
         const answer = await sendQuestion(context, params, over, stillAsking);
-        return answer === undefined ? 'unanswered' : replyOf(answer, accept.text);
+        return answer === undefined ? 'unanswered' : replyOf(answer, accept.text, typedName);
       },
     };
   const view = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
   const ask: Elicitor['ask'] = async () => 'later';
   if (view.kind !== 'elicit' || claims?.use !== 'question') return { ask };
-  return { ask, resumedReply: { claims, read: (accept) => replyOf(view, accept) } };
+  return { ask, resumedReply: { claims, read: (accept, typedName) => replyOf(view, accept, typedName) } };
 }
 
 /** Sends a question during the call, and takes it back when it is over. Returns undefined without a reply. */
@@ -97,10 +102,14 @@ const visitOf = (answer: { action: string } | undefined): Visit => {
   return answer?.action === 'decline' ? 'declined' : 'cancelled';
 };
 
-function replyOf({ action, content }: { action: string; content?: unknown }, accept: string): UserReply {
+function replyOf(
+  { action, content }: { action: string; content?: unknown },
+  accept: string,
+  typedName: string | undefined,
+): UserReply {
   if (action === 'decline') return 'declined';
   if (action !== 'accept') return 'cancelled';
-  const { data } = z.object({ decision: z.string() }).safeParse(content);
-  if (data?.decision === accept) return 'agreed';
+  const { data } = z.object({ decision: z.string(), name: z.string().optional() }).safeParse(content);
+  if (data?.decision === accept) return isTyped(typedName, data.name) ? 'agreed' : 'wrongName';
   return data?.decision === nothing ? 'declined' : 'notChosen';
 }

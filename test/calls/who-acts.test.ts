@@ -26,6 +26,7 @@ const refusals: Readonly<Record<RefusalCode, Step>> = {
   KeysUnavailable: 'operator: configure',
   Declined: 'nobody: none',
   NobodyAsked: 'agent: call',
+  WrongName: 'user: decide',
   TooManyRefusals: 'user: ask',
   TooLargeToShow: 'agent: call',
   TooManyQuestions: 'agent: wait',

@@ -33,6 +33,7 @@ test('without any setting, the defaults', () => {
           keys: { kind: 'keys', credentials: {}, files: {} },
           policy: { readOnly: false, extensions: [] },
           confirm: 'ask',
+          confirmDelete: 'type',
         },
       ],
       byDefault: 'default',

@@ -43,10 +43,13 @@ export async function startChangeView(): Promise<void> {
   const accept = element('button', { type: 'button' });
   const decline = element('button', { type: 'button' });
   const buttons = element('div', { class: 'buttons', hidden: '' }, accept, decline);
+  const name = element('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
+  const nameLabel = element('span');
+  const nameField = element('label', { class: 'reason', hidden: '' }, nameLabel, name);
   const reason = element('input', { type: 'text', maxlength: String(longestReason), autocomplete: 'off' });
   const reasonField = element('label', { class: 'reason', hidden: '' }, 'Reason, if you decline (optional) ', reason);
   const progress = element('div', { role: 'status' }, 'Waiting for the plan …');
-  main.append(outcome, plan, expiry, progress, reasonField, buttons);
+  main.append(outcome, plan, expiry, progress, nameField, reasonField, buttons);
   document.body.append(main);
 
   let host: Host | undefined;
@@ -73,10 +76,18 @@ export async function startChangeView(): Promise<void> {
     accept.className = isFinal ? 'accept final' : 'accept';
     setText(decline, declines);
     decline.hidden = declines === '';
-    reasonField.hidden = !isOffered || decline.hidden;
+    showFields(isOffered && declines !== '');
     for (const button of [accept, decline]) button.ariaDisabled = isBusy ? 'true' : null;
     const isLost = buttons.hidden || !main.contains(document.activeElement);
     if (hadFocus && isLost) outcome.querySelector<HTMLElement>('h1')?.focus();
+  };
+
+  /** Shows what a person may type: a reason for declining, and the name of what is deleted. */
+  const showFields = (isOpen: boolean) => {
+    const wanted = 'change' in stage ? stage.change?.typedName : undefined;
+    reasonField.hidden = !isOpen;
+    nameField.hidden = !isOpen || wanted === undefined;
+    setText(nameLabel, `Type ${wanted ?? ''} to agree`);
   };
 
   /** Shows the plan, collapsed if an outcome stands above it. */
@@ -100,10 +111,11 @@ export async function startChangeView(): Promise<void> {
   };
 
   const call = (ticket: string, decision: Decision['decision'], timeoutMs: number) =>
-    host?.callTool(decideTool, { ticket, decision, ...reasonFor(decision) }, timeoutMs) ??
+    host?.callTool(decideTool, { ticket, decision, ...typedFor(decision) }, timeoutMs) ??
     Promise.reject(new Error('no host answered'));
 
-  const reasonFor = (decision: Decision['decision']) => {
+  const typedFor = (decision: Decision['decision']) => {
+    if (decision === 'accept') return nameField.hidden ? {} : { name: name.value };
     const text = reason.value.trim();
     return decision === 'decline' && text !== '' ? { reason: text } : {};
   };

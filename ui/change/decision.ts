@@ -102,7 +102,9 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;
   const { change } = stage;
   if (outcome === undefined) return unanswered(stage);
-  const nothingSent = outcome.kind === 'expired' || outcome.kind === 'refused';
+  if (outcome.kind === 'misnamed' && stage.kind === 'sending' && !stage.lost)
+    return { kind: 'open', change, note: 'That is not the name. Nothing was sent.' };
+  const nothingSent = ['expired', 'refused', 'misnamed'].includes(outcome.kind);
   const earlierLost = stage.kind === 'lost' || stage.lost;
   return { kind: 'ended', change, outcome: nothingSent && earlierLost ? stillUnknown(outcome) : outcome };
 }

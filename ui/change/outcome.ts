@@ -12,6 +12,7 @@ const icons: Readonly<Record<OutcomeKind, IconName>> = {
   declined: 'nothing',
   expired: 'nothing',
   used: 'nothing',
+  misnamed: 'nothing',
   refused: 'nothing',
 };
 

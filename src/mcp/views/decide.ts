@@ -36,7 +36,7 @@ export async function decide(
 ): Promise<Decided> {
   const given = decisionSchema.safeParse(args);
   if (!given.success) return refused('TicketRefused');
-  const { ticket, decision, reason } = given.data;
+  const { ticket, decision, reason, name: typedName } = given.data;
   try {
     const { tool, args: callArgs, claims } = tickets.open(ticket, Number.POSITIVE_INFINITY);
     const operation = operations.find(({ name }) => name === tool);
@@ -49,7 +49,7 @@ export async function decide(
     const looking = () => calling({ look: claims });
     if (decision === 'look') return await looking();
     if (decision === 'again') return await calling({}, { ...callArgs, planOnly: true });
-    const decided = await decideBy(ticket, () => calling({ click: { decision, claims, reason } }), tickets);
+    const decided = await decideBy(ticket, () => calling({ click: { decision, claims, reason, typedName } }), tickets);
     if (!sentNothing(decided.outcome)) return decided;
     const earlier = await looking();
     return isEnd(earlier.outcome) ? { ...earlier, earlier: earlierClick } : decided;

@@ -68,7 +68,7 @@ function proposedChange(
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
     return undefined;
   const { plan } = outcome.success;
-  const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims } = outcome.view;
+  const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims, typedName } = outcome.view;
   // Drops the control arguments, because the click is the decision.
   const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...rest } = args;
   const short = fitted(plan.summary);
@@ -92,6 +92,7 @@ function proposedChange(
     expiresAt: new Date(expiresAt).toISOString(),
     accept: accept.text,
     decline: 'Do nothing',
+    ...(typedName !== undefined && { typedName }),
     canPlanAgain: !onPage,
     otherWays: onPage ? [] : textsOf(otherWays(tool, outcome)),
     ...(claims !== undefined && { ticket: tickets.seal({ tool, args: rest, claims: { ...claims, issuedAt } }) }),
@@ -163,6 +164,7 @@ const afterUnknown =
 
 const kinds: Readonly<Record<string, OutcomeKind>> = {
   AlreadyDecided: 'used',
+  WrongName: 'misnamed',
   Repeated: 'used',
   Declined: 'declined',
   TicketExpired: 'expired',

@@ -22,6 +22,8 @@ export const decisionSchema = z.strictObject({
   decision: z.enum(decisions),
   /** Why the person declines. */
   reason: z.string().min(1).max(longestReason).optional(),
+  /** The name that the person typed to agree to a deletion. */
+  name: z.string().max(longestReason).optional(),
 });
 
 /** The listing of the tool `decide_change`. Hosts hide the tool from models. */
@@ -36,6 +38,7 @@ export const decideToolListing = {
       ticket: { type: 'string' },
       decision: { type: 'string', enum: [...decisions] },
       reason: { type: 'string', maxLength: longestReason },
+      name: { type: 'string', maxLength: longestReason },
     },
     required: ['ticket', 'decision'],
     additionalProperties: false,

@@ -47,6 +47,8 @@ export interface ProposedChange {
   /** Labels of the two buttons: `Create server "wiki" (costs money)`, "Do nothing". */
   readonly accept: string;
   readonly decline: string;
+  /** The name that the person types to agree. */
+  readonly typedName?: string;
   /** The action token for a click. Absent if the view cannot be used for the decision. */
   readonly ticket?: string;
   /** True if the token also allows a new plan after the expiry. */
@@ -64,6 +66,8 @@ export interface Decision {
   readonly decision: (typeof decisions)[number];
   /** Why the person declines: one line of at most `longestReason` characters. */
   readonly reason?: string;
+  /** The name that the person typed. */
+  readonly name?: string;
 }
 export const longestReason = 200;
 export const decisions = ['accept', 'decline', 'look', 'again'] as const;
@@ -79,6 +83,7 @@ export const outcomeKey = 'cloudops/outcome';
  * - `declined`: the person clicked "Do nothing". Nothing was sent.
  * - `expired`: the plan is no longer valid. This click sent nothing.
  * - `used`: an earlier click decided the plan, and its outcome is not known here. This one sent nothing.
+ * - `misnamed`: the name that was typed is not the name. The plan still waits.
  * - `refused`: for any other reason, this click sent nothing.
  */
 export const outcomeKinds = [
@@ -89,6 +94,7 @@ export const outcomeKinds = [
   'declined',
   'expired',
   'used',
+  'misnamed',
   'refused',
 ] as const;
 export type OutcomeKind = (typeof outcomeKinds)[number];
@@ -102,6 +108,7 @@ export const outcomeTitles = {
   declined: 'Nothing was done',
   expired: 'The plan has expired',
   used: 'Decided before',
+  misnamed: 'Not the name',
   refused: 'Not sent',
 } as const satisfies Readonly<Record<OutcomeKind, string>>;
 
@@ -128,7 +135,7 @@ export interface ChangeOutcome {
 /** Reads a proposed change from `_meta`. Returns undefined if it is missing or incomplete. */
 export function readProposedChange(meta: unknown): ProposedChange | undefined {
   const change = fieldsOf(fieldsOf(meta)[changeKey]);
-  const { sentence, issuedAt, expiresAt, accept, decline, ticket } = texts(change);
+  const { sentence, issuedAt, expiresAt, accept, decline, ticket, typedName } = texts(change);
   if (sentence === undefined || accept === undefined || decline === undefined) return undefined;
   if (expiresAt === undefined || timeOf(expiresAt) === undefined) return undefined;
   return {
@@ -149,6 +156,7 @@ export function readProposedChange(meta: unknown): ProposedChange | undefined {
     otherWays: textsOf(change.otherWays),
     ...(issuedAt !== undefined && { issuedAt }),
     ...(ticket !== undefined && { ticket }),
+    ...(typedName !== undefined && { typedName }),
   };
 }
 

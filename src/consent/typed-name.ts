@@ -1,0 +1,36 @@
+import type { Change, Operation } from '../tools/define-operation.js';
+import { textAt } from '../util/objects.js';
+import { escapeInvisible } from '../util/quote.js';
+import type { ConsentMode } from './required-consent.js';
+
+/** How a person confirms a deletion (CLOUDOPS_CONFIRM_DELETE). */
+export const deleteConfirmations = ['type', 'click'] as const;
+
+/** A person does not have to type a name that is longer (characters). */
+const longestTyped = 40;
+
+const modesWithPerson: readonly ConsentMode[] = ['ask', 'human', 'approval'];
+
+interface Deletion {
+  readonly operation: Pick<Operation, 'effect'>;
+  readonly change: Pick<Change, 'identifies'>;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly account: {
+    readonly confirm: ConsentMode;
+    readonly confirmDelete?: (typeof deleteConfirmations)[number] | undefined;
+  };
+}
+
+/** Returns the name that a person types to agree to a deletion; undefined if a click suffices or if the name cannot be typed. */
+export function nameToType({ operation, change, input, account }: Deletion): string | undefined {
+  const { confirm, confirmDelete = 'type' } = account;
+  if (operation.effect !== 'delete' || confirmDelete === 'click' || !modesWithPerson.includes(confirm))
+    return undefined;
+  const path = change.identifies?.at(-1);
+  const name = path === undefined ? '' : (textAt(input, path) ?? '').trim();
+  return name === '' || name.length > longestTyped || escapeInvisible(name) !== name ? undefined : name;
+}
+
+/** True if the person typed the name, or did not have to. */
+export const isTyped = (wanted: string | undefined, typed: string | undefined): boolean =>
+  wanted === undefined || typed?.trim() === wanted;
