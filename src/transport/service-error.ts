@@ -31,7 +31,13 @@ function inBody(body: Body): ServiceError {
       return inXml(body.value);
     case 'json': {
       const error = valueAt(body.value, 'error') ?? valueAt(body.value, 'Error') ?? body.value;
-      return { ...withText('code', plainCode(valueAt(error, '__type'))), ...pick(error) };
+      const code = valueAt(error, 'code');
+      const isQualified = typeof code === 'string' && code.includes('#');
+      return {
+        ...withText('code', plainCode(valueAt(error, '__type'))),
+        ...pick(error),
+        ...(isQualified && withText('code', plainCode(code))),
+      };
     }
     case 'html':
       return withText('message', pageText(body.text));

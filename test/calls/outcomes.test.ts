@@ -84,6 +84,12 @@ const rows: readonly (readonly [
   ['307', answer(307, ''), 'rejected', 'Http307'],
   ['400', answer(400, '{"code":"Client.InvalidParameter"}'), 'rejected', 'Client.InvalidParameter'],
   ['400 with an AWS type', answer(400, '{"__type":"com.amazonaws.x#AccessDenied"}'), 'rejected', 'AccessDenied'],
+  [
+    '400 with a qualified code',
+    answer(400, '{"code":"com.amazonaws.x#AccessDenied:http://x/"}'),
+    'rejected',
+    'AccessDenied',
+  ],
   ['403 with a header', answer(403, '', { 'x-amzn-errortype': 'AccessDenied:http://x/' }), 'rejected', 'AccessDenied'],
   [
     '400 of EC2',
