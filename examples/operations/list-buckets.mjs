@@ -23,7 +23,8 @@ export default ({ defineOperation, z, xmlRecord, counted, say }) => [
 
     request: (_input, after) => ({ path: '/', query: { ...after } }),
 
-    extract(body) {
+    extract(/** @type {any} */ body) {
+      /** @type {any} */
       const result = xmlRecord(body?.ListAllMyBucketsResult, {
         lists: { Bucket: 'bucket' },
         values: [],
@@ -39,7 +40,7 @@ export default ({ defineOperation, z, xmlRecord, counted, say }) => [
           buckets: z.array(z.object({ name: z.string(), creationDate: z.string().optional() })),
           continuationToken: z.string().optional(),
         }),
-      start: () => ({ first: [], count: 0 }),
+      start: () => ({ first: /** @type {{ name?: string | undefined }[]} */ ([]), count: 0 }),
       add({ first, count }, { record: { buckets = [], continuationToken } }) {
         // Counts all buckets and keeps the first hundred, which are enough for a model.
         const state = { first: [...first, ...buckets].slice(0, 100), count: count + buckets.length };

@@ -1,5 +1,4 @@
 // PutBucketLifecycleConfiguration of S3. The effect is "alter" because it replaces all rules, so it cannot be split.
-
 /** @param {import('cloudops-mcp/operation').Kit} kit */
 export default ({ defineOperation, z, fields, xml, counted, say, encodeSegment }) => {
   const rule = () =>
@@ -8,8 +7,9 @@ export default ({ defineOperation, z, fields, xml, counted, say, encodeSegment }
       prefix: fields.text(200).describe('Key prefix of the objects.'),
       days: fields.wholeNumber(1, 36_500).describe('Age in days at which an object is deleted.'),
     });
-  const ruleText = ({ id, prefix, days }) => say`${id}: objects below ${prefix} go after ${days} days.`;
-  const element = ({ id, prefix, days }) => ({
+  const ruleText = (/** @type {any} */ { id, prefix, days }) =>
+    say`${id}: objects below ${prefix} go after ${days} days.`;
+  const element = (/** @type {any} */ { id, prefix, days }) => ({
     ID: id,
     Filter: { Prefix: prefix },
     Status: 'Enabled',

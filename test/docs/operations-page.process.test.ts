@@ -65,8 +65,8 @@ describe('with the comment above its function, and both packages beside it, Type
       cpSync(part, join(modules, 'cloudops-mcp', part), { recursive: true });
     symlinkSync(resolve('node_modules/zod'), join(modules, 'zod'));
   });
-  const problemsOf = async (text: string): Promise<string> => {
-    writeFileSync(join(home.folder, file), `${comment}\n${text}`);
+  const problemsOf = async (text: string, above = comment): Promise<string> => {
+    writeFileSync(join(home.folder, file), `${above}\n${text}`);
     const options = ['--allowJs', '--checkJs', '--strict', '--noEmit', '--target', 'es2023', '--module', 'nodenext'];
     const program = [resolve('node_modules/typescript/bin/tsc'), ...options, file];
     const { stdout } = await run(process.execPath, program, { cwd: home.folder }).catch((error) =>
@@ -74,6 +74,10 @@ describe('with the comment above its function, and both packages beside it, Type
     );
     return stdout;
   };
+
+  test.each(['list-buckets.mjs', 'put-bucket-lifecycle.mjs'])('accepts the example %s', async (name) => {
+    expect(await problemsOf(readFileSync(join('examples/operations', name), 'utf8'), '')).toBe('');
+  });
 
   test('accepts the file', async () => {
     expect(comment).not.toBe('');
