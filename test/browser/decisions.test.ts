@@ -96,11 +96,18 @@ test('the list says how long ago, and exactly by the clock of its reader, withou
 test('a person refuses', async () => {
   const served = await start();
   const page = await openAs('bob', await planOf(served));
+  await view(page).getByLabel('Reason, if you decline (optional)').fill('Wait for Monday');
+  expect(
+    await view(page)
+      .getByLabel(/^Type /)
+      .isVisible(),
+  ).toBe(false);
   await view(page).getByRole('button', { name: 'Do nothing' }).click();
   await view(page)
     .getByText(/^"bob" declined this at .*\d\d/)
     .waitFor();
   expect(served.requests).toEqual([]);
+  expect(JSON.stringify((await served.plans.list())[0]?.outcome)).toContain('Wait for Monday');
 });
 
 test('of two people at once one agrees, and the other learns it', async () => {
