@@ -64,7 +64,8 @@ export function checkPolicy(policy: Policy, operation: Operation, principal?: Pr
 export function checkRegions({ regions }: Policy, requested: string | undefined, input: unknown): void {
   if (regions === undefined) return;
   for (const [path, value] of leavesOf({ region: requested, input })) {
-    const [, name] = /\b(region|availabilityZone)s?(?:\[\d+\])?$/.exec(path) ?? [];
+    // Models of other APIs have names such as `SourceRegion`.
+    const [, name] = /(region|availabilityzone)s?(?:\[\d+\])?$/.exec(path.toLowerCase()) ?? [];
     if (name === undefined || typeof value !== 'string') continue;
     // A zone of an unknown region may be in any region.
     const region = name === 'region' ? value : regionOfZone(value);
