@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 const inDocuments: Readonly<Record<string, string>> = Object.fromEntries(
   ['light', 'dark'].flatMap((theme) => [
     [`decisions-plan-${theme}-800`, `decisions-plan-${theme}`],
-    [`decisions-many-${theme}-1280`, `decisions-list-${theme}`],
+    [`decisions-list-${theme}-800`, `decisions-list-${theme}`],
   ]),
 );
 
