@@ -65,12 +65,13 @@ export function checkRegions({ regions }: Policy, requested: string | undefined,
   if (regions === undefined) return;
   for (const [path, value] of leavesOf({ region: requested, input })) {
     // Models of other APIs have names such as `SourceRegion`.
-    const [, name] = /(region|availabilityzone)s?(?:\[\d+\])?$/.exec(path.toLowerCase()) ?? [];
+    const [, name] = /(region|availabilityZone)s?(?:\[\d+\])?$/i.exec(path) ?? [];
     if (name === undefined || typeof value !== 'string') continue;
     // A zone of an unknown region may be in any region.
-    const region = name === 'region' ? value : regionOfZone(value);
+    const isRegion = name.toLowerCase() === 'region';
+    const region = isRegion ? value : regionOfZone(value);
     if (region !== undefined && regions.includes(region)) continue;
-    const what = words(name === 'region' ? 'region' : 'the region of zone');
+    const what = words(isRegion ? 'region' : 'the region of zone');
     throw new Refusal('NotAllowed', [
       say`${what} ${quoted(value, 40)} is ${words(region === undefined ? 'unknown, so not' : 'not')} among those of CLOUDOPS_REGIONS: ${defined(regions.join(', '))}`,
     ]);
