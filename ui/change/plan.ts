@@ -57,7 +57,7 @@ const tableSection = ({ title, columns, rows, more }: ShownTable): readonly Node
         ...rows.map((row) => element('tr', {}, ...row.map((text) => element('td', { dir: 'auto' }, text)))),
       ),
     ),
-    ...(more === 0 ? [] : [element('p', { class: 'quiet' }, `And ${more} more, which the exact request shows.`)]),
+    ...(more === 0 ? [] : [element('p', { class: 'quiet' }, `And ${more} more, in the request below.`)]),
   ),
 ];
 
