@@ -33,13 +33,11 @@ export function createPersistence() {
     const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
     if (signals.some(({ aborted }) => aborted)) end();
     for (const each of signals) each.addEventListener('abort', end);
-    const written = persist(attempt, stop.signal);
-    const ended = written
-      .catch(() => undefined)
-      .finally(() => {
-        for (const each of signals) each.removeEventListener('abort', end);
-        underWay.delete(ended);
-      });
+    const written = persist(attempt, stop.signal).finally(() => {
+      for (const each of signals) each.removeEventListener('abort', end);
+      underWay.delete(ended);
+    });
+    const ended = written.catch(() => undefined);
     underWay.add(ended);
     return written;
   };

@@ -25,9 +25,14 @@ export const tooLong = {
   tool: 'provision_kube_resource_group',
   args: {
     resourceGroupName: 'big',
+    adminWorkstation: { keyName: 'k'.repeat(100) },
     adminCluster: {
-      nodePools: Array.from({ length: 60 }, (_, index) => ({
-        name: `pool-${index}`,
+      keyName: 'c'.repeat(100),
+      // Longer lists are shortened, so that their questions fit.
+      nodePools: Array.from({ length: 5 }, (_, index) => ({
+        name: `pool-${index}-${'n'.repeat(30)}`,
+        region: `region-${index}-${'r'.repeat(20)}`,
+        availabilityZone: `zone-${index}-${'z'.repeat(20)}`,
         instanceType: 'h2-large16',
         nodeCount: 1,
         volumeSize: 100,

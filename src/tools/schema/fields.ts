@@ -113,13 +113,13 @@ export const planArguments = () => ({
   planOnly: flag().describe('Only show the plan.').optional(),
   planId: text(200).describe('From a plan.').optional(),
   withdraw: flag().describe('Take that plan back.').optional(),
-  replaces: text(200).describe('planId of a waiting plan to take back.').optional(),
+  replaces: text(200).describe('planId of an older plan.').optional(),
 });
 
 /** Arguments of every other tool that is not a read. */
 export const consentArguments = () => ({
   ...planArguments(),
-  allowRepeat: flag().describe('Only if the user, told of the first, wants a second.').optional(),
+  allowRepeat: flag().describe('If the user wants it twice.').optional(),
 });
 
 /**
