@@ -7,7 +7,7 @@ const { helpOf, markdownTable, optionName, sections, variableName } = await impo
 
 const introduction = `# Configuration
 
-This page is generated from the table of settings by \`npm run docs\`. \`cloudops-mcp --help\` prints the same.
+This page is generated from the table of settings by \`npm run docs\`. \`cloudops-mcp help settings\` prints the same.
 
 A setting is an environment variable or a command-line option, and the option wins: \`CLOUDOPS_READ_ONLY=1\` is \`--read-only\`,
 \`CLOUDOPS_REGION=jp-west-2\` is \`--region jp-west-2\`. A variable that is empty counts as not set. The server does not start with a misspelt

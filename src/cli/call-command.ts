@@ -32,8 +32,11 @@ import { commandLog } from './terminal-log.js';
 /** `cloudops-mcp call` calls a tool without an MCP client. */
 export const callCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--plan] [--yes] [--all] [--json]',
-  about:
-    'call a tool; exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost, 6 done in part',
+  about: 'call a tool',
+  details:
+    '--plan only shows the plan of a change, --yes agrees to it beforehand, --all shows every field of the answer, --json prints it for programs. ' +
+    'Exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost.',
+  subjects: (operations) => operations.map(({ name }) => name),
   positionals: 2,
   options: { account: 'value', plan: 'switch', yes: 'switch', all: 'switch', json: 'switch' },
   run: async (invocation) => {

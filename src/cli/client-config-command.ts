@@ -13,8 +13,10 @@ import { type HelpPage, wrapped } from './layout.js';
 /** `cloudops-mcp client-config` prints the configuration of an MCP client, without secrets, and the file that it goes into. */
 export const clientConfigCommand: Command = {
   usage: '<client> [--http URL] [--absolute] [--windows] [--json]',
-  about:
-    'print the configuration of an MCP client; --http for a server that runs elsewhere, --absolute with the full paths of Node.js and the server, --json for the block alone',
+  about: 'print the configuration of an MCP client',
+  details:
+    '--http is for a server that runs elsewhere, --absolute names Node.js and the server by their full paths, --json prints the block alone.',
+  subjects: () => Object.keys(clients),
   positionals: 1,
   options: { http: 'value', absolute: 'switch', windows: 'switch', json: 'switch' },
   run: async (invocation) => {

@@ -42,7 +42,12 @@ export interface Invocation extends Pick<CommandLine, 'positionals' | 'options' 
 export interface Command extends CommandSyntax {
   /** Arguments and options after the command's name: `[--json] [--since 24h]`. */
   readonly usage: string;
+  /** The purpose in a few words, for the list of commands. */
   readonly about: string;
+  /** Further sentences for the help of the command. */
+  readonly details?: string;
+  /** Values of the first argument, for the completion of a shell. */
+  readonly subjects?: (operations: readonly Operation[]) => readonly string[];
   /** Set for long-running commands, which refuse to start with an invalid setting. */
   readonly serves?: true;
   /**

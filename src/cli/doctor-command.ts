@@ -44,8 +44,8 @@ import { insecureTlsWarning } from './run-until-signal.js';
 /** `cloudops-mcp doctor` checks everything that calls depend on, and says how to fix problems. It changes nothing in the cloud. */
 export const doctorCommand: Command = {
   usage: '[--bucket <name>] [--json]',
-  about:
-    'check configuration, endpoints, clocks, signature and files; exit code 0 all is well, 1 there is a problem, 3 no API could be checked',
+  about: 'check configuration, endpoints, clocks, signature and files',
+  details: 'Exit code 0 all is well, 1 there is a problem, 3 no API could be checked.',
   options: { json: 'switch', bucket: 'value' },
   run: async ({ options, config, terminal }) => {
     // An explicit exit also ends programs that were started to print keys. A signal would not.

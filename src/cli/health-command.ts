@@ -9,7 +9,8 @@ import { printLine } from './layout.js';
 /** `cloudops-mcp health` is the health check of a container. Its image has no other HTTP client. */
 export const healthCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
-  about: 'ask a running http server whether it is ready; in a container, the server of the container',
+  about: 'ask a running http server whether it is ready',
+  details: 'In a container, it asks the server of the container.',
   options: addressOptions,
   run: async ({ options, terminal: { stdout, stderr } }) => {
     const started = await readFile('/proc/1/cmdline', 'utf8').catch(() => '');

@@ -5,10 +5,13 @@ import { defined, exact, own, say } from '../util/safe-text.js';
 import { type Command, type Commands, type Invocation, notOneOf, pageOf, UsageError } from './command.js';
 import { type HelpPage, wrapped } from './layout.js';
 
+const settingsTopic = 'settings';
+
 /** `cloudops-mcp help`, and `--help` of any command. Its arguments are a command, and a tool for `call` and `view`. */
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
-  usage: '[<command> [<tool>]]',
-  about: 'print this text, or what there is to know about a command or a tool',
+  usage: '[<command> [<tool>] | settings]',
+  about: 'print help about a command, a tool or the settings',
+  subjects: () => [...Object.keys(commands), settingsTopic],
   positionals: 2,
   run: async ({ positionals, operations, terminal }) => {
     const lines = await linesAbout(positionals, operations, pageOf(terminal, 'stdout'), commands, defaultCommand);
@@ -24,7 +27,8 @@ async function linesAbout(
   commands: Commands,
   defaultCommand: Command,
 ): Promise<readonly string[]> {
-  if (name === undefined) return everything(page, commands, defaultCommand);
+  if (name === undefined) return overview(page, commands, defaultCommand);
+  if (name === settingsTopic) return settingsLines(page);
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (load === undefined) throw new UsageError(notOneOf('command', name, Object.keys(commands)));
   const command = await load();
@@ -35,29 +39,37 @@ async function linesAbout(
   return toolLines(name, command, operation, page);
 }
 
-async function everything(page: HelpPage, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
-  const named = Object.entries(commands).map(async ([name, load]) => usageOf(name, await load(), page));
-  const { paint, width } = page;
+/** The commands and where help is, on a screen of 24 lines. */
+async function overview(page: HelpPage, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
+  const { paint } = page;
+  const named = await Promise.all(Object.entries(commands).map(async ([name, load]) => [name, await load()] as const));
   return [
     'An MCP server that gives AI agents signed operations of a cloud.',
-    'Try it without an account: cloudops-mcp --sandbox',
+    '',
+    `  cloudops-mcp             ${defaultCommand.about}`,
+    '  cloudops-mcp --sandbox   the same without an account, on a local cloud',
+    '  cloudops-mcp <command>',
     '',
     paint('bold', 'Commands:'),
-    ...usageOf('', defaultCommand, page),
-    ...(await Promise.all(named)).flat(),
+    ...named.map(([name, { about }]) => `  ${paint('bold', name)}${' '.repeat(columnOfAbout - name.length)}${about}`),
     '',
+    paint('bold', 'Help:'),
+    '  cloudops-mcp <command> --help    a command',
+    '  cloudops-mcp call <tool> --help  a tool with its arguments',
+    '  cloudops-mcp help settings       settings, as environment variables or options',
+  ];
+}
+
+const columnOfAbout = 15;
+
+function settingsLines({ paint, width }: HelpPage): readonly string[] {
+  return [
     paint('bold', 'Settings, as environment variables or options; an option wins:'),
     ...Object.entries(sections).flatMap(([title, rows]) => [
       '',
       `  ${paint('bold', title)}`,
       ...Object.entries(rows).flatMap(([name, row]) => settingLines(name, row, width)),
     ]),
-    '',
-    ...wrapped('Help about a command, or about a tool with its arguments:', width),
-    '  cloudops-mcp <command> --help',
-    '  cloudops-mcp call <tool> --help',
-    '',
-    '  -V, --version   print the version',
   ];
 }
 
@@ -67,17 +79,17 @@ function commandLines(name: string, command: Command, page: HelpPage): readonly 
     ...usageOf(name, command, page),
     '',
     ...(isAboutTools ? wrapped(say`The arguments of a tool: cloudops-mcp ${own(name)} <tool> --help`, page.width) : []),
-    ...wrapped('Every setting is an option, too: cloudops-mcp --help lists them.', page.width),
+    ...wrapped('Every setting is an option, too: cloudops-mcp help settings lists them.', page.width),
   ];
 }
 
-function usageOf(name: string, { usage, about }: Command, { width, paint }: HelpPage): string[] {
+function usageOf(name: string, { usage, about, details }: Command, { width, paint }: HelpPage): string[] {
   const start = name === '' ? say`  cloudops-mcp` : say`  cloudops-mcp ${own(name)}`;
   const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, say`${start} `, 6);
   return [
     paint('bold', start.text) + first.slice(start.text.length).trimEnd(),
     ...others,
-    ...wrapped(say`${defined(about)}`, width, 6),
+    ...wrapped(say`${defined(details === undefined ? about : `${about}. ${details}`)}`, width, 6),
   ];
 }
 

@@ -14,6 +14,7 @@ import { type HelpPage, localTime, localTimes, padded, printLine, widthOf, wrapp
 export const journalCommand: Command = {
   usage: '[migrate] [--json] [--since 24h] [--until 2026-11-20] [--follow]',
   about: 'print the journal of changes',
+  subjects: () => ['migrate'],
   positionals: 1,
   options: { json: 'switch', since: 'value', until: 'value', follow: 'switch' },
   run: async (invocation) => {

@@ -17,9 +17,9 @@ import { hostRules, withContainedFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations` lists the tools, or checks a file of operations. */
 export const operationsCommand: Command = {
-  usage: '[check <file> | draft <model> [--operations <names>]] [--json]',
-  about:
-    'list the tools with their arguments and cost in tokens, check a file of operations, or draft one from a model',
+  usage: '[check <file>] [--json]',
+  about: 'list the tools, or check a file of operations',
+  subjects: () => ['check'],
   positionals: 2,
   options: { json: 'switch', inside: 'switch' },
   run: async (invocation) => {

@@ -16,6 +16,7 @@ const help = async () => (await import('./help.js')).helpCommand(commands, stdio
 export const commands: Commands = {
   call: async () => (await import('./call-command.js')).callCommand,
   'client-config': async () => (await import('./client-config-command.js')).clientConfigCommand,
+  completion: async () => (await import('./completion-command.js')).completionCommand(commands),
   doctor: async () => (await import('./doctor-command.js')).doctorCommand,
   health: async () => (await import('./health-command.js')).healthCommand,
   help,

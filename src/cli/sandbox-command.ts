@@ -7,7 +7,8 @@ import { printLine } from './layout.js';
 /** `cloudops-mcp sandbox` runs the sandbox alone until a signal, for tests of servers, agents and clients. */
 export const sandboxCommand: Command = {
   usage: '[--port N] [--state FILE] [--seed TEXT] [--fault PLAN] [--json]',
-  about: 'run the sandbox alone, and print what points servers and S3 clients at it',
+  about: 'run the sandbox alone, for servers and S3 clients',
+  details: 'It prints the settings that point them at it.',
   serves: true,
   options: { port: 'value', state: 'value', seed: 'value', fault: 'value', json: 'switch' },
   run: async (invocation) => {

@@ -26,7 +26,9 @@ import { commandLog } from './terminal-log.js';
 /** `cloudops-mcp view` shows a call of a tool in the browser, with the view that chat clients show. */
 export const viewCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--port N] [--no-open]',
-  about: 'show an upload, or a change to decide on, in the browser, until it is decided or Ctrl-C',
+  about: 'show an upload, or a change to decide on, in the browser',
+  details: 'It ends when the change is decided, or with Ctrl-C.',
+  subjects: (operations) => operations.map(({ name }) => name),
   positionals: 2,
   options: { account: 'value', port: 'value', 'no-open': 'switch' },
   async run(invocation) {

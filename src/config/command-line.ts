@@ -120,5 +120,7 @@ export const secretOption = (name: string): SafeText =>
 /** Ends a sentence about a name that does not exist. */
 export function hint(name: string, names: readonly string[]): SafeText {
   const similarName = didYouMean(name, names);
-  return similarName === undefined ? words('; --help lists them all') : say`; did you mean ${own(similarName)}?`;
+  return similarName === undefined
+    ? words('; cloudops-mcp help settings lists them all')
+    : say`; did you mean ${own(similarName)}?`;
 }

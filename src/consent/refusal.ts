@@ -74,7 +74,11 @@ const refusals = {
   },
   Usage: {
     reason: 'the command line or the configuration is not right',
-    next: next('user', 'call', 'Correct what is listed; cloudops-mcp --help lists commands and settings.'),
+    next: next(
+      'user',
+      'call',
+      'Correct what is listed; cloudops-mcp help lists the commands, cloudops-mcp help settings the settings.',
+    ),
   },
   NotAllowed: {
     reason: 'this server is configured not to do it',

@@ -48,8 +48,12 @@ describe('help', () => {
   });
 
   test('lists every command, and every setting with its help; no option for a secret', async () => {
-    const { stdout } = await run(['help']);
-    for (const name of Object.keys(commands)) expect(stdout).toContain(`cloudops-mcp ${name}`);
+    const overview = (await run(['help'])).stdout.trimEnd().split('\n');
+    for (const name of Object.keys(commands)) expect(overview.join('\n')).toMatch(new RegExp(`^  ${name}  `, 'm'));
+    // A screen of 80 columns and 24 lines has room for all of it, and for the prompt.
+    expect(overview.length).toBeLessThan(24);
+    expect(Math.max(...overview.map((line) => line.length))).toBeLessThanOrEqual(80);
+    const { stdout } = await run(['help', 'settings']);
     for (const setting of settingNames) {
       const line = stdout.split('\n').find((candidate) => candidate.startsWith(`    ${variableName(setting)} `));
       expect(line).toContain(settings[setting].help);
@@ -86,7 +90,7 @@ test('every problem of a command line and its environment is a line, and nothing
 });
 
 test.each([
-  [['--bogus'], 'cloudops-mcp: --bogus is not an option; --help lists them all\n'],
+  [['--bogus'], 'cloudops-mcp: --bogus is not an option; cloudops-mcp help settings lists them all\n'],
   [['journal', '--snice', '1h'], 'cloudops-mcp journal: --snice is not an option; did you mean --since?\n'],
   [['http', '--port', 'x'], 'cloudops-mcp http: --port takes a number from 0 to 65535; 0 takes a free one.\n'],
 ])('a mistake in the command line is no problem of starting: %j', async (args, stderr) => {
