@@ -1,3 +1,4 @@
+// cspell:words esac COMPREPLY compgen CWORD compdef compadd
 import { optionName, type Row, sections } from '../config/settings.js';
 import type { Operation } from '../tools/define-operation.js';
 import { type Command, type Commands, notOneOf, UsageError } from './command.js';

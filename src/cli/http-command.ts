@@ -102,9 +102,14 @@ async function serve({ config, terminal, listen, access, runtime, log, stop }: S
     },
   });
   const { host } = listen;
-  log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort });
+  const decideAt = decisions && `${decisions.publicUrl}/decisions`;
+  log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort, decisions: decideAt });
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${http.port}/mcp`;
-  if (stderr.isTTY) printLine(stderr, say`Listening on ${exact(url)}. Ctrl-C ends it.`);
+  if (stderr.isTTY) {
+    printLine(stderr, say`Clients connect to ${exact(url)}`);
+    if (decideAt !== undefined) printLine(stderr, say`People decide on changes at ${exact(decideAt)}`);
+    printLine(stderr, 'Ctrl-C ends it.');
+  }
   if (!stop.aborted) await once(stop, 'abort');
   await http.stop(graceMs);
   await shared?.close();

@@ -4,16 +4,18 @@ import type { Config } from '../config/load-config.js';
 import { outcomes, type RecordedChange } from '../journal/entry.js';
 import { nothingYet, shownAgent, shownTool } from '../journal/journal.js';
 import { openStore } from '../journal/open-store.js';
+import { humanDuration } from '../util/human.js';
 import { escapeJson, ShownError, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { duration, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { cut, duration, exact, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
-import { type HelpPage, localTime, localTimes, padded, printLine, widthOf, wrapped } from './layout.js';
+import { type HelpPage, localTime, padded, printLine, widthOf } from './layout.js';
 
 /** `cloudops-mcp journal` prints the changes and their outcomes. */
 export const journalCommand: Command = {
   usage: '[migrate] [--json] [--since 24h] [--until 2026-11-20] [--follow]',
   about: 'print the journal of changes',
+  details: 'In a file or pipe, each change is one line; --json has every field.',
   subjects: () => ['migrate'],
   positionals: 1,
   options: { json: 'switch', since: 'value', until: 'value', follow: 'switch' },
@@ -42,9 +44,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const page = pageOf(terminal, 'stdout');
   const timeOfChange = localTimes(page.timeZone);
   const textOf = (change: RecordedChange) =>
-    options.json === undefined
-      ? changeLines(change, page, timeOfChange).join('\n')
-      : escapeJson(JSON.stringify(change));
+    options.json === undefined ? changeLines(change, page, now()).join('\n') : escapeJson(JSON.stringify(change));
   const journal = await openStore(config.journal, now).openJournal();
   let isEmpty = true;
   let pending = '';
@@ -115,8 +115,6 @@ function parseTime(text: string, now: Date): number {
 
 const noOutcome = 'no outcome';
 const outcomeColumns = Math.max(...[...outcomes, noOutcome].map(widthOf)) + 2;
-/** If fewer columns than this are left for text, each change is one line that the terminal breaks. */
-const narrowestText = 30;
 
 /** Most characters of a text that are shown, because other programs may have written it. */
 const longestText = 500;
@@ -131,28 +129,44 @@ const colours = {
 } as const;
 
 /**
- * Formats a change with its local time, outcome and description, and below them its tool, account, consent and caller. In a file or pipe,
- * a change is one line, which also has the address of the request.
+ * Formats a change in two lines: its description, and below it its outcome, age, tool, account, consent and caller. In a file or pipe, a
+ * change is one line, which also has its time and the address of the request.
  */
-export function changeLines(
-  change: RecordedChange,
-  { width, paint, timeZone }: HelpPage,
-  timeOfChange = localTimes(timeZone),
-): string[] {
+export function changeLines(change: RecordedChange, page: HelpPage, now: Date): string[] {
+  const { time, what, ending } = change;
+  const { width, paint, timeZone } = page;
+  if (!Number.isFinite(width)) return [changeRow(change, page)];
+  const outcome = ending?.outcome ?? noOutcome;
+  const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
+  const facts = join([...code, shownTool(change), ...peopleOf(change)], ', ');
+  const about = cut(say`${exact(ageOf(time, now, timeZone))}, ${facts}`, width - outcome.length - 3);
+  // Double quotation marks would have to be escaped.
+  const description = shortNames(say`${what.replaceAll('"', "'")}`, width - 2);
+  return [
+    paint('bold', description.text),
+    `  ${paint(ending === undefined ? 'yellow' : colours[ending.outcome], outcome)} ${paint('dim', about.text)}`,
+  ];
+}
+
+function changeRow(change: RecordedChange, page: HelpPage): string {
   const { time, what, target, ending } = change;
-  const when = `${timeOfChange(time) ?? 'at an unknown time'}  `;
-  const outcome = padded(ending?.outcome ?? noOutcome, outcomeColumns);
-  const start = paint('dim', when) + paint(ending === undefined ? 'yellow' : colours[ending.outcome], outcome);
-  const indent = widthOf(when) + outcomeColumns;
+  const start = `${timeText(time, page.timeZone)}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;
   const code = ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`;
   const about = say`${quoted(what, longestText)}${code}`;
-  const called = shownTool(change);
-  const people = peopleOf(change);
-  if (!Number.isFinite(width) || width - indent < narrowestText)
-    return [[`${start}${about}`, called, say`${quoted(target, longestText)}`, ...people].join('  ')];
-  const [first = '', ...others] = wrapped(about, width, indent);
-  const below = wrapped(join([called, ...people], ', '), width, indent);
-  return [start + first.slice(indent), ...others, ...below.map((line) => paint('dim', line))];
+  return [`${start}${about}`, shownTool(change), say`${quoted(target, longestText)}`, ...peopleOf(change)].join('  ');
+}
+
+const timeText = (time: string, timeZone: string | undefined) =>
+  localTime(time, timeZone)?.text ?? 'at an unknown time';
+
+const dayMs = 24 * 3_600_000;
+
+/** The age of a change: `2 days 22 h ago`. After four weeks, its day. */
+function ageOf(time: string, now: Date, timeZone: string | undefined): string {
+  const age = now.getTime() - Date.parse(time);
+  if (Number.isNaN(age)) return 'at an unknown time';
+  if (age > 28 * dayMs || age < -60_000) return timeText(time, timeZone).slice(0, 10);
+  return age < 60_000 ? 'just now' : `${humanDuration(age / 1000)} ago`;
 }
 
 const agreed = {
@@ -181,9 +195,8 @@ function peopleOf({ consent, answeredAfterMs, client, caller, agent, approver, e
   const named = (name: string): SafeText => quoted(name, longestName);
   return [
     say`${refused ?? words(agreed[consent])}${after}`,
-    say`client ${named(client)}`,
-    ...(caller === undefined ? [] : [say`caller ${named(caller)}`]),
-    ...(agent === undefined ? [] : [shownAgent(agent)]),
     ...(approver === undefined ? [] : [say`decided by ${named(approver)}`]),
+    ...(caller === undefined ? [] : [say`caller ${named(caller)}`]),
+    say`client ${named(client)}`,
   ];
 }

@@ -2,17 +2,18 @@ import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resolveEndpoint, wireRequest } from '../calls/endpoint.js';
+import { isAllowed } from '../calls/policy.js';
 import { makePlan, type PlanInput, planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { loadOperations } from '../operations/load-operations.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
-import { defaultAccount, encodeContent } from '../transport/request.js';
-import { defined, distinct, linesOf, own, type SafeText, say } from '../util/safe-text.js';
-import { checkOperation, exampleAnswer } from './check-operation.js';
-import { type Command, type Invocation, type Terminal, UsageError, validConfig } from './command.js';
-import { printLine } from './layout.js';
+import { defaultAccount } from '../transport/request.js';
+import { counted, defined, distinct, exact, linesOf, own, type SafeText, say } from '../util/safe-text.js';
+import { checkOperation } from './check-operation.js';
+import { type Command, type Invocation, pageOf, type Terminal, UsageError, validConfig } from './command.js';
+import { printLine, wrapped } from './layout.js';
 import { hostRules, withContainedFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations` lists the tools, or checks a file of operations. */
@@ -42,9 +43,11 @@ export const operationsCommand: Command = {
 const charactersPerToken = 4.4;
 
 function list(invocation: Invocation): number {
-  const { operations } = validConfig(invocation);
+  const { operations, accounts } = validConfig(invocation);
   const { stdout } = invocation.terminal;
-  const rows = operations.map((operation) => {
+  const { width, paint } = pageOf(invocation.terminal, 'stdout');
+  const offered = operations.filter((operation) => accounts.all.some(({ policy }) => isAllowed(policy, operation)));
+  const rows = offered.map((operation) => {
     const { name, title, description, effect, service } = operation;
     const { input, output } = operation.schemas ?? toolSchemas(operation);
     const listed = JSON.stringify({ name, title, description, input, output });
@@ -57,10 +60,14 @@ function list(invocation: Invocation): number {
   if (invocation.options.json !== undefined) stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
   else
     for (const { name, effect, service, tokens, arguments: names } of rows)
-      printLine(
-        stdout,
-        say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)\n    ${defined(names.join(' ') || 'no arguments')}`,
+      stdout.write(
+        `${[
+          paint('bold', name) + say`  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`.text,
+          ...wrapped(say`${defined(names.join(' ') || 'no arguments')}`, width, 4),
+        ].join('\n')}\n`,
       );
+  const hidden = operations.length - offered.length;
+  if (hidden > 0 && stdout.isTTY) printLine(stdout, say`The settings do not offer ${counted(hidden, 'other tool')}.`);
   return 0;
 }
 

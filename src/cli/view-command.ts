@@ -78,8 +78,7 @@ async function show(
       call: shown.load,
       callTool: shown.callTool,
     });
-    printLine(stdout, say`${exact(page.url)}`);
-    if (stdout.isTTY) printLine(stderr, shown.hint);
+    printLine(stdout, stdout.isTTY ? say`${shown.hint} ${exact(page.url)}` : say`${exact(page.url)}`);
     const opened =
       opens && stdout.isTTY ? await openBrowser(page.url, terminal.platform).catch(() => undefined) : undefined;
     const end = AbortSignal.any([stop, over.signal]);
@@ -100,6 +99,7 @@ type CallTool = (params: unknown) => Promise<object>;
 
 /** A result on the page. */
 interface ShownResult {
+  /** Stands before the address of the page. */
   readonly hint: SafeText;
   /** The call for a page that is loaded. */
   readonly load: () => Promise<{ readonly args?: unknown; readonly result: unknown }>;
@@ -109,7 +109,7 @@ interface ShownResult {
 }
 
 const showRead = (tool: string, args: unknown, result: unknown, callTool: CallTool): ShownResult => ({
-  hint: words('Ctrl-C ends it.'),
+  hint: words('It is shown in the browser until you press Ctrl-C:'),
   load: async () => ({ args, result }),
   callTool: onlyTool(tool, callTool),
   exitCode: () => 0,
@@ -136,7 +136,7 @@ function showChange(plan: unknown, callTool: CallTool, { stdout, stderr }: Termi
   };
   const callDecideTool = onlyTool(decideTool, callTool);
   return {
-    hint: words('Decide there, or end it with Ctrl-C.'),
+    hint: words('Decide in the browser, or press Ctrl-C to end without a decision:'),
     // Without the arguments, because they may hold a secret and the view of a change does not need them.
     load: async () => ({ result: shown }),
     callTool: async (params) => {

@@ -1,3 +1,4 @@
+// cspell:words COMPREPLY CWORD compinit
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -52,13 +52,54 @@ test('for people a change is a row: when by their clock, what came of it, what i
   ]);
 });
 
-test.each([
-  ['a terminal', 100],
-  ['anything else', Number.POSITIVE_INFINITY],
-])('a change of an account with a name says which, on %s', (_where, width) => {
-  const [account, paint] = ['prod', (_format: unknown, text: string) => text];
-  const lines = changeLines(intentAt(0, { account }), { width, paint, timeZone: 'UTC' }).join('\n');
-  expect(lines).toContain('"restore_instance" in account "prod"');
+describe('on a terminal a change has two lines', () => {
+  const paint = (_format: unknown, text: string) => text;
+  const now = new Date('2026-11-21T12:00:00Z');
+  const lines = (more: object, ending: object = {}, width = 100) => {
+    const intent = intentAt(now.getTime() - 300_000, {
+      what: 'Create DevOps server "wiki".',
+      consent: 'asked',
+      ...more,
+    });
+    const change = { ...intent, ending: { ...endingOf(0, intent.id, 'accepted'), ...ending } };
+    return changeLines(change, { width, paint, timeZone: 'Asia/Tokyo' }, now);
+  };
+
+  test('with its age and its sentence without escapes, and below them who agreed to what', () => {
+    expect(lines({ account: 'prod' }, { outcome: 'rejected', code: 'Client.Bad' })).toEqual([
+      '"Create DevOps server \'wiki\'."',
+      expect.stringMatching(
+        /^ {2}rejected 5 min ago, code "Client\.Bad", "restore_instance" in account "prod", agreed when asked/,
+      ),
+    ]);
+  });
+
+  test.each([
+    ['2026-11-21T11:59:30Z', 'just now'],
+    ['2026-11-21T10:00:00Z', '2 h ago'],
+    ['2026-11-18T10:00:00Z', '3 days 2 h ago'],
+    ['2026-10-18T20:00:00Z', '2026-10-19'],
+    ['2026-12-01T00:00:00Z', '2026-12-01'],
+    ['no time', 'at an unknown time'],
+  ])('of the time %s: %s', (time, shown) => {
+    expect(lines({ time })[1]).toMatch(new RegExp(`^  accepted ${shown}, `));
+  });
+
+  test('of at most the width of the terminal, and nothing in it moves the cursor or looks like another line', () => {
+    const what = `${'x'.repeat(300)}\n\u001b[2Jaccepted`;
+    const shown = lines({ what, client: 'c'.repeat(200) }, {}, 80);
+    expect(shown).toHaveLength(2);
+    for (const line of shown) expect(line.length).toBeLessThanOrEqual(80);
+    expect(lines({ what: '\u001b[2J\naccepted' }).join('\n')).toContain('\\u001b[2J\\naccepted');
+  });
+});
+
+test('in a file a change is one line with its time, its address and its account', () => {
+  const page = { width: Number.POSITIVE_INFINITY, paint: (_format: unknown, text: string) => text, timeZone: 'UTC' };
+  const lines = changeLines(intentAt(0, { account: 'prod' }), page, new Date());
+  expect(lines).toEqual([
+    expect.stringMatching(/^1970-01-01 00:00:00 UTC .*"restore_instance" in account "prod" .*https:/),
+  ]);
 });
 
 describe('since a time', () => {

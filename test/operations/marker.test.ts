@@ -162,7 +162,7 @@ const now = () => new Date('2026-11-20T12:00:00Z');
 
 /** Not wrapped and without colours, as in a pipe. */
 const page: HelpPage = { width: Number.POSITIVE_INFINITY, paint: (_format, text) => text, timeZone: 'UTC' };
-const tableOf = (change: RecordedChange) => changeLines(change, page).join('\n');
+const tableOf = (change: RecordedChange) => changeLines(change, page, new Date()).join('\n');
 
 /** The log of a server that a person started, and what it printed. */
 function logForPeople() {
@@ -260,7 +260,7 @@ describe('what somebody else wrote in a journal', () => {
   test.each([
     ['a line', journalLine(change).text],
     ['a row', tableOf(change)],
-    ['a row of a terminal', changeLines(change, { ...page, width: 100 }).join('')],
+    ['a row of a terminal', changeLines(change, { ...page, width: 100 }, new Date()).join('')],
   ])('stands in quotation marks only, as %s', (_what, line) => {
     expect(line).toMatch(marked);
     expect(unquoted(line)).not.toMatch(marked);
