@@ -8,6 +8,7 @@ import type { Log } from '../util/log.js';
 import { forReader, join, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 import { type FailedEntries, failedEntries, failedNames, failedSentence, isAll } from './failed-entries.js';
 import { allFailed, serverFault, unreadableAnswer } from './failure.js';
+import { doneSentence, followingRead } from './follow-change.js';
 import { missingWarning, truncateRecord } from './read-record.js';
 import { type Answer, type AnsweredCall, readAnswer, readsErrors } from './read-reply.js';
 import type { ApprovedChange } from './stages.js';
@@ -159,7 +160,7 @@ const warningsOf = ({ consent, plan }: SentChange) => (shownBefore.includes(cons
 
 /** @param own the operation's own next step */
 function nextOf(
-  { call: { change }, repeats, verificationHint, failed }: SentChange,
+  { call, answer, repeats, verificationHint, failed }: SentChange,
   contradictions: readonly SafeText[],
   own: Next | undefined,
 ): Next {
@@ -184,13 +185,23 @@ function nextOf(
     );
   const report = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
   if (own !== undefined) return next(own.who, own.action, join([report, own.text], ' '));
-  if (!change.continues) return next('nobody', 'none', report);
+  const read = followingRead(call, answer.kind === 'read' ? answer.record : undefined);
+  if (read !== undefined)
+    return next(
+      'agent',
+      'call',
+      say`${report} ${forReader({ agent: 'Call', person: 'Its progress shows in' })} ${read}${forAgent(' to see its progress, not the change again')}.${doneSentence(call)} ${notFoundYet}`,
+    );
+  if (!call.change.continues) return next('nobody', 'none', report);
   return next(
     'user',
     'check',
     say`${report} Only the console shows when it is finished${forAgent(': do not call again to check')}.`,
   );
 }
+
+/** A cloud may list a new thing minutes after it accepted the change. */
+const notFoundYet = say`"Not found" proves nothing for ten minutes.`;
 
 /** The advice for an unknown outcome. */
 export function adviceIfUnknown({ call, verificationHint }: ApprovedChange, sentAt: string): Next {
@@ -200,6 +211,13 @@ export function adviceIfUnknown({ call, verificationHint }: ApprovedChange, sent
       'agent',
       'call',
       say`${sent} Sending it again does no harm: ${callAgain} with the same arguments, without planId. The aim is ${verificationHint}.`,
+    );
+  const read = followingRead(call);
+  if (read !== undefined)
+    return next(
+      'agent',
+      'call',
+      say`Do not repeat it. ${sent} ${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.${doneSentence(call)} ${notFoundYet} Only if it is still not there after that and ${theyWant} it, ${callAgain} with the same arguments, without planId, and with allowRepeat: true.`,
     );
   return next(
     'user',

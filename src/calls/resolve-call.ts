@@ -64,6 +64,10 @@ export async function resolveCall(
     regionSource: regionSourceOf(cloud, region),
     budget: budgetOf(cloud, account.budget, principal?.name),
     isOffered,
+    followTool: operations.find(
+      ({ name, api, effect }) =>
+        effect === 'read' && (name === operation.follow?.read || api === operation.follow?.read) && isOffered(name),
+    )?.name,
     control: {
       planOnly: planOnly === true,
       planId: typeof planId === 'string' ? planId : undefined,

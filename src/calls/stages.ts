@@ -44,6 +44,8 @@ type IsOffered = (tool: string) => boolean;
 
 export interface ResolvedChange extends PlanInput {
   readonly kind: 'change';
+  /** Name of the tool that shows the progress, if there is one and the caller may use it. */
+  readonly followTool: string | undefined;
   readonly account: Account;
   readonly control: ControlArguments;
   readonly budget: CallBudget;

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { parseCommandLine } from '../config/command-line.js';
 import { loadConfig } from '../config/load-config.js';
-import { noOwnOperations, operationsPath, ownSettings } from '../config/own-operations.js';
+import { allOperations, noOwnOperations, operationsPath, ownSettings } from '../config/own-operations.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
@@ -64,7 +64,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
     return 0;
   }
   const config = loadConfig({ env: terminal.env, commandLine, own, readFile: readSettingsFile });
-  const operations = [...builtIn, ...own.operations];
+  const operations = allOperations(builtIn, own);
   if (wants === 'help') {
     const subject = name === '' || name === 'help' ? positionals : [name, ...positionals];
     return (await help()).run({ positionals: subject, options, settings, config, operations, terminal });

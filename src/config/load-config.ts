@@ -17,7 +17,7 @@ import {
   reportKeySources,
 } from './accounts.js';
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
-import { noOwnOperations, ownServices } from './own-operations.js';
+import { allOperations, noOwnOperations, ownServices } from './own-operations.js';
 import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
 import { isSetting, prefix, saidVariable, valueOfText } from './settings.js';
 import { type ConfigSources, type Gathered, gather, type Report, readSettingFile } from './sources.js';
@@ -51,7 +51,7 @@ function parseEnvironment(
   report: Report,
 ): ParsedEnvironment {
   for (const problem of own.problems) report(problem);
-  const operations = [...builtIn, ...own.operations];
+  const operations = allOperations(builtIn, own);
   const explicit = parseSettings(valuesOfTexts(texts), saidVariable, report);
   const values = withDefaults(explicit);
   const urls = ownServices(own.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]);

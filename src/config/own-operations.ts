@@ -5,6 +5,18 @@ import type { CommandLine } from './command-line.js';
 import type { Environment } from './environment.js';
 import { prefix } from './settings.js';
 
+/** All operations of a server: the built-in ones, with what files add to them, and those of files. */
+export const allOperations = (
+  builtIn: readonly Operation[],
+  { operations, follows = {} }: OwnOperations,
+): Operation[] => [
+  ...builtIn.map((operation) => {
+    const follow = follows[operation.name];
+    return follow === undefined ? operation : { ...operation, follow };
+  }),
+  ...operations,
+];
+
 export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 
 /** The path that CLOUDOPS_OPERATIONS or `--operations` gives, if any. */

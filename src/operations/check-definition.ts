@@ -53,6 +53,7 @@ function combinationProblems({
   probe,
   takesToken = false,
   failures,
+  follow,
 }: Operation): string[] {
   const isBuiltIn = builtInServices.some((builtIn) => builtIn === service);
   const isRead = effect === 'read';
@@ -67,7 +68,10 @@ function combinationProblems({
     [!isRead && probe !== undefined, 'probe: is only for reads'],
     [isRead && ['PUT', 'PATCH', 'DELETE'].includes(method), `method: must not be ${method} for a read`],
     [!isRead && method === 'HEAD', 'method: must not be HEAD for a change'],
-    [isRead && (takesToken || failures !== undefined), 'takesToken, failures: are only for changes'],
+    [
+      isRead && (takesToken || failures !== undefined || follow !== undefined),
+      'takesToken, failures, follow: are only for changes',
+    ],
   ]);
 }
 

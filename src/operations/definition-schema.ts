@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import type { Change, LastingPart, Operation } from '../tools/define-operation.js';
+import type { Change, Follow, LastingPart, Operation } from '../tools/define-operation.js';
 import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
@@ -143,6 +143,13 @@ const safeText = z
 const safeTexts = z.array(safeText, 'must be a list of texts').max(100, 'must have at most 100 entries');
 const next = z.strictObject({ who: z.enum(actors), action: z.enum(actions), text: safeText }).optional();
 
+/** The read that follows a change. */
+export const followSchema = z.strictObject({
+  read: text(100),
+  arguments: z.record(text(100), name(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId')),
+  done: textByName.optional(),
+}) satisfies z.ZodType<Follow>;
+
 const answeredError = z
   .object({ code: z.string().optional(), message: z.string().optional() }, 'must be an object with code and message')
   .optional();
@@ -257,6 +264,7 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     extract: promises('extract', jsonValue),
     errorOf: promises('errorOf', answeredError).exactOptional(),
     failures: text(200).exactOptional(),
+    follow: followSchema.exactOptional(),
     change: change.exactOptional(),
     pages: pages.exactOptional(),
     probe: object({ arguments: fields, accepted: z.array(text(100)) }).exactOptional(),

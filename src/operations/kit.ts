@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defineOperation, type Operation } from '../tools/define-operation.js';
+import { defineOperation, type Follow, type Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import { form, json, plainText, xml } from '../tools/request-body.js';
 import * as fields from '../tools/schema/fields.js';
@@ -39,6 +39,8 @@ export interface Kit {
    * `service-2.json`.
    */
   readonly fromModel: FromModel;
+  /** Attaches the read that shows its progress to a built-in change. The file returns it among its operations. */
+  extend(tool: string, more: Pick<Extension, 'follow'>): Extension;
   /** The built-in operations by tool name, for `preflight` and `companionRead`. */
   readonly operations: Readonly<Record<string, Operation>>;
   /** zod with English messages. The package has no other locales. */
@@ -65,8 +67,16 @@ export interface Kit {
   readonly sentences: typeof sentences;
 }
 
+/** More about a built-in operation. */
+export interface Extension {
+  readonly extends: string;
+  readonly follow: Follow;
+}
+
+type Entries = readonly (Operation | Extension)[];
+
 /** The default export of a file of operations. */
-export type OperationsModule = (kit: Kit) => readonly Operation[] | Promise<readonly Operation[]>;
+export type OperationsModule = (kit: Kit) => Entries | Promise<Entries>;
 
 /** Freezes a built-in operation, so that an outside file cannot modify the tool. */
 function frozen<Value>(value: Value): Value {
@@ -83,6 +93,7 @@ export const createKit = (fromModel: FromModel): Kit => ({
     return defineOperation(operation as Operation);
   },
   fromModel,
+  extend: (tool, { follow }) => ({ extends: tool, follow }),
   operations: Object.fromEntries(operations.map((operation) => [operation.name, frozen(operation)])),
   z,
   fields,

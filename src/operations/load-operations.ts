@@ -2,14 +2,14 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
-import type { Operation } from '../tools/define-operation.js';
+import type { Follow, Operation } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import { reasonOf } from '../util/log.js';
-import { valueAt } from '../util/objects.js';
+import { isObject, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import { checkDefinition, type HostRules } from './check-definition.js';
-import { type ParsedDefinition, parseDefinition } from './definition-schema.js';
+import { followSchema, type ParsedDefinition, parseDefinition } from './definition-schema.js';
 import type { CallObserver } from './guard.js';
 import { createKit, type Kit, kitVersion } from './kit.js';
 import type { FromModel } from './model/from-model.js';
@@ -19,6 +19,8 @@ import type { ModelSettings } from './model/model-settings.js';
 /** The operations of outside files. */
 export interface OwnOperations {
   readonly operations: readonly Operation[];
+  /** Reads that show the progress of built-in changes, by tool name. */
+  readonly follows?: Readonly<Record<string, Follow>>;
   /** Reasons why the files cannot be used, one sentence each. Then there are no operations. */
   readonly problems: readonly SafeText[];
 }
@@ -42,16 +44,19 @@ export async function loadOperations(
   { observer = {}, timeLimitMs = 5000 }: LoadOptions = {},
 ): Promise<OwnOperations> {
   const operations: Operation[] = [];
+  const follows: Record<string, Follow> = {};
   const problems: string[] = [];
   const { files, problem } = await filesAt(path);
   if (problem !== undefined) problems.push(problem);
   for (const file of files) {
     const loaded = await loadFile(file, operations, { hosts, observer, timeLimitMs });
     operations.push(...loaded.operations);
+    Object.assign(follows, loaded.follows);
     problems.push(...loaded.problems);
   }
   return {
     operations: problems.length === 0 ? operations : [],
+    ...(problems.length === 0 && Object.keys(follows).length > 0 && { follows }),
     // The texts are this file's own; values of outside files are quoted in them.
     problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`),
   };
@@ -79,6 +84,7 @@ async function filesAt(path: string): Promise<FilesAtPath> {
 
 interface LoadedFile {
   readonly operations: readonly Operation[];
+  readonly follows?: Readonly<Record<string, Follow>>;
   readonly problems: readonly string[];
 }
 
@@ -96,14 +102,21 @@ async function loadFile(path: string, earlier: readonly Operation[], context: Co
     };
   const operations: Operation[] = [];
   const problems: string[] = [];
+  const follows: Record<string, Follow> = {};
   for (const [index, definition] of imported.definitions.entries()) {
+    if (isObject(definition) && 'extends' in definition) {
+      const { data, error } = extension.safeParse(definition);
+      if (data !== undefined) follows[data.extends] = data.follow;
+      else problems.push(`${file}: entry ${index + 1}: ${error.issues.map(({ message }) => message).join('; ')}.`);
+      continue;
+    }
     const known = [...builtIn, ...earlier, ...operations];
     const result = await readDefinition(definition, known, context);
     const place = `${file}: operation ${index + 1}${nameOf(definition)}`;
     if (result.kind === 'operation') operations.push(result.operation);
     else problems.push(...result.problems.map((problem) => `${place}: ${problem}.`));
   }
-  return { operations, problems: problems.slice(0, maximumProblems) };
+  return { operations, follows, problems: problems.slice(0, maximumProblems) };
 }
 
 async function withinTime<Value>(work: Promise<Value>, timeLimitMs: number, late: Value): Promise<Value> {
@@ -133,6 +146,11 @@ const fileModule = z.object({
       error: ({ input }) => `it is for version ${quote(String(input), 20)} of the kit; this is version ${kitVersion}`,
     })
     .optional(),
+});
+const builtInChanges = builtIn.flatMap(({ name, change }) => (change === undefined ? [] : [name]));
+const extension = z.strictObject({
+  extends: z.enum(builtInChanges, `extend: must name a built-in change: ${builtInChanges.join(', ')}`),
+  follow: followSchema,
 });
 const definitionList = z
   .array(z.unknown(), 'its default export must return a list of operations')

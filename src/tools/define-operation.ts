@@ -28,6 +28,16 @@ export type JsonSchema = Record<string, unknown>;
 /** HTTP methods of requests. */
 export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
+/** A read that shows the progress of a change. */
+export interface Follow {
+  /** Tool name of the read, or the name of its operation in the API. */
+  readonly read: string;
+  /** Paths of the values of the read's arguments: `input.…` in the arguments of the change, `answer.…` in the record of its answer. */
+  readonly arguments: Readonly<Record<string, string>>;
+  /** Values of fields in the read's answer, by path, when the change is finished. */
+  readonly done?: Readonly<Record<string, string>> | undefined;
+}
+
 /** The effect on the account. A replacement is `alter`. */
 export type Effect = 'read' | 'create' | 'alter' | 'delete';
 
@@ -125,6 +135,8 @@ export interface Operation<
    * operation has this function, an answer that cannot be read leaves the outcome unknown.
    */
   errorOf?(answer: SuccessAnswer): AnsweredError | undefined | Promise<AnsweredError | undefined>;
+  /** The read that shows the progress of a change. */
+  readonly follow?: Follow;
   /** Path of the list of failed entries in the record, for a change that may be done in part. */
   readonly failures?: string;
   /** For a read whose answer has pages. */

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { hostRules } from '../../src/cli/load-operation-files.js';
+import { allOperations } from '../../src/config/own-operations.js';
 import { instructionsFor } from '../../src/mcp/instructions.js';
 import { loadOperations } from '../../src/operations/load-operations.js';
+import { operations as builtIn } from '../../src/tools/index.js';
 import { never, testCaller } from '../support/caller.js';
 import { faultyFiles, fileWith } from './faulty.js';
 
@@ -27,6 +29,18 @@ describe('a file', () => {
     expect(operations).toMatchObject([
       { name: 'get_thing', defaults: [], schemas: { input: { required: ['id'], additionalProperties: false } } },
     ]);
+  });
+
+  test('may attach a read to a built-in change', async () => {
+    const source = (tool: string) =>
+      `export default (kit) => [kit.extend('${tool}', { follow: { read: 'GetInstance', arguments: { InstanceId: 'input.instanceId' } } })];`;
+    const own = await loadOperations(written(source('restore_instance')), hostRules);
+    expect(own.problems).toEqual([]);
+    const follow = { read: 'GetInstance', arguments: { InstanceId: 'input.instanceId' } };
+    const extended = allOperations(builtIn, own).filter((operation) => operation.follow !== undefined);
+    expect(extended).toMatchObject([{ name: 'restore_instance', follow }]);
+    const { problems } = await loadOperations(written(source('list_parts')), hostRules);
+    expect(problems).toEqual([expect.stringMatching(/entry 1: extend: must name a built-in change: /)]);
   });
 
   test('of no operations adds none', async () => {

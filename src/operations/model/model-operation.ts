@@ -99,6 +99,7 @@ export function modelOperation(context: ModelContext, name: string, settings: Op
       takesToken: operation.input.members.some(isToken),
       ...(settings.repeatable !== undefined && { repeatable: settings.repeatable }),
       ...(settings.failures !== undefined && { failures: settings.failures }),
+      ...(settings.follow !== undefined && { follow: settings.follow }),
     }),
   };
 }

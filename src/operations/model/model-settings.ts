@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 import { leavesOf, valueAt } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
+import { followSchema } from '../definition-schema.js';
 
 const text = (limit: number) =>
   z.string('must be text').min(1, 'must not be empty').max(limit, `must have at most ${limit} characters`);
@@ -33,6 +34,7 @@ const operationSettings = z.strictObject(
     show: names.default([]),
     errors: z.record(z.string(), advice).optional(),
     failures: text(200).optional(),
+    follow: followSchema.optional(),
     example: z.record(z.string(), z.unknown()).optional(),
   },
   'must be an object with effect',

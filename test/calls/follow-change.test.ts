@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { listParts } from '../../src/tools/list-parts.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { say } from '../../src/util/safe-text.js';
+import { never, testCaller } from '../support/caller.js';
+import { type CapturingServer, startServer } from '../support/http-server.js';
+
+/** A change that names a read sends the agent there, and not to the console. */
+
+let server: CapturingServer;
+let status = 200;
+beforeAll(async () => {
+  server = await startServer((_request, response) =>
+    response.writeHead(status).end('{"instance":{"instanceId":"wiki","state":"RESTORING"}}'),
+  );
+});
+afterAll(() => server.close());
+
+const getInstance: Operation = {
+  ...(listParts as Operation),
+  name: 'devops_get_instance',
+  api: 'GetInstance',
+  input: () => z.strictObject({ InstanceId: z.string() }),
+  summarize: () => say`There it is.`,
+};
+const follow = {
+  read: 'GetInstance',
+  arguments: { InstanceId: 'input.instanceId' },
+  done: { 'Instance.State': 'RUNNING' },
+};
+const restore: Operation = { ...(restoreInstance as Operation), follow };
+const args = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
+
+async function nextOf(operation: Operation, answered: number, tools?: readonly string[]) {
+  status = answered;
+  const { call, close } = testCaller(server.origin, {
+    operations: [restore, getInstance],
+    policy: { readOnly: false, tools, extensions: ['s3'] },
+  });
+  const told = await call(operation, { ...args, allowRepeat: true }, { signal: never });
+  await close();
+  return Object('failure' in told ? told.failure : told.structured).next;
+}
+
+const namesRead =
+  /devops_get_instance with InstanceId "wiki".*Instance\.State is "RUNNING".*"Not found" proves nothing for ten minutes/s;
+
+test.each([
+  ['accepted', 200, /Tell the user the outcome/],
+  ['unknown', 500, /^Do not repeat it\. .*Only if it is still not there after that/],
+])('the next step after an %s change is the read', async (_outcome, answered, more) => {
+  const step = await nextOf(restore, answered);
+  expect(step).toMatchObject({ who: 'agent', action: 'call' });
+  expect(String(step.text)).toMatch(namesRead);
+  expect(String(step.text)).toMatch(more);
+});
+
+test.each<readonly [string, Operation, readonly string[] | undefined]>([
+  ['may not use the read', restore, ['restore_instance']],
+  [
+    'has a read whose argument is not known',
+    { ...restore, follow: { ...follow, arguments: { A: 'input.none' } } },
+    undefined,
+  ],
+])('a caller that %s is sent to the console', async (_what, operation, tools) => {
+  for (const answered of [200, 500]) {
+    const step = await nextOf(operation, answered, tools);
+    expect(step).toMatchObject({ who: 'user', action: 'check' });
+    expect(String(step.text)).toContain('console');
+  }
+});
