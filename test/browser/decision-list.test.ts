@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { say } from '../../src/util/safe-text.js';
 import { type Decisions, serveDecisions } from '../support/decisions.js';
+import { readAsAPerson } from '../support/person.js';
 import { freePort } from '../support/postgres.js';
 import { type Browser, findings, startBrowser } from './browser.js';
 import { keepPicture } from './gallery.js';
@@ -119,6 +120,8 @@ test('somebody works through the plans: each leads to the next, and the last to 
   await page.getByRole('link').first().click();
   const seen: string[] = [];
   for (let plan = 0; plan < 3; plan += 1) {
+    await page.frameLocator('iframe').getByRole('button', { name: 'Do nothing' }).waitFor();
+    await readAsAPerson();
     await page.frameLocator('iframe').getByRole('button', { name: 'Do nothing' }).click();
     await page.frameLocator('iframe').getByRole('heading', { name: 'Nothing was done' }).waitFor();
     expect(await page.getByText('Signed in as "bob"').isVisible()).toBe(true);

@@ -81,7 +81,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     await view.getByText('Sandbox: nothing real happens').waitFor();
     await check('before');
     expect(await page.title()).toBe(
-      'Create DevOps server "restored-server" (100 GB, e-large) in jp-east-1 from backup "demobackup0000000000000…". – cloudops-mcp',
+      'Create DevOps server "restored-server" (100 GB, e-large) in jp-east-1 from backup "demobackup0000000000000000000001". – cloudops-mcp',
     );
     expect(await page.getByRole('heading', { level: 1, name: 'A change to decide on' }).isVisible()).toBe(true);
     expect(await page.locator('link[rel=icon]').getAttribute('href')).toMatch(/^data:image\/svg/);

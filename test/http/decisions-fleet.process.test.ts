@@ -120,7 +120,7 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     await bob.decide(nonce, 'accept');
     for (const _ of fleet.replicas)
       expect(await (await carol.decide(nonce, 'decline')).text()).toContain('\\"bob\\" accepted this at');
-    expect(await (await carol.get('/decisions')).text()).toMatch(/decided by &quot;bob&quot;/);
+    expect(await (await carol.get('/decisions')).text()).toMatch(/decided by <bdi>&quot;bob&quot;/);
     expect(await journalOf(env)).toMatchObject([{ approver: 'bob', ending: { outcome: 'accepted' } }]);
     expect(await ask({ planId })).toMatchObject({ outcome: 'accepted' });
   });

@@ -99,7 +99,7 @@ test('an issuer, its sign-in and a webhook are reached through the proxy', async
   expect(location.href).toMatch(`${issuer}/authorize`);
   const back = `/decisions/callback?code=a&state=${location.searchParams.get('state')}`;
   expect((await browser.get(back)).status).toBe(303);
-  expect(await (await browser.get('/decisions')).text()).toMatch(/wiki.*Asked for by &quot;alice&quot;/s);
+  expect(await (await browser.get('/decisions')).text()).toMatch(/wiki.*Asked for by <bdi>&quot;alice&quot;/s);
 
   expect(new Set(tunnels)).toEqual(new Set(['issuer.test.invalid:443', 'hooks.test.invalid:443']));
 });

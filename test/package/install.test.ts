@@ -238,7 +238,7 @@ describe("operations of one's own, in an empty folder", () => {
     const checked = inFolder(command, ['operations', 'check', '.']);
     expect(checked).toContain('GET https://storage.example.com/');
     expect(checked).toMatch(/\n {2}\s*<ID>old-logs<\/ID>\n/);
-    expect(checked).toMatch(/operations: 2, problems: 0\n$/);
+    expect(checked).toMatch(/operations: 7, problems: 0\n$/);
   });
 
   it('have types', () => {
