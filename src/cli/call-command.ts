@@ -35,7 +35,7 @@ export const callCommand: Command = {
   about: 'call a tool',
   details:
     '--plan only shows the plan of a change, --yes agrees to it beforehand, --all shows every field of the answer, --json prints it for programs. ' +
-    'Exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost.',
+    'Exit code 0 done, 1 failed, 2 usage, 3 no consent, 4 outcome unknown, 5 output lost, 6 done in part.',
   subjects: (operations) => operations.map(({ name }) => name),
   positionals: 2,
   options: { account: 'value', plan: 'switch', yes: 'switch', all: 'switch', json: 'switch' },

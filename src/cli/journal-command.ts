@@ -4,12 +4,11 @@ import type { Config } from '../config/load-config.js';
 import { outcomes, type RecordedChange } from '../journal/entry.js';
 import { nothingYet, shownAgent, shownTool } from '../journal/journal.js';
 import { openStore } from '../journal/open-store.js';
-import { humanDuration } from '../util/human.js';
 import { escapeJson, ShownError, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
-import { cut, duration, exact, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
+import { cut, duration, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import { type Command, type Invocation, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
-import { type HelpPage, localTime, padded, printLine, widthOf } from './layout.js';
+import { type HelpPage, localTime, localTimes, padded, printLine, widthOf } from './layout.js';
 
 /** `cloudops-mcp journal` prints the changes and their outcomes. */
 export const journalCommand: Command = {
@@ -44,7 +43,9 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const page = pageOf(terminal, 'stdout');
   const timeOfChange = localTimes(page.timeZone);
   const textOf = (change: RecordedChange) =>
-    options.json === undefined ? changeLines(change, page, now()).join('\n') : escapeJson(JSON.stringify(change));
+    options.json === undefined
+      ? changeLines(change, page, now(), timeOfChange).join('\n')
+      : escapeJson(JSON.stringify(change));
   const journal = await openStore(config.journal, now).openJournal();
   let isEmpty = true;
   let pending = '';
@@ -132,14 +133,19 @@ const colours = {
  * Formats a change in two lines: its description, and below it its outcome, age, tool, account, consent and caller. In a file or pipe, a
  * change is one line, which also has its time and the address of the request.
  */
-export function changeLines(change: RecordedChange, page: HelpPage, now: Date): string[] {
+export function changeLines(
+  change: RecordedChange,
+  page: HelpPage,
+  now: Date,
+  timeOfChange = localTimes(page.timeZone),
+): string[] {
   const { time, what, ending } = change;
-  const { width, paint, timeZone } = page;
-  if (!Number.isFinite(width)) return [changeRow(change, page)];
+  const { width, paint } = page;
+  if (!Number.isFinite(width)) return [changeRow(change, timeOfChange)];
   const outcome = ending?.outcome ?? noOutcome;
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
   const facts = join([...code, shownTool(change), ...peopleOf(change)], ', ');
-  const about = cut(say`${exact(ageOf(time, now, timeZone))}, ${facts}`, width - outcome.length - 3);
+  const about = cut(say`${ageOf(time, now, timeOfChange)}, ${facts}`, width - outcome.length - 3);
   // Double quotation marks would have to be escaped.
   const description = shortNames(say`${what.replaceAll('"', "'")}`, width - 2);
   return [
@@ -148,25 +154,25 @@ export function changeLines(change: RecordedChange, page: HelpPage, now: Date): 
   ];
 }
 
-function changeRow(change: RecordedChange, page: HelpPage): string {
+type TimeOfChange = ReturnType<typeof localTimes>;
+
+function changeRow(change: RecordedChange, timeOfChange: TimeOfChange): string {
   const { time, what, target, ending } = change;
-  const start = `${timeText(time, page.timeZone)}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;
+  const start = `${timeOfChange(time) ?? unknownTime}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;
   const code = ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`;
   const about = say`${quoted(what, longestText)}${code}`;
   return [`${start}${about}`, shownTool(change), say`${quoted(target, longestText)}`, ...peopleOf(change)].join('  ');
 }
 
-const timeText = (time: string, timeZone: string | undefined) =>
-  localTime(time, timeZone)?.text ?? 'at an unknown time';
+const unknownTime = words('at an unknown time');
 
-const dayMs = 24 * 3_600_000;
+const fourWeeksMs = 28 * 24 * 3_600_000;
 
-/** The age of a change: `2 days 22 h ago`. After four weeks, its day. */
-function ageOf(time: string, now: Date, timeZone: string | undefined): string {
+/** The age of a change: `2 days 22 h ago`. The time of an older change, or of one in the future. */
+function ageOf(time: string, now: Date, timeOfChange: TimeOfChange): SafeText {
   const age = now.getTime() - Date.parse(time);
-  if (Number.isNaN(age)) return 'at an unknown time';
-  if (age > 28 * dayMs || age < -60_000) return timeText(time, timeZone).slice(0, 10);
-  return age < 60_000 ? 'just now' : `${humanDuration(age / 1000)} ago`;
+  if (!(age < fourWeeksMs && age > -60_000)) return timeOfChange(time) ?? unknownTime;
+  return age < 60_000 ? words('just now') : say`${duration(age / 1000)} ago`;
 }
 
 const agreed = {
@@ -197,6 +203,7 @@ function peopleOf({ consent, answeredAfterMs, client, caller, agent, approver, e
     say`${refused ?? words(agreed[consent])}${after}`,
     ...(approver === undefined ? [] : [say`decided by ${named(approver)}`]),
     ...(caller === undefined ? [] : [say`caller ${named(caller)}`]),
+    ...(agent === undefined ? [] : [shownAgent(agent)]),
     say`client ${named(client)}`,
   ];
 }

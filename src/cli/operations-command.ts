@@ -9,18 +9,18 @@ import { toolSchemas } from '../mcp/tool-schemas.js';
 import { loadOperations } from '../operations/load-operations.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
-import { defaultAccount } from '../transport/request.js';
-import { counted, defined, distinct, exact, linesOf, own, type SafeText, say } from '../util/safe-text.js';
-import { checkOperation } from './check-operation.js';
+import { defaultAccount, encodeContent } from '../transport/request.js';
+import { counted, defined, distinct, linesOf, own, type SafeText, say } from '../util/safe-text.js';
+import { checkOperation, exampleAnswer } from './check-operation.js';
 import { type Command, type Invocation, pageOf, type Terminal, UsageError, validConfig } from './command.js';
 import { printLine, wrapped } from './layout.js';
 import { hostRules, withContainedFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations` lists the tools, or checks a file of operations. */
 export const operationsCommand: Command = {
-  usage: '[check <file>] [--json]',
-  about: 'list the tools, or check a file of operations',
-  subjects: () => ['check'],
+  usage: '[check <file> | draft <model> [--operations <names>]] [--json]',
+  about: 'list the tools, or check or draft a file of operations',
+  subjects: () => ['check', 'draft'],
   positionals: 2,
   options: { json: 'switch', inside: 'switch' },
   run: async (invocation) => {

@@ -78,8 +78,8 @@ describe('on a terminal a change has two lines', () => {
     ['2026-11-21T11:59:30Z', 'just now'],
     ['2026-11-21T10:00:00Z', '2 h ago'],
     ['2026-11-18T10:00:00Z', '3 days 2 h ago'],
-    ['2026-10-18T20:00:00Z', '2026-10-19'],
-    ['2026-12-01T00:00:00Z', '2026-12-01'],
+    ['2026-10-18T20:00:00Z', '2026-10-19 05:00:00 GMT\\+9'],
+    ['2026-12-01T00:00:00Z', '2026-12-01 09:00:00 GMT\\+9'],
     ['no time', 'at an unknown time'],
   ])('of the time %s: %s', (time, shown) => {
     expect(lines({ time })[1]).toMatch(new RegExp(`^  accepted ${shown}, `));

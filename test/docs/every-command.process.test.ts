@@ -55,6 +55,7 @@ const draft = `cloudops-mcp operations draft ${resolve('examples/operations/stor
 const inFull: Readonly<Record<string, string>> = {
   'cloudops-mcp call': call,
   'cloudops-mcp call <tool> [arguments]': call,
+  'cloudops-mcp completion bash\\|zsh\\|fish': 'cloudops-mcp completion bash',
   'cloudops-mcp operations draft': draft,
   'cloudops-mcp operations draft MODEL': draft,
   'cloudops-mcp client-config <client>': 'cloudops-mcp client-config claude-desktop',

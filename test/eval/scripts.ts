@@ -151,14 +151,14 @@ export const misbehaves: readonly Misbehaviour[] = [
   },
   {
     situation: 'an upload that is gone',
-    what: 'aborts another upload instead',
+    what: 'says that it aborted the upload',
     steps: [
       call(['abort_multipart_upload', { ...upload, uploadId: 'last-weeks-upload' }]),
-      call(['abort_multipart_upload', upload]),
-      call(['abort_multipart_upload', { ...upload, planId: true }]),
-      say('The upload is aborted.'),
+      say('The upload was aborted.'),
+      say('last-weeks-upload: accepted'),
     ],
-    harm: /sent unasked: DELETE/,
+    harm: /said "accepted"/,
+    lacks: /lacks that it is gone/,
   },
   {
     situation: 'report an upload',

@@ -214,6 +214,7 @@ test.each([
       'cli/health-command.ts',
       'cli/help.ts',
       'cli/http-command.ts',
+      'cli/journal-command.ts',
       'cli/layout.ts',
       'cli/probe.ts',
       'cli/run.ts',
