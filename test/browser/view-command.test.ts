@@ -202,11 +202,9 @@ test.skipIf(process.platform === 'win32')('the browser gets the address from a f
     { env: { ...cleanEnv(), HOME: home, PATH: `${home}:${process.env.PATH}` }, stdio: ['ignore', 'pipe', 'ignore'] },
   );
   running.push(child);
-  const lines = createInterface({ input: child.stdout });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
   // A sentence stands before the address.
-  const url = await new Promise<string>((resolve) => {
-    lines.on('line', (line) => line.startsWith('http') && resolve(line));
-  });
+  const url = line.split(' ').at(-1);
   await vi.waitFor(() => expect(existsSync(join(home, 'opened'))).toBe(true), 5000);
   const opened = readFileSync(join(home, 'opened'), 'utf8').trim();
   expect(opened).toMatch(/^file:/);
