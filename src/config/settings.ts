@@ -114,23 +114,23 @@ export const sections = {
     },
     MAX_CHANGES: {
       account: true,
-      help: 'changes that each caller may make in each account within a time, such as 5/1h; 0 only shows plans; any number if not set',
+      help: 'changes of each caller in each account, such as 5/1h; 0 only shows plans; any number if not set',
       schema: schemas.budget,
     },
     VIEWS: {
       default: 'declared',
-      help: 'clients that are offered views: declared for those that say they show them, or on for all',
+      help: 'clients that get views: declared for those that say they show them, or on for all',
       schema: schemas.choice(['declared', 'on']),
     },
     OPEN_BROWSER: {
       default: 'on',
-      help: 'over stdio on a desktop, open a page in the browser where a change would otherwise have no person to decide on it: on or off',
+      help: 'over stdio on a desktop, open a page in the browser if nobody else could decide on a change: on or off',
       schema: schemas.choice(['on', 'off']),
     },
     STATE_KEY: {
       secret: true,
       file: true,
-      help: 'key that signs plan IDs and consent, 32 characters or more; a file may hold several, one a line; random if not set, except that a key for plan IDs alone is kept beside a journal in a file',
+      help: 'key that signs plan IDs and consent, 32 characters or more; a file may hold several, one a line; random if not set',
       schema: schemas.longSecrets(32),
     },
     PLAN_HOURS: {
@@ -178,33 +178,33 @@ export const sections = {
   'HTTP server': {
     HTTP_TOKENS_FILE: {
       kind: 'path',
-      help: 'file of callers, one per line: name, SHA-256 of the bearer token in hex, and its scopes if they are not cloudops:read cloudops:write',
+      help: 'file of callers, one per line: name, SHA-256 of the token in hex, and its scopes if not cloudops:read cloudops:write',
       schema: schemas.anyText,
     },
     HTTP_ISSUER: {
-      help: 'OAuth issuer whose tokens (JWT) are accepted, instead of a tokens file',
+      help: 'OAuth issuer of accepted tokens (JWT), instead of a tokens file',
       schema: schemas.endpoint,
     },
     HTTP_AUDIENCE: {
-      help: 'audience that the tokens must name: the public URL of this server, such as https://cloudops.example.com/mcp',
+      help: 'audience that the tokens must name, such as https://cloudops.example.com/mcp',
       schema: schemas.anyText,
     },
     HTTP_SCOPE_CLAIM: {
-      help: 'claim of the tokens that has the scopes, such as realm_access.roles for Keycloak; scope or scp if not set',
+      help: 'claim with the scopes, such as realm_access.roles for Keycloak; scope or scp if not set',
       schema: schemas.anyText,
     },
     HTTP_PUBLIC_URL: {
-      help: 'address under which people reach this server, such as https://cloudops.example.com; it serves /decisions there',
+      help: 'address at which people reach this server and its /decisions, such as https://cloudops.example.com',
       schema: schemas.endpoint,
     },
     HTTP_CLIENT_ID: {
-      help: 'client ID of this server at the issuer, with which people sign in to /decisions',
+      help: 'client ID of this server at the issuer, for sign-in to /decisions',
       schema: schemas.headerText,
     },
     HTTP_CLIENT_SECRET: { secret: true, file: true, help: 'its secret', schema: schemas.anyText },
     HTTP_ALLOWED_HOSTS: {
       kind: 'list',
-      help: 'comma-separated host names that clients use for the server; the host of the audience if not set',
+      help: 'host names that clients use, comma-separated; the host of the audience if not set',
       schema: schemas.hostNames,
     },
     HTTP_RATE: {
