@@ -110,6 +110,9 @@ const server = spawn(
     'off',
     '--tools',
     operations.map(({ name }) => name).join(','),
+    // The scenarios call as fast as they can.
+    '--http-rate',
+    '1000',
     '--port',
     '0',
   ],
