@@ -57,6 +57,8 @@ writeFileSync(
   ),
 );
 
+const { keyFormat } = await importSource("export { keyFormat } from './src/journal/idempotency-key.ts'");
+
 /** Lines of changes that ended, one every ten milliseconds, from `time` on. */
 function* linesOf(count, time) {
   for (let index = 0; index < count; index += 1) {
@@ -71,6 +73,7 @@ function* linesOf(count, time) {
       client: 'bench 1',
       caller: 'alice',
       digest: createHash('sha256').update(id).digest('hex'),
+      keyFormat,
       process: { pid: 1, host: 'bench' },
       what: `A server "server-${index}" is created from the image "image-${index}".`,
       time: at,
@@ -134,7 +137,7 @@ async function databaseOf({ recent, older }, postgres) {
       const texts = [JSON.stringify(intent), JSON.stringify(ending)].map((text) => text.replaceAll('\\', '\\\\'));
       const { id, digest, nonce } = intent;
       rows.push(
-        [id, digest, nonce, intent.time, texts[0], '"alice"', 'accepted', ending.time, texts[1]].join('\t'),
+        [id, digest, nonce, intent.time, texts[0], '"alice"', 'accepted', ending.time, texts[1], keyFormat].join('\t'),
         '\n',
       );
       if (rows.length > 20_000) write();
@@ -143,7 +146,7 @@ async function databaseOf({ recent, older }, postgres) {
   };
   append(older, Date.now() - 100 * day);
   append(recent, Date.now() - hour);
-  const columns = 'id, digest, nonce, time, intent, caller, outcome, ended, ending';
+  const columns = 'id, digest, nonce, time, intent, caller, outcome, ended, ending, key_format';
   postgres.sql(name, `\\copy cloudops_mutations (${columns}) from '${file}'`);
   postgres.sql(name, 'vacuum analyze cloudops_mutations');
   return url;

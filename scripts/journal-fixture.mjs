@@ -1,5 +1,5 @@
-// Writes test/fixtures/journal, the journals of a release that every later build must open. They are a file, and a dump of the tables
-// with the same changes. Run it once for a release with new journals, with PostgreSQL installed, as node scripts/journal-fixture.mjs
+// Writes the journal of this format of keys into test/fixtures/journal, with planIds: a file, and a dump of the tables with the same
+// changes. Every later build must open them. Run it once for each format, with PostgreSQL installed, as node scripts/journal-fixture.mjs
 import { writeFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,6 +15,8 @@ writeFileSync(
     `export { createFileJournal } from './src/journal/file.ts';
      export { createPostgresJournal } from './src/journal/postgres.ts';
      export { openDatabase } from './src/journal/postgres-database.ts';
+     export { keyFormat } from './src/journal/idempotency-key.ts';
+     export { keptTime, makeKeptCalls } from './test/support/kept-version.ts';
      export { startPostgres } from './test/support/postgres.ts';`,
     {
       platform: 'node',
@@ -24,49 +26,27 @@ writeFileSync(
     },
   ),
 );
-const { createFileJournal, createPostgresJournal, openDatabase, startPostgres } = await import(
-  pathToFileURL(module).href
-);
+const { createFileJournal, createPostgresJournal, keptTime, keyFormat, makeKeptCalls, openDatabase, startPostgres } =
+  await import(pathToFileURL(module).href);
 await rm(module);
 
-const time = Date.parse('2026-11-22T12:00:00Z');
-const now = () => new Date(time);
-const outcomes = ['accepted', 'rejected', 'unknown', 'not sent', undefined];
+const now = () => new Date(keptTime);
 const path = join(tmpdir(), `cloudops-fixture-${process.pid}.jsonl`);
+const place = (name) => new URL(`../test/fixtures/journal/format-${keyFormat}.${name}`, import.meta.url);
 const postgres = await startPostgres();
-const journals = [
-  createFileJournal(path, now),
-  createPostgresJournal(openDatabase(postgres.url('fixture'), now, { databaseTime: () => time }), now),
-];
-for (const journal of journals) {
-  for (const [index, outcome] of outcomes.entries()) {
-    const number = index + 1;
-    const intent = {
-      id: `00000000-0000-4000-8000-00000000000${number}`,
-      time: now().toISOString(),
-      tool: 'restore_instance',
-      what: `Create DevOps server "wiki-${number}" from backup "demobackup0000000000000000000001".`,
-      target: 'POST https://devops.example.com/v1/instances:restore',
-      account: 'default',
-      key: 'access-key-1',
-      client: 'fixture 1',
-      caller: 'alice',
-      consent: 'planId',
-      digest: `${number}`.repeat(64),
-      budget: 'b'.repeat(64),
-      nonce: `nonce-${number}`,
-      process: { pid: 1, host: 'fixture' },
-    };
-    const begun = await journal.begin(intent, { allowRepeat: false });
-    if (begun.kind !== 'begun') throw new Error(JSON.stringify(begun));
-    const requestIds = { 'x-request-id': `request-${number}` };
-    if (outcome !== undefined)
-      await journal.end({ id: intent.id, time: intent.time, outcome, status: 200, requestIds });
-  }
-  await journal.close();
+const inFile = createFileJournal(path, now);
+const database = openDatabase(postgres.url('fixture'), now, { databaseTime: () => keptTime });
+const inDatabase = createPostgresJournal(database, now);
+const planIds = await makeKeptCalls(inFile);
+await inFile.close();
+// The planIds of the file also stand for the rows, which get its entries.
+for await (const { ending, ...intent } of createFileJournal(path, now).read({})) {
+  await inDatabase.begin(intent, { allowRepeat: false });
+  await inDatabase.end(ending);
 }
-const place = (name) => new URL(`../test/fixtures/journal/${name}`, import.meta.url);
-writeFileSync(place('first-release.jsonl'), await readFile(path));
+await inDatabase.close();
+writeFileSync(place('plan-ids.json'), `${JSON.stringify(planIds, null, 2)}\n`);
+writeFileSync(place('jsonl'), await readFile(path));
 await rm(path);
-writeFileSync(place('first-release.sql'), postgres.dump('fixture'));
+writeFileSync(place('sql'), postgres.dump('fixture'));
 postgres.remove();

@@ -22,10 +22,12 @@ import { type Journal, journalText } from './journal/journal.js';
 import { openStore, type Store } from './journal/open-store.js';
 import { createMemoryPlanStore } from './journal/plan-store.js';
 import { interruptedText, recoverInterrupted } from './journal/recovery.js';
+import { questionLimits } from './mcp/client-quirks.js';
 import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
 import { type Log, reasonOf } from './util/log.js';
 import { lazy } from './util/objects.js';
+import { say } from './util/safe-text.js';
 import type { KeyRing, SealingKeys } from './util/seal.js';
 import type { Tracer } from './util/trace.js';
 
@@ -124,7 +126,7 @@ export async function startRuntime(
     server: {
       ...wired.server,
       viewsForAll: config.viewsForAll,
-      planKeys: planKeysOf(config, store, wired.server.stateKeys),
+      planKeys: planKeysOf(config, store, wired.server.stateKeys, log),
     },
     accounts,
     store,
@@ -149,10 +151,15 @@ export const planKeyPath = ({ stateKeys }: Config, { path }: Store): string | un
   stateKeys !== undefined || path === undefined || path === devNull ? undefined : `${path}.plan-key`;
 
 /** The keys of planIds. If the key file cannot be used, the process has its own key. */
-function planKeysOf(config: Config, store: Store, own: SealingKeys): SealingKeys | undefined {
+function planKeysOf(config: Config, store: Store, own: SealingKeys, log: Log): SealingKeys | undefined {
   const path = planKeyPath(config, store);
-  const kept = path === undefined ? undefined : keptPlanKey(path);
-  return kept && (() => kept() ?? own());
+  if (path === undefined) return undefined;
+  const kept = keptPlanKey(path, (problem) =>
+    log('warn', 'state key', {
+      message: say`${path} cannot be used (${problem}): a planId is valid only in this process`,
+    }),
+  );
+  return () => kept() ?? own();
 }
 
 /** The parts of a runtime that tests replace: everything outside the process. */
@@ -191,7 +198,7 @@ export function wireCalls(
   const inFlight = createInFlightCalls();
   const questions = createQuestionQueue();
   const refusals = createRefusals(journal, now, randomUUID, log);
-  const consent = { newNonce, questions, refusals, plans, statusWaitMs };
+  const consent = { newNonce, questions, questionLimits, refusals, plans, statusWaitMs };
   const callStack = openCallStack({ ...parts, ...consent, operations, newId: randomUUID, inFlight });
   const call = tracer === undefined ? callStack.call : withTracing(callStack.call, tracer);
   return {

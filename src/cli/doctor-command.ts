@@ -11,7 +11,9 @@ import { Refusal } from '../consent/refusal.js';
 import type { ConsentMode } from '../consent/required-consent.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';
+import { OtherVersion } from '../journal/conflict.js';
 import type { Journal } from '../journal/journal.js';
+import { countMissingIntents } from '../journal/missing-intents.js';
 import { openStore, type Store } from '../journal/open-store.js';
 import { planKeyPath, type Runtime, startRuntime } from '../runtime.js';
 import { sign } from '../signing/sign.js';
@@ -337,6 +339,7 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding[
   try {
     const warnings = await journal.healthCheck();
     const { changes, open, restored } = await countChanges(journal);
+    const missing = path === undefined || path === devNull ? 0 : await countMissingIntents(path);
     const detail = say`${name}: ${counted(changes, 'change')}, ${open} without a known outcome`;
     const remedy = 'List them with cloudops-mcp journal, and check in the console whether they happened.';
     return [
@@ -348,6 +351,15 @@ async function journalFinding(config: Config, now: () => Date): Promise<Finding[
               check,
               say`${counted(restored, 'change')} in it were written again by a running server, because the file was removed, emptied or replaced; older changes may be missing`,
               'Do not use logrotate or delete the file: see the runbook, docs/OPERATE.md.',
+            ),
+          ]),
+      ...(missing === 0
+        ? []
+        : [
+            warning(
+              check,
+              say`the changes of ${counted(missing, 'outcome')} in it are missing: the file was truncated, or an older one moved away`,
+              'Look in the console for changes that the journal lacks: see the runbook, docs/OPERATE.md.',
             ),
           ]),
       ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.')),
@@ -407,6 +419,7 @@ const remediesByClass: Readonly<Record<string, SafeText>> = {
 
 /** The remedy for a journal that cannot be used. */
 function journalRemedy(error: unknown, inDatabase: boolean): SafeText {
+  if (error instanceof OtherVersion) return words('Stop all servers of the other version, and wait until then.');
   if (!inDatabase) return words('Make it writable, or name another in CLOUDOPS_JOURNAL.');
   const code = textAt(error, 'code') ?? '';
   if (networkCodes.includes(code) || code === '')

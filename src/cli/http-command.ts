@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { allowChanges } from '../calls/account.js';
@@ -71,6 +71,8 @@ async function serve({ config, terminal, listen, access, runtime, log, stop }: S
   const { now, stderr } = terminal;
   if (access.identify !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
+  // Each running read listens.
+  setMaxListeners(0, stop);
   // A change continues after its connection is lost, and its outcome is recorded.
   inFlight.detach();
   const shared = await openSharedMessages(runtime.store);
@@ -92,7 +94,12 @@ async function serve({ config, terminal, listen, access, runtime, log, stop }: S
     decisions,
     limits: defaultHttpLimits,
     timeoutMs: config.timeoutMs,
-    isReady: watch?.wasReady ?? (() => true),
+    isReady: watch?.isReady ?? (() => true),
+    journalNotes: () => {
+      const { problem, warnings = [] } = watch?.lastCheck() ?? {};
+      // Warnings about a database name its roles, which probes do not show.
+      return [...(problem === undefined ? [] : [problem]), ...(runtime.store.path === undefined ? [] : warnings)];
+    },
     state: {
       journalReachable: watch?.reachable,
       unwrittenOutcomes: journal.unwritten,

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { shownReason } from '../util/log.js';
-import { textAt } from '../util/objects.js';
+import { lazy, textAt } from '../util/objects.js';
 import { type SafeText, words } from '../util/safe-text.js';
 import type { KeyRing } from '../util/seal.js';
 
@@ -25,13 +25,18 @@ const longestFile = 2 * keyBytes + 2;
  * call, and the file lets each server know the planIds of the previous server. The key is used for planIds only, because a model that can
  * read files can read the key, and a planId proves no person's consent. The function returns undefined if other users could read the
  * file; the process then uses a key of its own.
+ * @param onProblem called once if the key cannot be used
  */
-export function keptPlanKey(path: string): () => KeyRing | undefined {
-  let found: { readonly keys: KeyRing | undefined } | undefined;
-  return () => {
-    found ??= { keys: readOrMake(path) };
-    return found.keys;
-  };
+export function keptPlanKey(
+  path: string,
+  onProblem: (problem: SafeText) => void = () => undefined,
+): () => KeyRing | undefined {
+  const read = lazy(() => {
+    const keys = readOrMake(path);
+    if (keys === undefined) onProblem(planKeyProblem(path) ?? words('it cannot be made'));
+    return { keys };
+  });
+  return () => read().keys;
 }
 
 function readOrMake(path: string): KeyRing | undefined {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Metrics } from '../observe/metrics.js';
+import type { SafeText } from '../util/safe-text.js';
 import { checkMetricsHost, HttpError, sendJson } from './http-helpers.js';
 import type { HttpLimits } from './limits.js';
 
@@ -9,14 +10,18 @@ type Readiness = 'ready' | 'waiting for the journal' | 'stopping';
 /** Answers a probe. Returns false for any other request. */
 export type Probes = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** Answers `GET /healthz`, always with 200, and `GET /readyz`. */
+/** Answers `GET /healthz`, always with 200, and `GET /readyz`, with the notes about the journal. */
 export const createProbes =
-  (readiness: () => Readiness): Probes =>
+  (readiness: () => Readiness, journalNotes: () => readonly SafeText[]): Probes =>
   ({ method, url = '' }, response) => {
     const [path] = url.split('?');
     if (method !== 'GET' || (path !== '/healthz' && path !== '/readyz')) return false;
-    const status = path === '/healthz' ? 'alive' : readiness();
-    sendJson(response, status === 'alive' || status === 'ready' ? 200 : 503, { status });
+    if (path === '/healthz') sendJson(response, 200, { status: 'alive' });
+    else {
+      const status = readiness();
+      const journal = journalNotes().map(({ text }) => text);
+      sendJson(response, status === 'ready' ? 200 : 503, { status, ...(journal.length > 0 && { journal }) });
+    }
     return true;
   };
 

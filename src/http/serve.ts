@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMetrics, type Metrics, type ProcessState } from '../observe/metrics.js';
 import { errorName, type Log } from '../util/log.js';
+import type { SafeText } from '../util/safe-text.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
 import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, unavailable } from './http-helpers.js';
@@ -20,8 +21,10 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly decisions?: DecisionsOptions | undefined;
   /** Time limit for a call, in milliseconds. */
   readonly timeoutMs: number;
-  /** True once the journal was able to record changes. */
+  /** True if this server can take requests, as far as the journal decides that. */
   readonly isReady: () => boolean;
+  /** Problem and warnings of the journal, which `/readyz` shows. */
+  readonly journalNotes?: () => readonly SafeText[];
   /** For the metrics. */
   readonly state: Omit<ProcessState, 'concurrentCalls'>;
 }
@@ -38,7 +41,8 @@ export async function serveHttp(options: HttpOptions) {
   const metrics = metricsOf(options, () => concurrency.running);
   const running = new Set<Promise<void>>();
   let stopping = false;
-  const probes = createProbes(() => (stopping ? 'stopping' : options.isReady() ? 'ready' : 'waiting for the journal'));
+  const readiness = () => (stopping ? 'stopping' : options.isReady() ? 'ready' : 'waiting for the journal');
+  const probes = createProbes(readiness, options.journalNotes ?? (() => []));
   const route = createRouter(options, createMcpEndpoint(options, metrics, concurrency), probes, () => stopping);
   const answerError = createErrorAnswer(metrics, log);
   const server = createMainServer(

@@ -1,3 +1,5 @@
+import { ShownError } from '../util/log.js';
+import { say, time, words } from '../util/safe-text.js';
 import { type Budget, budgetState, mayBeMade } from './budget.js';
 import type { Entry, Intent, RecordedChange } from './entry.js';
 import type { BeginOptions, BeginResult } from './journal.js';
@@ -7,6 +9,24 @@ export const duplicateWindowMs = 10 * 60 * 1000;
 
 /** Longer than any call takes. A change that ended this long ago is in conflict with no other. */
 export const abandonedMs = 2 * 60 * 60 * 1000;
+
+/**
+ * When a change of another version, whose digest cannot be compared, stops blocking every change (milliseconds). Any outcome blocks,
+ * because it shows that a server of that version was still writing.
+ */
+export const blocksUntil = (begun: number, ended: number | undefined): number =>
+  Math.min(begun + abandonedMs, ended === undefined ? Number.POSITIVE_INFINITY : ended + duplicateWindowMs);
+
+/** The journal has recent entries of another version, so no change may begin. */
+export class OtherVersion extends ShownError {
+  /** @param until when the entries stop being recent (milliseconds). Left out of the message if it is no date. */
+  constructor(until: number) {
+    const end = until < 8.64e15 ? say` until ${time(new Date(until).toISOString())}` : words('');
+    super(
+      say`it has recent entries of another version, in which the same change cannot be recognised: changes are refused${end}, and longer while a server of that version writes`,
+    );
+  }
+}
 
 /** A change with the time of its ending (milliseconds) by the clock of the journal, because the clocks of servers differ and are set back. */
 export type DatedChange = RecordedChange & { readonly endedAt?: number | undefined };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { lazy } from '../util/objects.js';
+import { keyFormat } from './idempotency-key.js';
 
 /** The program that acts for a caller, as the caller's token names it. */
 export const agentSchema = lazy(() =>
@@ -40,11 +41,13 @@ export const intentSchema = lazy(() =>
       .catch('other'),
     /** Name of the person who decided, if that is not the caller. */
     approver: z.string().optional(),
+    /** Why the person declined. Earlier versions ignore it. */
+    reason: z.string().optional().catch(undefined),
     /** How long the person took to answer. */
     answeredAfterMs: z.number().optional().catch(undefined),
     /** Digest of the request. Two changes with the same digest are the same change. */
     digest: z.string(),
-    /** The format of the digest. Entries of the first release have no such field. */
+    /** The format of the digest. An entry without it is of an earlier version. */
     keyFormat: z.int().optional(),
     /** Digest of the account and its caller. Changes with the same digest share a budget. */
     budget: z.string().optional(),
@@ -107,11 +110,12 @@ export const clientBytes = 1024;
 export const boundedCaller = (caller: string | undefined) => (caller === undefined ? undefined : bounded(caller, 1024));
 
 /**
- * An intent whose texts are within bounds. Even if every byte is escaped, an entry stays below 128 KiB, and Node writes only entries
+ * An intent as this version writes it: with the format of its key, and with texts within bounds. Even if every byte is escaped, an entry stays below 128 KiB, and Node writes only entries
  * from 512 KiB in pieces.
  */
 export const boundedIntent = (intent: Intent): Intent => ({
   ...intent,
+  keyFormat,
   what: bounded(intent.what, 4096),
   target: bounded(intent.target, 8192),
   account: bounded(intent.account, 1024),
@@ -119,6 +123,7 @@ export const boundedIntent = (intent: Intent): Intent => ({
   client: bounded(intent.client, clientBytes),
   caller: boundedCaller(intent.caller),
   approver: boundedCaller(intent.approver),
+  reason: intent.reason === undefined ? undefined : bounded(intent.reason, 1024),
 });
 
 /** An ending whose texts are within bounds, with 8 request IDs at most. */

@@ -54,8 +54,10 @@ export function createFileJournal(
     healthCheck: async () => {
       await window.requireDevice();
       await checkWritable(path);
+      const time = now().getTime();
       const recent = await window.upToDate();
-      return [...clockWarnings(-recent.clockSkew(now().getTime())), ...window.warnings()];
+      recent.requireComparable(time);
+      return [...clockWarnings(-recent.clockSkew(time)), ...window.warnings()];
     },
     unwritten: persistence.count,
     end,

@@ -1,5 +1,6 @@
-import { type Log, reasonOf } from '../util/log.js';
+import { type Log, reasonOf, ShownError } from '../util/log.js';
 import { type SafeText, words } from '../util/safe-text.js';
+import { OtherVersion } from './conflict.js';
 import type { Journal } from './journal.js';
 
 /** Pauses between two checks (milliseconds): before and after the first success. */
@@ -8,8 +9,13 @@ const afterwardsMs = 30_000;
 
 /** The state of a journal, for readiness and metrics. */
 interface JournalWatch {
-  /** True once changes could be recorded. It stays true, because reads go on without a journal and a restart would not help. */
-  wasReady(): boolean;
+  /**
+   * True once changes could be recorded. It stays true without a journal, because reads go on and a restart would not help. It is false
+   * while the journal has recent entries of another version.
+   */
+  isReady(): boolean;
+  /** The result of the last check. A problem means that changes are refused. */
+  lastCheck(): { readonly problem?: SafeText; readonly warnings: readonly SafeText[] };
   /** The result of the last check. False before the first check. */
   reachable(): boolean;
   stop(): void;
@@ -19,6 +25,8 @@ interface JournalWatch {
 export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
   let ready = false;
   let problem: string | undefined;
+  let isOfOtherVersion = false;
+  let lastCheck: ReturnType<JournalWatch['lastCheck']> = { warnings: [] };
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   const logged = new Set<string>();
@@ -37,16 +45,22 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
   };
   const check = async (): Promise<void> => {
     try {
-      warn(await journal.healthCheck());
+      lastCheck = { warnings: await journal.healthCheck() };
+      isOfOtherVersion = false;
+      warn(lastCheck.warnings);
       note(undefined);
     } catch (error) {
+      const shown = error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
+      lastCheck = { problem: shown, warnings: [] };
+      isOfOtherVersion = error instanceof OtherVersion;
       note(reasonOf(error));
     }
     if (!stopped) timer = setTimeout(check, ready ? afterwardsMs : untilReadyMs).unref();
   };
   void check();
   return {
-    wasReady: () => ready,
+    isReady: () => ready && !isOfOtherVersion,
+    lastCheck: () => lastCheck,
     reachable: () => ready && problem === undefined,
     stop: () => {
       stopped = true;

@@ -1,7 +1,10 @@
 import type { Endpoint, WireRequest } from '../transport/request.js';
 import { digestOf } from '../util/digest.js';
 
-/** The format of the key below. A new format needs a major release, because servers refuse changes if a journal has another format. */
+/**
+ * The format of the key below, which each entry of the journal names. A new format needs a major release: servers refuse changes while the
+ * journal has recent entries of another format, because they cannot recognise the same change in them.
+ */
 export const keyFormat = 1;
 
 /**

@@ -143,7 +143,7 @@ export function shownAgent({ clientId, actors }: Agent): SafeText {
  * everything is shown.
  */
 export function describe(change: RecordedChange, viewer?: string): SafeText {
-  const { time, consent, answeredAfterMs, client, caller, agent, approver, ending } = change;
+  const { time, consent, answeredAfterMs, client, caller, agent, approver, reason, ending } = change;
   if (isOfAnother(change, viewer)) return words('another caller asked for the same change');
   const outcome = words(ending === undefined ? 'no outcome yet' : ending.outcome);
   const code = ending?.code === undefined ? none : say` (${quoted(ending.code, 100)})`;
@@ -152,7 +152,8 @@ export function describe(change: RecordedChange, viewer?: string): SafeText {
   const by = caller === undefined ? none : say`  caller: ${quoted(caller, 100)}`;
   const acting = agent === undefined ? none : say`  ${shownAgent(agent)}`;
   const decided = approver === undefined ? none : say`  decided by: ${quoted(approver, 100)}`;
-  return say`${shownTime(time)}  ${outcome}${inPart}${code}  ${shownDeed(change)}  consent: ${own(consent)}${answered}  client: ${quoted(client, 100)}${by}${acting}${decided}`;
+  const because = reason === undefined ? none : say`  reason: ${quoted(reason, 200)}`;
+  return say`${shownTime(time)}  ${outcome}${inPart}${code}  ${shownDeed(change)}  consent: ${own(consent)}${answered}  client: ${quoted(client, 100)}${by}${acting}${decided}${because}`;
 }
 
 const none = words('');

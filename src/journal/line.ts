@@ -14,6 +14,8 @@ export interface IntentLine {
   readonly budget?: string | undefined;
   /** True if the entry was written again. It then keeps its position among the intents, if that is known. */
   readonly isRestored: boolean;
+  /** True if the digest has the format of an earlier version, so that the same change has another digest today. */
+  readonly isOlder: boolean;
   readonly fields: unknown;
 }
 
@@ -36,7 +38,7 @@ export type Line = IntentLine | EndingLine | NotUnderstood;
 const intentFields = lazy(() =>
   intentSchema()
     .pick({ id: true, time: true, digest: true, nonce: true, budget: true, restored: true })
-    .extend({ keyFormat: z.literal(keyFormat).optional() }),
+    .extend({ keyFormat: z.int().max(keyFormat).optional() }),
 );
 const endingFields = lazy(() => endingSchema().pick({ id: true, time: true, outcome: true }));
 const timeField = lazy(() => z.object({ time: z.iso.datetime() }));
@@ -49,7 +51,8 @@ export function readLine(text: string): Line | undefined {
   if (data === undefined) return notUnderstood(intent);
   const { id, time, digest, nonce, budget, restored } = data;
   const isRestored = restored !== undefined;
-  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, isRestored, fields: intent };
+  const isOlder = data.keyFormat !== keyFormat;
+  return { kind: 'intent', id, time: Date.parse(time), digest, nonce, budget, isRestored, isOlder, fields: intent };
 }
 
 function readEnding(ending: unknown): EndingLine | undefined {
@@ -81,7 +84,7 @@ export function readEntry(text: string): Entry | undefined {
     return data && { ending: data };
   }
   const { data } = intentSchema().safeParse(intent);
-  return data !== undefined && (data.keyFormat ?? keyFormat) === keyFormat ? { intent: data } : undefined;
+  return data !== undefined && (data.keyFormat ?? 0) <= keyFormat ? { intent: data } : undefined;
 }
 
 /**

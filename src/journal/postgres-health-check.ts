@@ -1,6 +1,7 @@
 import { ShownError } from '../util/log.js';
 import { join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { clockWarnings } from './clock-warnings.js';
+import { abandonedMs, blocksUntil, duplicateWindowMs, OtherVersion } from './conflict.js';
 import { keyFormat } from './idempotency-key.js';
 import type { Transaction } from './postgres-database.js';
 import { missingParts } from './postgres-tables.js';
@@ -14,18 +15,23 @@ export function requireAgreement({ offsetMs }: Transaction): void {
   if (problem !== undefined && Math.abs(offsetMs) > toleratedMs) throw new ShownError(say`${problem}: correct it`);
 }
 
-/** @throws if the idempotency keys in the journal have another format, because equal changes could not be recognised */
-export async function requireKeyFormat({ client }: Transaction): Promise<void> {
-  const { rows } = await client.query<{ format: number }>('select key_format as format from cloudops_journal');
-  const other = rows.find(({ format }) => format !== keyFormat);
-  if (other !== undefined)
-    throw new ShownError(say`its keys have format ${Number(other.format)}, and this version knows only ${keyFormat}`);
+/** @throws OtherVersion if the journal has recent entries of another version, because they may be in conflict with any change */
+export async function requireKeyFormat({ client, now }: Transaction): Promise<void> {
+  const { rows } = await client.query<{ begun: Date; ended: Date | null }>(
+    `select time as begun, ended from cloudops_mutations where key_format is distinct from ${keyFormat} and time >= $1
+     order by least(time + $2 * interval '1 ms', ended + $3 * interval '1 ms') desc limit 1`,
+    [new Date(now - abandonedMs), abandonedMs, duplicateWindowMs],
+  );
+  for (const { begun, ended } of rows) {
+    const until = blocksUntil(begun.getTime(), ended?.getTime());
+    if (until >= now) throw new OtherVersion(until);
+  }
 }
 
 const lackingRights = `array(
-  select name || ' ' || privilege from (values ('cloudops_mutations'), ('cloudops_guards'), ('cloudops_journal')) tables (name),
+  select name || ' ' || privilege from (values ('cloudops_mutations'), ('cloudops_guards')) tables (name),
     unnest(array['select', 'insert', 'update']) privilege
-  where (name <> 'cloudops_journal' or privilege = 'select') and not has_table_privilege(name, privilege))`;
+  where not has_table_privilege(name, privilege))`;
 
 /** Missing rights without which changes go on, but no person can be asked over HTTP or on the page. */
 const lackingForQuestions = `array(

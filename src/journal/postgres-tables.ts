@@ -32,6 +32,10 @@ const required: readonly Part[] = [
     sql: 'alter table cloudops_mutations add column if not exists budget text',
   },
   {
+    name: 'cloudops_mutations.key_format',
+    sql: 'alter table cloudops_mutations add column if not exists key_format integer',
+  },
+  {
     name: 'cloudops_messages',
     sql: `create table if not exists cloudops_messages (
       key text primary key,
@@ -52,11 +56,6 @@ const required: readonly Part[] = [
       create index if not exists cloudops_plans_expires_idx on cloudops_plans (expires)`,
   },
   { name: 'cloudops_guards', sql: 'create table if not exists cloudops_guards (key text primary key)' },
-  {
-    name: 'cloudops_journal',
-    sql: `create table if not exists cloudops_journal (key_format integer not null);
-      insert into cloudops_journal select ${keyFormat} where not exists (select from cloudops_journal)`,
-  },
 ];
 
 /** Without these parts, queries are slow. They are built concurrently, while servers go on writing. */
@@ -67,6 +66,7 @@ const indexes: readonly Part[] = [
   ['caller_number', '(caller, number)'],
   ['budget_time', '(budget, time)'],
   ['number', '(number) where outcome is null'],
+  [`not_format_${keyFormat}`, `(time) where key_format is distinct from ${keyFormat}`],
 ].map(([name, columns]) => ({
   name: `cloudops_mutations_${name}_idx`,
   sql: `index concurrently if not exists cloudops_mutations_${name}_idx on cloudops_mutations ${columns}`,

@@ -209,16 +209,16 @@ async function selectNewest({ client }: Transaction, { since = 0, limit = defaul
  * written again with an ending. That waits for a commit under way, and replaces its row.
  */
 async function insert({ client, now }: Transaction, intent: Intent, ending: Ending | undefined): Promise<void> {
-  const { id, digest, caller, budget } = intent;
+  const { id, digest, caller, budget, keyFormat } = intent;
   const time = new Date(now);
   const nonce = ending?.outcome === 'not sent' ? undefined : intent.nonce;
   const ended = ending === undefined ? [null, null, null] : [ending.outcome, time, JSON.stringify(ending)];
   await client.query(
-    `insert into cloudops_mutations (id, digest, nonce, time, intent, caller, outcome, ended, ending, budget)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    `insert into cloudops_mutations (id, digest, nonce, time, intent, caller, outcome, ended, ending, budget, key_format)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      on conflict (id) do update set
        outcome = excluded.outcome, ended = excluded.ended, ending = excluded.ending, nonce = excluded.nonce`,
-    [id, digest, nonce, time, JSON.stringify(intent), storedCaller(caller), ...ended, budget],
+    [id, digest, nonce, time, JSON.stringify(intent), storedCaller(caller), ...ended, budget, keyFormat],
   );
 }
 

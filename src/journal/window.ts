@@ -1,5 +1,5 @@
 import { longestWindowMs, mayBeMade } from './budget.js';
-import { abandonedMs, type DatedChange } from './conflict.js';
+import { abandonedMs, blocksUntil, type DatedChange, OtherVersion } from './conflict.js';
 import type { Ending, Intent } from './entry.js';
 import { type EndingLine, type IntentLine, type Line, parseEnding, parseIntent } from './line.js';
 
@@ -25,6 +25,8 @@ export function createWindow() {
   const byDigest: Index = new Map();
   const byNonce: Index = new Map();
   const byBudget: Index = new Map();
+  /** Changes of earlier versions that may block every change. */
+  const older = new Set<WindowChange>();
   /** Ids of endings whose intents are not in the window. Undefined once the unfinished changes from before the window were added. */
   let orphanEndings: Set<string> | undefined = new Set();
   /** In the order of their endings. */
@@ -40,6 +42,8 @@ export function createWindow() {
     updateIndex(byDigest, intent.digest, change, isMade);
     updateIndex(byBudget, intent.budget, change, isMade);
     updateIndex(byNonce, intent.nonce, change, usesConsent);
+    if (isInWindow && intent.isOlder) older.add(change);
+    else older.delete(change);
   };
   const forget = (change: WindowChange): void => {
     const { id } = change.intent;
@@ -89,9 +93,18 @@ export function createWindow() {
       [...unsettled.values()].filter(({ ending }) => ending?.outcome === outcome),
       now,
     );
-  const requireUnderstood = (now: number): void => {
+  const olderBlocksUntil = ({ intent, begun, ending, lastTime }: WindowChange, now: number): number =>
+    blocksUntil(clock.latest(intent.time, begun, now), ending && clock.latest(ending.time, lastTime, now));
+  /** @throws if the journal has recent entries of another version, because they may be in conflict with any change */
+  const requireComparable = (now: number): void => {
     timesNotUnderstood = timesNotUnderstood.filter((time) => time >= now - abandonedMs);
-    if (timesNotUnderstood.length > 0) throw new Error('it has a recent entry that this version does not understand');
+    let until = timesNotUnderstood.reduce((latest, time) => Math.max(latest, time + abandonedMs), 0);
+    for (const change of older) {
+      const blocked = olderBlocksUntil(change, now);
+      if (blocked < now) older.delete(change);
+      until = Math.max(until, blocked);
+    }
+    if (until >= now) throw new OtherVersion(until);
   };
   /** The position of an intent. Only changes with an earlier position can be in conflict with it. */
   const orderOf = ({ id }: Intent): number => {
@@ -100,7 +113,7 @@ export function createWindow() {
     return change.order;
   };
   const relatedBefore = (order: number, digest: string, nonce: string | undefined, now: number): DatedChange[] => {
-    requireUnderstood(now);
+    requireComparable(now);
     const related = new Set([...indexed(byDigest, digest), ...indexed(byNonce, nonce)]);
     return inOrder(
       [...related].filter((change) => change.order < order),
@@ -108,7 +121,7 @@ export function createWindow() {
     );
   };
   const spentBefore = (order: number, budget: string | undefined, now: number): number[] => {
-    requireUnderstood(now);
+    requireComparable(now);
     return [...indexed(byBudget, budget)]
       .filter((change) => change.order < order)
       .map(({ intent, begun }) => clock.latest(intent.time, begun, now));
@@ -150,7 +163,7 @@ export function createWindow() {
         .sort((a, b) => a.time - b.time || a.order - b.order)
         .map(({ line }) => line),
     clear: (): void => {
-      for (const map of [unsettled, byDigest, byNonce, byBudget]) map.clear();
+      for (const index of [unsettled, byDigest, byNonce, byBudget, older]) index.clear();
       orphanEndings = new Set();
       ended = [];
       timesNotUnderstood = [];
@@ -166,9 +179,10 @@ export function createWindow() {
       timesNotUnderstood = timesNotUnderstood.map((time) => time + movedMs);
     },
     clockSkew: clock.skew,
+    requireComparable,
     /**
      * The changes that may be in conflict with a change of this digest, oldest first.
-     * @throws if the journal has a recent entry that is not understood, because it may be in conflict with any change
+     * @throws like `requireComparable`
      */
     related: (digest: string, now: number): DatedChange[] => relatedBefore(anyOrder, digest, undefined, now),
     /** The changes whose consent has this nonce, oldest first. */

@@ -355,6 +355,25 @@ describe('files', () => {
     ]);
   });
 
+  test('a file that was truncated while no server ran is said to lack changes, and one from before without an ending is open', async () => {
+    const journal = join(folder, 'journal.jsonl');
+    const time = Date.parse('2026-11-20T12:00:00Z');
+    const [cutOff, left] = [intentAt(time), intentAt(time, { digest: 'left' })];
+    // As copytruncate of logrotate leaves it.
+    const entries = [{ ending: endingOf(time, cutOff.id, 'accepted') }, { intent: left }];
+    const written = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+    writeFileSync(journal, written);
+    const { of } = await examine({ CLOUDOPS_JOURNAL: journal }, '--sandbox');
+    expect(of('journal')).toMatchObject([
+      { status: 'warning', detail: expect.stringContaining('1 change, 1 without a known outcome') },
+      {
+        status: 'warning',
+        detail: expect.stringMatching(/^the changes of 1 outcome in it are missing: the file was truncated/),
+      },
+    ]);
+    expect(readFileSync(journal, 'utf8')).toBe(written);
+  });
+
   test('a database that refuses connections is not told to be made writable', async () => {
     const { of } = await examine({ CLOUDOPS_JOURNAL: 'postgres://u:MARKER@127.0.0.1:1/d' });
     expect(of('journal')).toMatchObject([

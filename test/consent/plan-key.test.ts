@@ -55,7 +55,10 @@ describe('the key', () => {
     (text) => {
       const own = join(folder, 'key');
       writeFileSync(own, text, { mode: 0o600 });
-      expect(keptPlanKey(own)()).toBeUndefined();
+      const told: string[] = [];
+      const keyOf = keptPlanKey(own, ({ text }) => told.push(text));
+      for (const _ of ['first', 'second']) expect(keyOf()).toBeUndefined();
+      expect(told).toEqual(['it holds no key, or others can read it']);
       expect(planKeyProblem(own)?.text).toBe('it holds no key, or others can read it');
       expect(readFileSync(own, 'utf8')).toBe(text);
     },

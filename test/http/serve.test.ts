@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
+import { words } from '../../src/util/safe-text.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess, toolCall } from '../support/http-in-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
@@ -219,6 +220,15 @@ test('until changes could be recorded, the server is alive and not ready, on bot
   ]);
   ready = true;
   expect(await statuses('/readyz')).toEqual([200, 200]);
+  await server.close();
+});
+
+test('readiness says what is wrong with the journal, to orchestrators too, and the server still reads', async () => {
+  const warning = words('the file was removed, emptied or replaced while this server ran');
+  const server = await serveInProcess({ journalNotes: () => [warning] });
+  const response = await fetch(`${server.origin}/readyz`);
+  expect([response.status, await response.json()]).toEqual([200, { status: 'ready', journal: [warning.text] }]);
+  expect(await (await fetch(`${server.origin}/healthz`)).json()).toEqual({ status: 'alive' });
   await server.close();
 });
 

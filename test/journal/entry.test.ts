@@ -42,7 +42,14 @@ describe('a text within a bound', () => {
 test('no entry comes near 512 KiB, from where on it would be written in pieces', () => {
   // Each character of these takes six in JSON.
   const endless = '\u0001'.repeat(50_000);
-  const intent = intentAt(noon, { what: endless, target: endless, client: endless, caller: endless, account: endless });
+  const intent = intentAt(noon, {
+    what: endless,
+    target: endless,
+    client: endless,
+    caller: endless,
+    account: endless,
+    reason: endless,
+  });
   const requestIds = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [index + endless, endless]));
   const ending = { ...endingOf(noon, 'i', 'accepted'), code: endless, requestIds };
   for (const entry of [boundedIntent(intent), boundedEnding(ending)])
@@ -51,7 +58,7 @@ test('no entry comes near 512 KiB, from where on it would be written in pieces',
 });
 
 test('an entry within bounds stays as it is', () => {
-  const intent = intentAt(noon, { key: 'k', caller: 'alice', approver: 'bob', nonce: 'n', budget: 'b' });
+  const intent = intentAt(noon, { key: 'k', caller: 'alice', approver: 'bob', reason: 'r', nonce: 'n', budget: 'b' });
   const ending = { ...endingOf(noon, 'i', 'rejected'), key: 'k', code: 'Bad', requestIds: { one: '1' } };
   for (const each of [intent, intentAt(noon)]) expect(boundedIntent(each)).toEqual(each);
   for (const each of [ending, endingOf(noon, 'i', 'accepted')]) expect(boundedEnding(each)).toEqual(each);

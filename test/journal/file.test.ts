@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { longestWindowMs } from '../../src/journal/budget.js';
-import { abandonedMs } from '../../src/journal/conflict.js';
+import { abandonedMs, duplicateWindowMs } from '../../src/journal/conflict.js';
 
 import { createFileJournal } from '../../src/journal/file.js';
 import type { Journal, ListOptions } from '../../src/journal/journal.js';
@@ -223,11 +223,27 @@ describe('what only a newer version understands', () => {
 
   test('an intent that is not understood may be in conflict with any other, as long as it is recent', async () => {
     append({ intent: { time: new Date(time).toISOString(), digests: ['same'] } });
-    expect(await begin()).toEqual({ kind: 'unwritable', reason: expect.stringContaining('does not understand') });
+    expect(await begin()).toEqual({ kind: 'unwritable', reason: expect.stringContaining('of another version') });
     await expect(journal.findDuplicate('same')).rejects.toThrow();
     expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'not sent', code: 'unwritable' } }]);
     time += abandonedMs + 1;
     expect((await begin()).kind).toBe('begun');
+  });
+
+  test('a server of an older version that still writes blocks every change until ten minutes after its last', async () => {
+    expect((await begin()).kind).toBe('begun');
+    const { keyFormat: _, ...older } = intent({ digest: 'of another format' });
+    append({ intent: older }, { ending: endingOf(time, older.id, 'rejected') });
+    const until = new Date(time + duplicateWindowMs).toISOString();
+    expect(await begin({ digest: 'other' })).toEqual({
+      kind: 'unwritable',
+      reason: expect.stringContaining(`changes are refused until ${until}, and longer while`),
+    });
+    await expect(journal.healthCheck()).rejects.toThrow(until);
+    expect(await journal.list({})).toHaveLength(3);
+    time += duplicateWindowMs + 1;
+    expect(await journal.healthCheck()).toEqual([]);
+    expect((await begin({ digest: 'other' })).kind).toBe('begun');
   });
 
   test('one without a time stays in the way until somebody looks', async () => {

@@ -4,17 +4,21 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { createFileJournal } from '../../src/journal/file.js';
 import { testFirstRelease } from './first-release.js';
+import { testKeptVersion } from './kept-version.js';
 
-describe('the file of the first release', () => {
+describe.each([
+  ['the first release', 'first-release', testFirstRelease],
+  ['this format of keys', 'format-1', testKeptVersion],
+])('the file of %s', (_what, name, testJournal) => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'cloudops-'));
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  testFirstRelease((now) => {
+  testJournal((now) => {
     const path = join(folder, 'journal.jsonl');
-    copyFileSync('test/fixtures/journal/first-release.jsonl', path);
+    copyFileSync(`test/fixtures/journal/${name}.jsonl`, path);
     return createFileJournal(path, now);
   });
 });

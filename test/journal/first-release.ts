@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { abandonedMs } from '../../src/journal/conflict.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { intentAt } from '../support/journal.js';
 
@@ -6,23 +7,26 @@ import { intentAt } from '../support/journal.js';
 const time = Date.parse('2026-11-22T12:00:00Z');
 const outcomes = ['accepted', 'rejected', 'unknown', 'not sent', undefined];
 
-/** What a build has to find in a journal of the first release, a minute later. */
+/** What a build has to find in a journal of the first release, whose entries do not name the format of their keys. */
 export function testFirstRelease(open: (now: () => Date) => Journal): void {
-  test('is read, stands in the way of the same changes, and is written on', async () => {
-    const later = time + 60_000;
-    const journal = open(() => new Date(later));
+  test('is read, refuses every change while its entries are recent and says until when, and is written on', async () => {
+    let present = time + 60_000;
+    const journal = open(() => new Date(present));
+    const begin = (changes: object, allowRepeat = false) => journal.begin(intentAt(present, changes), { allowRepeat });
     const listed = await journal.list({});
     expect(listed.slice(0, outcomes.length).map(({ ending }) => ending?.outcome)).toEqual(outcomes);
+    // One of them has no ending, so that it may still be under way.
+    const refused = { kind: 'unwritable', reason: expect.stringContaining('refused until 2026-11-22T14:00:00.000Z') };
+    expect(await begin({ digest: 'other' }, true)).toEqual(refused);
+    await expect(journal.healthCheck()).rejects.toThrow('refused until 2026-11-22T14:00:00.000Z');
+    present = time + abandonedMs + 1;
     const kinds: string[] = [];
-    for (const number of [1, 2, 3, 4, 5]) {
-      const intent = intentAt(later, { digest: `${number}`.repeat(64), nonce: `other-${number}` });
-      kinds.push((await journal.begin(intent, { allowRepeat: false })).kind);
-    }
-    expect(kinds).toEqual(['duplicate', 'begun', 'duplicate', 'begun', 'duplicate']);
-    const again = await journal.begin(intentAt(later, { digest: 'new', nonce: 'nonce-1' }), { allowRepeat: true });
-    expect(again.kind).toBe('consentUsed');
-    expect(await journal.listUnfinished()).toHaveLength(3);
-    const budget = { mostChanges: 4, windowMs: 3_600_000 };
+    for (const number of [1, 2, 3, 4, 5])
+      kinds.push((await begin({ digest: `${number}`.repeat(64), nonce: `later-${number}` })).kind);
+    expect(kinds).toEqual(['begun', 'begun', 'begun', 'begun', 'duplicate']);
+    expect((await begin({ digest: 'new', nonce: 'nonce-1' }, true)).kind).toBe('consentUsed');
+    expect(await journal.listUnfinished()).toHaveLength(5);
+    const budget = { mostChanges: 4, windowMs: 3 * abandonedMs };
     expect(await journal.budgetState('b'.repeat(64), budget)).toEqual({ left: 1 });
     await journal.close();
   }, 240_000);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { OtherVersion } from '../../src/journal/conflict.js';
 import { reportJournal, watchJournal } from '../../src/journal/health-check.js';
 import { words } from '../../src/util/safe-text.js';
 
@@ -30,7 +31,7 @@ test('is ready as soon as changes can be recorded, and stays so in an outage, wh
   const watch = watchJournal(journal, log);
   const after = async (milliseconds: number) => {
     await vi.advanceTimersByTimeAsync(milliseconds);
-    return [watch.wasReady(), watch.reachable()];
+    return [watch.isReady(), watch.reachable()];
   };
   expect(await after(10_000)).toEqual([false, false]);
   journal.problem = '';
@@ -51,6 +52,24 @@ test('is ready as soon as changes can be recorded, and stays so in an outage, wh
   watch.stop();
   await after(600_000);
   expect(journal.checks).toBe(checks);
+});
+
+test('tells operators its warnings and its problem, and is not ready while another version writes', async () => {
+  const { journal, log } = broken();
+  const until = Date.parse('2026-11-20T12:10:00Z');
+  const healthCheck = vi.fn(journal.healthCheck);
+  const watch = watchJournal({ healthCheck }, log);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect([watch.isReady(), watch.lastCheck()]).toEqual([true, { warnings: journal.warnings }]);
+  healthCheck.mockRejectedValueOnce(new OtherVersion(until));
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect([watch.isReady(), watch.reachable()]).toEqual([false, false]);
+  expect(watch.lastCheck().problem?.text).toContain('changes are refused until 2026-11-20T12:10:00.000Z');
+  journal.problem = 'EACCES';
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(watch.isReady()).toBe(true);
+  expect(watch.lastCheck().problem?.text).toBe('changes cannot be recorded: the log says why');
+  watch.stop();
 });
 
 test('is not looked at again after the end, also if that came during a look', async () => {

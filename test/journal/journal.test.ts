@@ -82,9 +82,10 @@ test('the text for a caller holds what that caller asked for; without a caller, 
   expect(all.match(/^- .*$/gm)).toHaveLength(2);
 });
 
-test('who decided is told where it is another than the caller', () => {
-  const line = describeChange(intentAt(noon, { consent: 'page', caller: 'alice', approver: 'bob "b"' }));
-  expect(line.text).toMatch(/ {2}caller: "alice" {2}decided by: "bob \\"b\\""$/);
+test('who decided is told where it is another than the caller, and why', () => {
+  const decided = { consent: 'page', caller: 'alice', approver: 'bob "b"', reason: 'too "large"' } as const;
+  const line = describeChange(intentAt(noon, decided));
+  expect(line.text).toMatch(/ {2}caller: "alice" {2}decided by: "bob \\"b\\"" {2}reason: "too \\"large\\""$/);
 });
 
 test('a journal that cannot be written is named, with the reason', () => {

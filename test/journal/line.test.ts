@@ -45,7 +45,15 @@ test('an ending is read whole, whatever the service said', () => {
 
 /** Lines as servers write them, with the fields in that order. */
 const intentLines = fc.record({ text: texts, name: fc.option(texts, { nil: undefined }) }).map(({ text, name }) => {
-  const intent = intentAt(noon, { what: text, target: text, key: name, caller: name, budget: name, approver: name });
+  const intent = intentAt(noon, {
+    what: text,
+    target: text,
+    key: name,
+    caller: name,
+    budget: name,
+    approver: name,
+    reason: name,
+  });
   return JSON.stringify({ intent: { ...intent, nonce: text, answeredAfterMs: 1.5 } });
 });
 const endingLines = fc.record({ text: texts, code: fc.option(texts, { nil: undefined }) }).map(({ text, code }) => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { abandonedMs, OtherVersion } from '../../src/journal/conflict.js';
 import type { Journal, ListOptions } from '../../src/journal/journal.js';
 import { migrate } from '../../src/journal/postgres-tables.js';
 import { endingOf, intentAt } from '../support/journal.js';
@@ -8,6 +9,7 @@ import { hasPostgres, type Postgres, password, startPostgres } from '../support/
 import { openPostgresJournal } from '../support/postgres-journal.js';
 import { runServer } from '../support/server-process.js';
 import { testFirstRelease } from './first-release.js';
+import { testKeptVersion } from './kept-version.js';
 
 /** A database that hangs, is of an earlier version, or disagrees with its servers. */
 describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
@@ -95,10 +97,11 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       const sample = intent({ digest: 'sample' });
       await journal.begin(sample, { allowRepeat: false });
       await journal.end(endingOf(Date.now(), sample.id, 'accepted'));
-      sql('drop index cloudops_mutations_digest_idx; drop table cloudops_journal');
+      sql('drop index cloudops_mutations_digest_idx; alter table cloudops_mutations drop column key_format');
       sql(
         `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
-         select 'old ' || n, 'old ' || n, time, jsonb_set(intent::jsonb, '{digest}', to_jsonb('old ' || n)), outcome, ended, ending from cloudops_mutations, generate_series(1, ${rows}) n`,
+         select 'old ' || n, 'old ' || n, time - interval '3 hours', jsonb_set(intent::jsonb, '{digest}', to_jsonb('old ' || n)), outcome, ended - interval '3 hours', ending from cloudops_mutations, generate_series(1, ${rows}) n;
+         delete from cloudops_mutations where digest = 'sample'`,
       );
       // No statement of a migration may be under limits that anybody has set for servers.
       sql(`alter database ${database} set statement_timeout = '50ms'`);
@@ -108,6 +111,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
 
     test('a server adds what is needed, writes at once, and builds indexes meanwhile', async () => {
       await makeOld();
+      expect(await begin(open(), { digest: 'old 17' })).toMatchObject({ kind: 'begun' });
       expect(await begin(open(), { digest: 'old 17' })).toMatchObject({ kind: 'duplicate' });
       await expect.poll(isValid, { timeout: 30_000 }).toBe('t');
     }, 60_000);
@@ -145,6 +149,14 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     });
   });
 
+  describe('of this format of keys', () => {
+    testKeptVersion((now) => {
+      postgres.url(database);
+      sql(readFileSync('test/fixtures/journal/format-1.sql', 'utf8'));
+      return openPostgresJournal(postgres.url(database), now, { databaseTime: () => now().getTime() });
+    });
+  });
+
   test('without tables, and a role that may not make them, says who has to', async () => {
     postgres.url(database);
     sql(`create role worker login password '${decodeURIComponent(password)}'`);
@@ -175,16 +187,25 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     });
   });
 
-  test('with keys of another format refuses changes, and can be read', async () => {
+  test.each([
+    ['an older version', 'null'],
+    ['a newer version', '2'],
+  ])('with a recent entry of %s refuses changes and says until when, and can be read', async (_what, format) => {
     const journal = open();
     await begin(journal);
-    sql('update cloudops_journal set key_format = 2');
+    const begun = Date.parse(sql(`update cloudops_mutations set key_format = ${format} returning time`));
+    const until = new Date(begun + abandonedMs).toISOString();
     expect(await begin(journal, { digest: 'other' })).toMatchObject({
       kind: 'unwritable',
-      reason: expect.stringMatching(/its keys have format 2/),
+      reason: expect.stringContaining(`changes are refused until ${until.slice(0, 19)}`),
     });
     expect(await journal.list({})).toHaveLength(1);
-    await expect(journal.healthCheck()).rejects.toThrow('format 2');
+    await expect(journal.healthCheck()).rejects.toThrow(OtherVersion);
+    sql("update cloudops_mutations set outcome = 'accepted', ended = now() - interval '9 minutes'");
+    expect(await begin(journal, { digest: 'other' })).toMatchObject({ kind: 'unwritable' });
+    sql("update cloudops_mutations set ended = now() - interval '11 minutes'");
+    expect(await begin(journal, { digest: 'other' })).toEqual({ kind: 'begun' });
+    expect(await journal.healthCheck()).toHaveLength(1);
   });
 
   describe('whose servers have clocks', () => {
@@ -220,8 +241,8 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     await journal.begin(sample, { allowRepeat: false });
     await journal.end(endingOf(Date.now(), sample.id, 'unknown'));
     sql(
-      `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
-       select 'copy ' || n, digest, time, jsonb_set(intent::jsonb, '{id}', to_jsonb('copy ' || n)), outcome, ended, ending from cloudops_mutations, generate_series(1, 2500) n`,
+      `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending, key_format)
+       select 'copy ' || n, digest, time, jsonb_set(intent::jsonb, '{id}', to_jsonb('copy ' || n)), outcome, ended, ending, key_format from cloudops_mutations, generate_series(1, 2500) n`,
     );
     let polls = 0;
     const follow = async () => {

@@ -320,7 +320,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     const writer = open();
     await writer.begin(first, { allowRepeat: false });
     await writer.end(endingOf(Date.now(), first.id, 'rejected'));
-    const columns = 'digest, time, intent, outcome, ended, ending';
+    const columns = 'digest, time, intent, outcome, ended, ending, key_format';
     postgres.sql(
       database,
       `insert into cloudops_mutations (id, ${columns})

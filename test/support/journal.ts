@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Ending, Intent, RecordedChange } from '../../src/journal/entry.js';
+import { keyFormat } from '../../src/journal/idempotency-key.js';
 
 /** The same change each time, under an id of its own, at a time in milliseconds. */
 export const intentAt = (time: number, changes: Partial<Intent> = {}): Intent => ({
@@ -13,6 +14,7 @@ export const intentAt = (time: number, changes: Partial<Intent> = {}): Intent =>
   client: 'test 1',
   consent: 'asked',
   digest: 'same',
+  keyFormat,
   process: { pid: 1, host: 'here' },
   ...changes,
 });

@@ -34,6 +34,9 @@ export interface Postgres {
   remove(): void;
 }
 
+/** Rows of an hour of soak take more than Node's default of one mebibyte. */
+const mostBytes = 256 * 1024 * 1024;
+
 /** As it stands in an address. No text that the product writes may hold it. */
 export const password = 'p%40ss-MARKER';
 
@@ -97,7 +100,7 @@ export async function startPostgres(certificate?: { readonly key: Buffer; readon
   const url = (database: string) => `postgres://cloudops:${password}@127.0.0.1:${port}/${database}`;
   const sql = (database: string, statement: string) => {
     const args = ['-XAtq', '-v', 'ON_ERROR_STOP=1', url(database), '-c', statement];
-    return execFileSync(join(programs ?? '', 'psql'), args, { encoding: 'utf8' }).trim();
+    return execFileSync(join(programs ?? '', 'psql'), args, { encoding: 'utf8', maxBuffer: mostBytes }).trim();
   };
   const dump = (database: string) => {
     const args = ['--no-owner', '--inserts', '--no-comments', url(database)];
