@@ -5,7 +5,8 @@ import type { DecisionPage } from '../consent/decision-page.js';
 import { reportJournal } from '../journal/health-check.js';
 import type { Runtime } from '../runtime.js';
 import { createServer } from '../server.js';
-import { type Log, reasonOf } from '../util/log.js';
+import { errorName, type Log, reasonOf } from '../util/log.js';
+import { textAt } from '../util/objects.js';
 import { type Command, type Terminal, validConfig } from './command.js';
 import { printLine } from './layout.js';
 import { hasDesktop, openBrowser } from './open-browser.js';
@@ -40,7 +41,8 @@ export const stdioCommand: Command = {
           stop.addEventListener('abort', end);
         });
         const connection = serveStdio(() => createServer(server), {
-          onerror: (error) => log('warn', 'connection', { error: error.message }),
+          // Without the message, which may quote anything.
+          onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
         });
         await ended;
         await connection.close();

@@ -22,7 +22,7 @@ interface RunOptions {
 
 /**
  * Runs a program without a shell. If it exceeds the limits of time or output, or is stopped, it is killed with all processes that it
- * started. On Windows, which has no process groups, only the program itself is killed.
+ * started, except those that left its process group (setsid). On Windows, which has no process groups, only the program itself is killed.
  */
 export function runProgram([file = '', ...args]: readonly string[], options: RunOptions): Promise<ProgramResult> {
   if (options.stop?.aborted) return Promise.resolve(stopped);
@@ -45,7 +45,10 @@ export function runProgram([file = '', ...args]: readonly string[], options: Run
 
 const stopped: ProgramResult = { kind: 'failed', problem: words('was stopped, because this server ends') };
 
-/** Resolves with the outcome of a program. A process that holds the output open counts as part of the program. */
+/** How long the output of a program that has ended may stay open (milliseconds). Something that the program started then holds it. */
+const heldOutputMs = 500;
+
+/** Resolves with the outcome of a program, soon after its end even if a process that it started holds the output open. */
 function watch(
   child: ChildProcess,
   { limitMs = longestRunMs, stop }: RunOptions,
@@ -54,8 +57,10 @@ function watch(
 ): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
+  let heldOutput: NodeJS.Timeout | undefined;
   const done = (result: ProgramResult) => {
     clearTimeout(timer);
+    clearTimeout(heldOutput);
     process.off('exit', endProgram);
     stop?.removeEventListener('abort', onStop);
     resolve(result);
@@ -78,11 +83,15 @@ function watch(
   });
   // The error's message is not shown, because it contains the arguments of the program.
   child.once('error', (error) => done({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
-  child.once('close', (code, signal) => {
-    if (code === 0) return done({ kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') });
+  const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
+    if (code === 0) return { kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') };
     const problem = signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`;
-    return done({ kind: 'failed', problem });
+    return { kind: 'failed', problem };
+  };
+  child.once('exit', (code, signal) => {
+    heldOutput = setTimeout(() => endWith(resultOf(code, signal)), heldOutputMs);
   });
+  child.once('close', (code, signal) => done(resultOf(code, signal)));
 }
 
 const codeOf = (error: Error) => ('code' in error ? String(error.code) : error.name);

@@ -146,6 +146,18 @@ test('stdout carries protocol messages and nothing else, at the highest log leve
   expect(run.code).toBe(0);
 });
 
+test.each([
+  ['as the name of a field', `{"jsonrpc":"2.0","id":7,"method":"ping","-----BEGIN PRIVATE KEY-----MARKER":1}`],
+  ['as the text', `{"jsonrpc":"2.0","id":"-----BEGIN PRIVATE KEY-----MARKER","method":7}`],
+])('a private key %s of a message does not reach the log', async (_what, message) => {
+  const run = await runServer(['--sandbox', '--log-level', 'debug'], {
+    stdin: `${initialize}${initialized}${message}\n${line({ id: 8, method: 'ping' })}`,
+    until: /"id":8/,
+  });
+  expect(run.stderr).toContain('"event":"connection"');
+  expect(run.stderr).not.toContain('MARKER');
+});
+
 /** Whatever the server could wait for takes ten seconds or more. Starting and ending a process takes a part of that on a busy machine. */
 const waitedForNothingMs = 6000;
 
@@ -178,6 +190,39 @@ test('a call that hangs does not keep the process when stdin ends', async () => 
     until: /"id":3/,
   });
   expect(run.endedAfterMs).toBeLessThan(waitedForNothingMs);
+  await hanging.close();
+});
+
+/** The server ends within a second, and on a busy machine within three. */
+const soonMs = 3_000;
+
+test.each([
+  ['a read of a cloud that hangs', 'list_parts', [], (_said: string, requests: number) => requests > 0],
+  ['a question that is open', 'restore_instance', ['--sandbox'], (said: string) => said.includes('elicitation/create')],
+])('%s does not keep the process on SIGTERM', async (_what, name, args, isUnderWay) => {
+  const { startServer } = await import('../support/http-server.js');
+  const hanging = await startServer(() => undefined);
+  const env = {
+    CLOUDOPS_STORAGE_URL: hanging.origin,
+    CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+    CLOUDOPS_SECRET_ACCESS_KEY: 'test',
+    CLOUDOPS_CONFIRM: 'human',
+  };
+  const child = spawn(process.execPath, [serverPath, ...args], { env: cleanEnv(env), stdio: 'pipe' });
+  const ended = once(child, 'exit');
+  let said = '';
+  child.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  const example = operations.find((operation) => operation.name === name)?.example;
+  const params = { protocolVersion: '2025-06-18', capabilities: { elicitation: {} }, clientInfo: info };
+  child.stdin.write(line({ id: 1, method: 'initialize', params }) + initialized);
+  child.stdin.write(line({ id: 2, method: 'tools/call', params: { name, arguments: example } }));
+  await expect.poll(() => isUnderWay(said, hanging.requests.length), { timeout: 10_000 }).toBe(true);
+  const asked = Date.now();
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(Date.now() - asked).toBeLessThan(soonMs);
   await hanging.close();
 });
 

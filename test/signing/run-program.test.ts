@@ -65,12 +65,34 @@ describe('is killed with all that it started', () => {
 
   test.each([
     ['waits for what it started', 'setInterval(() => {}, 1000)'],
-    ['leaves it behind with its output', 'process.exit(0)'],
-  ])('if it %s', async (_what, then) => {
+    ['leaves it behind with its output, and fails', 'process.exit(3)', 'ended with exit code 3'],
+  ])('if it %s', async (_what, then, problem = 'did not end within 2 seconds') => {
     const result = await runProgram(starting(then), { env: {}, limitMs: 2_000 });
-    expect(result).toEqual({ kind: 'failed', problem: 'did not end within 2 seconds' });
+    expect(result).toEqual({ kind: 'failed', problem });
     await expectEnd();
   });
+
+  test('if it leaves it behind with its output, and what it printed counts', async () => {
+    const result = await runProgram(starting('console.log("keys"); process.exitCode = 0; process.exit()'), { env: {} });
+    expect(result).toEqual({ kind: 'ended', stdout: 'keys\n' });
+    await expectEnd();
+  });
+
+  test.skipIf(process.platform === 'win32')(
+    'except what left its process group, which nobody waits for and whose output is closed',
+    async () => {
+      const code = `
+        const { pid } = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => console.log("late"), 100)'], { stdio: 'inherit', detached: true });
+        require('node:fs').writeFileSync(process.argv[1], String(pid));
+        console.log('keys'); process.exit()`;
+      const start = Date.now();
+      const result = await runProgram(node(code, pidFile()), { env: {} });
+      expect(result).toMatchObject({ kind: 'ended', stdout: expect.stringMatching(/^(keys|late)\n/) });
+      expect(Date.now() - start).toBeLessThan(5_000);
+      // Writing into a closed pipe ends it.
+      await expectEnd();
+    },
+  );
 
   test('when nobody waits for it any more; then none is started', async () => {
     const stop = new AbortController();
