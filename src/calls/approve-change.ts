@@ -1,3 +1,4 @@
+import { boundedReason, reasonText } from '../consent/decline-reason.js';
 import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicitor.js';
 import { acceptOf } from '../consent/plan.js';
 import type { PlanDecision } from '../consent/plan-decision.js';
@@ -6,8 +7,9 @@ import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
 import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
 import { isTyped, nameToType } from '../consent/typed-name.js';
 import { callAgain, next } from '../tools/next.js';
-import { sentences } from '../util/human.js';
-import { forReader, quoted, type SafeText, say, upTo, words } from '../util/safe-text.js';
+import { createRedactor } from '../transport/redact.js';
+import { textsAt } from '../util/objects.js';
+import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies, CallOutcome, Click, Question } from './context.js';
 import { ofAnotherCall, stateUnavailable } from './plan-state.js';
 import { type Consent, intentOf, type PlannedChange } from './stages.js';
@@ -48,6 +50,8 @@ interface Decision {
   readonly consent: Consent & { readonly nonce: string };
   /** Set if the person did not consent, or if a program answered. */
   readonly refusal?: Refusal | undefined;
+  /** Why the person declined, as it was typed. */
+  readonly reason?: string | undefined;
   /** Set if the person only closed the question. */
   readonly isDismissed?: boolean;
   /** The refusal if the nonce was used before. */
@@ -70,8 +74,11 @@ export async function approveChange(
 ): Promise<Consent | Question> {
   const decision = await decisionOn(step, planned, waitingNonce, context, dependencies);
   if ('kind' in decision) return decision;
-  const { consent, refusal, isDismissed, ifSpent } = decision;
+  const { isDismissed, ifSpent } = decision;
   const { refusals, now } = dependencies;
+  const reason = decision.refusal && (await withoutSecrets(boundedReason(decision.reason), planned.call));
+  const consent = { ...decision.consent, reason };
+  const refusal = withReason(decision.refusal, reason);
   if (refusals.isSpent(consent.nonce)) throw ifSpent;
   const kind = refusal === undefined ? 'accepted' : 'declined';
   await claimedPlan.claim(consent.nonce, { kind, person: consent.approver, at: now().getTime() });
@@ -82,6 +89,19 @@ export async function approveChange(
   if (recorded === 'declined') throw refusal;
   throw new Refusal(refusal.code, [...refusal.problems, unwritten], refusal.more);
 }
+
+/** Removes the secrets of a call from a text that a person typed. */
+async function withoutSecrets(text: string | undefined, { operation, input, endpoint }: PlannedChange['call']) {
+  if (text === undefined) return undefined;
+  const secrets = (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
+  const keys = await endpoint.keys.current().catch(() => undefined);
+  return createRedactor([...secrets, keys?.secretAccessKey, keys?.sessionToken]).clean(text);
+}
+
+/** The refusal with the person's reason among its problems. */
+const withReason = (refusal: Refusal | undefined, reason: string | undefined): Refusal | undefined =>
+  refusal &&
+  (reason === undefined ? refusal : new Refusal(refusal.code, [...refusal.problems, reasonText(reason)], refusal.more));
 
 const unwritten = words(
   'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
@@ -171,13 +191,11 @@ function clickDecision(
   if (decision === 'accept' && !isTyped(nameToType(call), typedName)) throw new Refusal('WrongName', []);
   if (decision === 'accept') return { consent, ifSpent };
   const who = words(page === undefined ? 'the user' : 'a person on the page');
-  const problems = sentences(
-    say`${who} clicked "Do nothing"`,
-    reason !== undefined && say`the person gave this reason: ${quoted(reason, 200)}`,
-  );
+  const problems = [say`${who} clicked "Do nothing"`];
   return {
     consent,
     ifSpent,
+    reason,
     refusal: confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems),
   };
 }
@@ -208,20 +226,22 @@ async function askUser(
   const again = say`That is not the name. ${question}`;
   let reply = resumedReply?.read(accept.text, typedName) ?? (await ask(question));
   let message = question;
-  for (let asked = 1; reply === 'wrongName' && asked < mostTyping; asked += 1) {
+  for (let asked = 1; reply !== 'later' && reply.kind === 'wrongName' && asked < mostTyping; asked += 1) {
     message = again;
     reply = await ask(again);
   }
   if (reply === 'later') return { kind: 'inputRequired', message, answer: { accept, typedName }, claims };
-  if (reply === 'wrongName') throw new Refusal('WrongName', []);
+  const { kind, reason } = reply;
+  if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
   const readMs = elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs;
-  const refusal = refusalOf(reply, readMs, question);
+  const refusal = refusalOf(kind, readMs, question);
   const how = refusal?.code === 'NobodyAsked' ? 'program' : 'asked';
   return {
     consent: { kind: 'given', how, nonce: claims.nonce, answeredAfterMs },
     refusal,
-    isDismissed: reply === 'cancelled',
+    reason,
+    isDismissed: kind === 'cancelled',
     ifSpent: new Refusal('AlreadyDecided', []),
   };
 }
@@ -242,7 +262,11 @@ async function checkMayAsk(
 }
 
 /** Returns the refusal that a reply is, or undefined for consent. */
-function refusalOf(reply: Exclude<UserReply, 'wrongName'>, afterMs: number, message: SafeText): Refusal | undefined {
+function refusalOf(
+  reply: Exclude<UserReply['kind'], 'wrongName'>,
+  afterMs: number,
+  message: SafeText,
+): Refusal | undefined {
   const shown = say`the question was: ${upTo(message, '\n') ?? message}`;
   if (reply !== 'unanswered' && afterMs < shortestReadMs)
     return new Refusal('NobodyAsked', [say`the client ${words(verbs[reply])} it after ${afterMs} ms`, shown]);
@@ -256,7 +280,7 @@ const verbs = {
   declined: 'declined',
   notChosen: 'answered',
   cancelled: 'cancelled',
-} as const satisfies Readonly<Record<Exclude<UserReply, 'unanswered' | 'wrongName'>, string>>;
+} as const satisfies Readonly<Record<Exclude<UserReply['kind'], 'unanswered' | 'wrongName'>, string>>;
 
 /** Replies of a person. */
 const replies = {
@@ -264,4 +288,4 @@ const replies = {
   notChosen: 'the user answered without choosing',
   cancelled: 'the user closed the question without an answer',
   unanswered: 'no answer came from the user',
-} as const satisfies Readonly<Record<Exclude<UserReply, 'agreed' | 'wrongName'>, string>>;
+} as const satisfies Readonly<Record<Exclude<UserReply['kind'], 'agreed' | 'wrongName'>, string>>;

@@ -67,6 +67,8 @@ interface ControlArguments {
 export interface PlannedChange {
   readonly call: ResolvedChange;
   readonly draft: IntentDraft;
+  /** Names the thing to look for, as the end of a sentence. Made before anything is sent, so that a fault in it hides no outcome. */
+  readonly verificationHint: SafeText;
   readonly plan: Plan;
   /** The plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
   readonly question: SafeText | undefined;
@@ -74,12 +76,10 @@ export interface PlannedChange {
   readonly digest: string;
   /** The id of the change that this change may repeat; empty if there is none, true for any, false if it may repeat none. */
   readonly repeats: string | boolean;
-  /** Names the thing to look for in the console, as the end of a sentence. */
-  readonly verificationHint: SafeText;
 }
 
 /** A journal entry before the decision. */
-export type IntentDraft = Omit<Intent, 'time' | 'consent' | 'nonce' | 'answeredAfterMs' | 'approver'>;
+export type IntentDraft = Omit<Intent, 'time' | 'consent' | 'nonce' | 'answeredAfterMs' | 'approver' | 'reason'>;
 
 /** Consent to a change. */
 export interface Consent {
@@ -89,6 +89,8 @@ export interface Consent {
   readonly nonce?: string | undefined;
   /** Name of the person who decided, if that is not the caller. */
   readonly approver?: string | undefined;
+  /** Why the person declined, without secrets. */
+  readonly reason?: string | undefined;
   /** Milliseconds that the person took to answer. */
   readonly answeredAfterMs?: number | undefined;
 }
@@ -104,5 +106,6 @@ export const intentOf = (draft: IntentDraft, consent: Consent, time: Date): Inte
   consent: consent.how,
   nonce: consent.nonce,
   approver: consent.approver,
+  reason: consent.reason,
   answeredAfterMs: consent.answeredAfterMs,
 });

@@ -13,7 +13,7 @@ import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
-import { exact, own, say, words } from '../util/safe-text.js';
+import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
 import { failureText, planForQuestion, successText } from './answer-for-people.js';
 import {
   bar,
@@ -208,17 +208,17 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
       // As a terminal, the interface would keep Ctrl-C from the process.
       const lines = createInterface({ input: stdin, output: stderr, terminal: false });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
+      const typed = async (question: SafeText) =>
+        (await Promise.race([lines.question(question.text, { signal }), closed]))?.trim();
       try {
-        const typed = await Promise.race([
-          lines.question(say`${accept}? Type ${exact(wanted)} to go ahead: `.text, { signal }),
-          closed,
-        ]);
-        if (typed === undefined) return 'cancelled';
-        if (typed.trim() === wanted) return 'agreed';
-        // Another name is asked for again. An empty line is a no.
-        return typedName === undefined || typed.trim() === '' ? 'declined' : 'wrongName';
+        const line = await typed(say`${accept}? Type ${exact(wanted)} to go ahead: `);
+        if (line === undefined) return { kind: 'cancelled' };
+        if (line === wanted) return { kind: 'agreed' };
+        // Another name is asked for again. An empty line or a no declines.
+        if (typedName !== undefined && !/^(no?)?$/i.test(line)) return { kind: 'wrongName' };
+        return { kind: 'declined', reason: line === '' ? undefined : await typed(askReason).catch(() => undefined) };
       } catch {
-        return 'cancelled';
+        return { kind: 'cancelled' };
       } finally {
         lines.close();
         progress.start();
@@ -226,6 +226,8 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
     },
   };
 }
+
+const askReason = words('Nothing will be sent. Reason, for the agent and the journal (Enter for none): ');
 
 /** Shows how far a call is. */
 interface Progress {

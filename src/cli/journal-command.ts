@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/load-config.js';
+import { longestReason } from '../consent/decline-reason.js';
 import { outcomes, type RecordedChange } from '../journal/entry.js';
 import { nothingYet, shownAgent, shownTool } from '../journal/journal.js';
 import { openStore } from '../journal/open-store.js';
@@ -194,14 +195,16 @@ const declined: Readonly<Partial<Record<RecordedChange['consent'], SafeText>>> =
   option: words('declined beforehand with --yes'),
 };
 
-/** The consent, client, caller and approver of a change. */
-function peopleOf({ consent, answeredAfterMs, client, caller, agent, approver, ending }: RecordedChange): SafeText[] {
+/** The consent, client, caller and approver of a change, and the reason for declining it. */
+function peopleOf(change: RecordedChange): SafeText[] {
+  const { consent, answeredAfterMs, client, caller, agent, approver, reason, ending } = change;
   const after = answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`;
   const refused = ending?.outcome === 'declined' ? declined[consent] : undefined;
   const named = (name: string): SafeText => quoted(name, longestName);
   return [
     say`${refused ?? words(agreed[consent])}${after}`,
     ...(approver === undefined ? [] : [say`decided by ${named(approver)}`]),
+    ...(reason === undefined ? [] : [say`reason ${quoted(reason, longestReason)}`]),
     ...(caller === undefined ? [] : [say`caller ${named(caller)}`]),
     ...(agent === undefined ? [] : [shownAgent(agent)]),
     say`client ${named(client)}`,

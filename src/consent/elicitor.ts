@@ -4,7 +4,11 @@ import { Refusal } from './refusal.js';
 import type { ConsentClaims } from './tokens.js';
 
 /** The reply of a person to a question. */
-export type UserReply = 'agreed' | 'wrongName' | 'declined' | 'notChosen' | 'cancelled' | 'unanswered';
+export interface UserReply {
+  readonly kind: 'agreed' | 'wrongName' | 'declined' | 'notChosen' | 'cancelled' | 'unanswered';
+  /** Why the person declined, as it was typed. */
+  readonly reason?: string | undefined;
+}
 
 /** Runs work that waits for a person. @throws Refusal if too many calls wait already */
 export type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>;
@@ -41,14 +45,19 @@ export interface Guide {
 }
 
 /**
- * Runs work that waits for a person until the server shuts down. The signal of the work then aborts.
+ * Runs work that changes nothing, such as waiting for a person, until the server shuts down. The signal of the work then aborts.
+ * @param signal also aborts the signal of the work
  * @throws Refusal `Stopping` on shutdown, which does not count as declined
  */
 export async function unlessStopped<Result>(
   stop: AbortSignal | undefined,
   work: (over: AbortSignal) => Promise<Result>,
+  signal?: AbortSignal,
 ): Promise<Result> {
   const over = new AbortController();
+  const abort = () => over.abort(signal?.reason);
+  signal?.addEventListener('abort', abort, { signal: over.signal });
+  if (signal?.aborted) abort();
   if (stop === undefined) return work(over.signal);
   if (stop.aborted) throw new Refusal('Stopping', []);
   const stopped = new Promise<never>((_, reject) => {

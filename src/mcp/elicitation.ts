@@ -1,16 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { inputResponse, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { longestReason } from '../consent/decline-reason.js';
 import type { Elicitor, Guide, UserReply, Visit } from '../consent/elicitor.js';
 import type { ConsentClaims } from '../consent/tokens.js';
 import { isTyped } from '../consent/typed-name.js';
+import { lazy } from '../util/objects.js';
 import { say } from '../util/safe-text.js';
 import type { Client } from './client.js';
 
 /** The declining option, which is selected by default. */
 const nothing = 'Do nothing';
 
-/** The form of a question, with a choice between two labels, and a field for the name if the person has to type it. */
+/**
+ * The form of a question: a choice between two labels, the name if the person has to type it, and a reason for declining, which may stay
+ * empty.
+ */
 export const consentForm = (accept: string, typedName?: string) => ({
   type: 'object' as const,
   properties: {
@@ -18,6 +23,7 @@ export const consentForm = (accept: string, typedName?: string) => ({
     ...(typedName !== undefined && {
       name: { type: 'string' as const, title: 'Name', description: say`Type ${typedName} to agree.`.text },
     }),
+    reason: { type: 'string' as const, title: 'Reason, if you decline', maxLength: longestReason },
   },
   required: ['decision'],
 });
@@ -46,7 +52,7 @@ export function elicitorFor(client: Client, context: ServerContext, { stillAskin
       ask: async (message, accept, over, typedName) => {
         const params = { mode: 'form', message: message.text, requestedSchema: consentForm(accept.text, typedName) };
         const answer = await sendQuestion(context, params, over, stillAsking);
-        return answer === undefined ? 'unanswered' : replyOf(answer, accept.text, typedName);
+        return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, accept.text, typedName);
       },
     };
   const view = inputResponse(inputResponses, 'consent');
@@ -102,14 +108,20 @@ const visitOf = (answer: { action: string } | undefined): Visit => {
   return answer?.action === 'decline' ? 'declined' : 'cancelled';
 };
 
+/** A field that is no text counts as absent, so that it does not hide the decision. */
+const answerSchema = lazy(() => {
+  const text = z.string().optional().catch(undefined);
+  return z.object({ decision: z.string(), name: text, reason: text });
+});
+
 function replyOf(
   { action, content }: { action: string; content?: unknown },
   accept: string,
   typedName: string | undefined,
 ): UserReply {
-  if (action === 'decline') return 'declined';
-  if (action !== 'accept') return 'cancelled';
-  const { data } = z.object({ decision: z.string(), name: z.string().optional() }).safeParse(content);
-  if (data?.decision === accept) return isTyped(typedName, data.name) ? 'agreed' : 'wrongName';
-  return data?.decision === nothing ? 'declined' : 'notChosen';
+  if (action === 'decline') return { kind: 'declined' };
+  if (action !== 'accept') return { kind: 'cancelled' };
+  const { data } = answerSchema().safeParse(content);
+  if (data?.decision === accept) return { kind: isTyped(typedName, data.name) ? 'agreed' : 'wrongName' };
+  return data?.decision === nothing ? { kind: 'declined', reason: data.reason } : { kind: 'notChosen' };
 }

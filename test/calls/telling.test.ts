@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { truncateRecord } from '../../src/calls/read-record.js';
+import { plainResult, resultText } from '../../src/calls/result-text.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { everyInvisible } from '../../src/util/quote.js';
-import { isSafeText } from '../../src/util/safe-text.js';
+import { isSafeText, say } from '../../src/util/safe-text.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 
@@ -128,3 +130,15 @@ test.each(
   const { text, ...structure } = (await answered(body, restoreInstance, status)).result;
   expect([...text.split('\n'), ...textsIn(structure)].filter((line) => line.search(everyInvisible) >= 0)).toEqual([]);
 });
+
+test.each(Object.entries(hidden))(
+  '%s in a name that is passed back is exact in the data, and spelled out in the text',
+  (_what, text) => {
+    const name = `a${text}b`;
+    const { record } = truncateRecord({ rows: [{ object: name, owner: name }] }, ['object']);
+    const success = { summary: say`One object.`, warnings: [], requestIds: {}, answer: record };
+    expect(plainResult(success).answer).toMatchObject({ rows: [{ object: name }] });
+    const others = JSON.stringify(plainResult(success), (field, value) => (field === 'object' ? '' : value));
+    for (const line of [...resultText(success).split('\n'), others]) expect(line.search(everyInvisible)).toBe(-1);
+  },
+);

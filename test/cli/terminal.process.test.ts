@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { widthOf } from '../../src/cli/layout.js';
+import { fileWith } from '../operations/faulty.js';
 import { onTerminal } from '../support/pty.js';
 import { runServer } from '../support/server-process.js';
 
@@ -13,7 +15,16 @@ import { runServer } from '../support/server-process.js';
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-terminal-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Operations with the longest names that the schema allows. */
+const longNames = join(folder, 'long.mjs');
+const [longName, longService] = [`get_${'long_name_'.repeat(6)}`, 'long-service-with-31-characters'] as const;
+writeFileSync(
+  longNames,
+  fileWith(`name: '${longName}', service: '${longService}', title: '${'Long title '.repeat(9)}'`),
+);
+
 const { bucket, key: object, uploadId } = seededUpload;
+const model = 'examples/operations/storage-model.json';
 const upload = JSON.stringify({ bucket, object, uploadId });
 const restore = JSON.stringify({ backupId: seededBackupId, instanceId: 'wiki', diskSize: 200 });
 const sandbox = { CLOUDOPS_SANDBOX: '1', CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl'), TZ: 'Asia/Tokyo' };
@@ -34,6 +45,8 @@ describe.each([80, 120])('at %i columns', (columns) => {
     ['a wrong option', ['--bogus'], 2, /cloudops-mcp: --bogus is not an option/],
     ['doctor', ['doctor'], 0, /not checked: 2/],
     ['the journal', ['journal'], 0, /\S/],
+    ['the tools', ['operations', '--operations', longNames], 0, /long_name_\s+\(long-service-/],
+    ['the operations of a model', ['operations', 'draft', model], 0, /^DeleteObjects/m],
   ])('%s fits, and is written for people', async (_what, args, code, said) => {
     const shown = await onTerminal(args, columns, { env: sandbox });
     const text = shown.lines.join('\n');
@@ -78,7 +91,10 @@ test('every time in a plan is by the clock of the person', async () => {
 });
 
 test('who typed no reads that nothing was sent, and no more', async () => {
-  const no = [['Type yes', 'no\n']] as const;
+  const no = [
+    ['Type yes', 'no\n'],
+    ['Reason', '\n'],
+  ] as const;
   const { code, lines } = await onTerminal(['call', 'restore_instance', restore], 80, { env: sandbox, typed: no });
   expect(code).toBe(3);
   expect(lines.filter((line) => line !== '').at(-1)).toBe('Nothing was sent: you did not agree to it.');
@@ -97,8 +113,38 @@ test.each([
 });
 
 test('a server that a person starts tells them what it waits for, and keeps its log to itself', async () => {
-  const ctrlC = [['Waiting for', '\x03']] as const;
-  const { lines } = await onTerminal([], 80, { env: sandbox, typed: ctrlC });
+  const typed = [['Waiting for', ctrlC]] as const;
+  const { lines } = await onTerminal([], 80, { env: sandbox, typed });
   expect(lines[0]).toMatch(/^Waiting for an MCP client on stdin\./);
   expect(lines.join('\n')).not.toMatch(notForPeople);
+});
+
+const ctrlC = '\x03';
+
+test('a server over HTTP tells its person where clients connect, and where people decide', async () => {
+  const tokens = join(folder, 'tokens');
+  const hash = createHash('sha256').update('a-token-of-alice-0123456789').digest('hex');
+  writeFileSync(tokens, `alice ${hash}\n`, { mode: 0o600 });
+  const env = {
+    ...sandbox,
+    CLOUDOPS_HTTP_TOKENS_FILE: tokens,
+    CLOUDOPS_HTTP_PUBLIC_URL: 'https://cloudops.example.com',
+    CLOUDOPS_STATE_KEY: 'k'.repeat(32),
+    CLOUDOPS_CONFIRM: 'human',
+  };
+  const typed = [['Ctrl-C ends it.', ctrlC]] as const;
+  const { lines } = await onTerminal(['http', '--port', '0'], 80, { env, typed });
+  const text = lines.join('\n');
+  expect(text).toMatch(/^Clients connect to http:\/\/127\.0\.0\.1:\d+\/mcp$/m);
+  expect(text).toMatch(/^People decide on changes at https:\/\/cloudops\.example\.com\/decisions$/m);
+  expect(text).not.toMatch(notForPeople);
+});
+
+test.each([
+  ['a read', ['list_parts', upload], 'It is shown in the browser until you press Ctrl-C:'],
+  ['a change', ['restore_instance', restore], 'Decide in the browser, or press Ctrl-C to end without a decision:'],
+])('the view of %s says what to do, and where it is', async (_what, call, sentence) => {
+  const typed = [[sentence, ctrlC]] as const;
+  const { lines } = await onTerminal(['view', ...call, '--no-open'], 80, { env: sandbox, typed });
+  expect(lines.join(' ')).toMatch(new RegExp(`${sentence} +http://127\\.0\\.0\\.1:\\d+/`));
 });

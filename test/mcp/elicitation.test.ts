@@ -117,18 +117,20 @@ describe.each(eras)('with a client of %s', (_name, era) => {
     ]);
   });
 
-  test.each<readonly [Answer, UserReply]>([
-    [{ action: 'accept', content: { decision: 'Yes, do it' } }, 'agreed'],
-    [{ action: 'accept', content: { decision: 'Do nothing' } }, 'declined'],
-    [{ action: 'accept', content: { decision: 'Yes' } }, 'notChosen'],
-    [{ action: 'accept', content: {} }, 'notChosen'],
-    [{ action: 'accept' }, 'notChosen'],
-    [{ action: 'decline', content: { decision: 'Yes, do it' } }, 'declined'],
-    [{ action: 'cancel', content: { decision: 'Yes, do it' } }, 'cancelled'],
-  ])('the answer %j is read as %s', async (answer, reply) => {
+  test.each<readonly [Answer, UserReply['kind'], string | undefined]>([
+    [{ action: 'accept', content: { decision: 'Yes, do it' } }, 'agreed', undefined],
+    [{ action: 'accept', content: { decision: 'Do nothing' } }, 'declined', undefined],
+    [{ action: 'accept', content: { decision: 'Do nothing', reason: 'too large' } }, 'declined', 'too large'],
+    [{ action: 'accept', content: { decision: 'Yes, do it', reason: 'why not' } }, 'agreed', undefined],
+    [{ action: 'accept', content: { decision: 'Yes' } }, 'notChosen', undefined],
+    [{ action: 'accept', content: {} }, 'notChosen', undefined],
+    [{ action: 'accept' }, 'notChosen', undefined],
+    [{ action: 'decline', content: { decision: 'Yes, do it' } }, 'declined', undefined],
+    [{ action: 'cancel', content: { decision: 'Yes, do it' } }, 'cancelled', undefined],
+  ])('the answer %j is read as %s', async (answer, kind, reason) => {
     const { run, calls } = await connect({ era, elicitation: {}, answer: () => answer });
     await run();
-    expect(calls.at(-1)?.reply).toBe(reply);
+    expect(calls.at(-1)?.reply).toEqual({ kind, ...(reason !== undefined && { reason }) });
   });
 
   test.each([
@@ -200,7 +202,7 @@ describe('up to 2025-11-25, the call waits', () => {
     const answer = () => Promise.reject(new Error('no window'));
     const { run, calls } = await connect({ era: 'legacy', elicitation: {}, answer });
     await run();
-    expect(calls).toMatchObject([{ reply: 'unanswered', brought: undefined }]);
+    expect(calls).toMatchObject([{ reply: { kind: 'unanswered' }, brought: undefined }]);
   });
 
   /** A user who takes their time, and a clock that stands still meanwhile. */
@@ -234,7 +236,7 @@ describe('up to 2025-11-25, the call waits', () => {
     expect(progress).toEqual(Array(3).fill('waiting for the answer of the user'));
     answer({ action: 'accept', content: { decision: 'Yes, do it' } });
     await run;
-    expect(calls).toMatchObject([{ reply: 'agreed' }]);
+    expect(calls).toMatchObject([{ reply: { kind: 'agreed' } }]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -244,7 +246,7 @@ describe('up to 2025-11-25, the call waits', () => {
     expect(session.calls).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     await run;
-    expect(session.calls).toMatchObject([{ reply: 'unanswered' }]);
+    expect(session.calls).toMatchObject([{ reply: { kind: 'unanswered' } }]);
   });
 });
 
@@ -258,7 +260,7 @@ describe('from 2026-07-28 on, another call brings the answer', () => {
     const brought = { use: 'question', ...claims, issuedAt: Date.parse('2026-11-21T12:00:00Z') };
     expect(calls).toMatchObject([
       { reply: 'later', brought: undefined },
-      { reply: 'agreed', brought },
+      { reply: { kind: 'agreed' }, brought },
     ]);
   });
 

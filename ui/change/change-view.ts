@@ -1,5 +1,6 @@
+import { longestReason } from '../../src/consent/decline-reason.js';
 import { decideTool } from '../../src/mcp/views/contract/apps.js';
-import { type Decision, longestReason, type ProposedChange } from '../../src/mcp/views/contract/change-data.js';
+import type { Decision, ProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { methodNotFound, RequestFailed } from '../../src/mcp/views/contract/json-rpc.js';
 import { humanDuration } from '../../src/util/human.js';
 import type { Host, ToolResult } from '../host/host.js';

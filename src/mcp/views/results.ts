@@ -1,4 +1,5 @@
 import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
+import { alsoSentence } from '../../consent/other-arguments.js';
 import type { EndedOutcome, Failure } from '../../consent/outcome.js';
 import { consentWays } from '../../consent/outcome.js';
 import { requestLines } from '../../consent/request-lines.js';
@@ -77,7 +78,12 @@ function proposedChange(
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
     where: textsOf(plan.where),
-    effects: textsOf([...inFull(short), ...(plan.found === undefined ? [] : [plan.found]), ...plan.consequences]),
+    effects: textsOf([
+      ...inFull(short),
+      ...(plan.found === undefined ? [] : [plan.found]),
+      ...plan.consequences,
+      ...alsoSentence(plan.also),
+    ]),
     warnings: textsOf(plan.warnings),
     notChecked: textsOf(plan.notChecked),
     defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
+import { longestReason } from '../../consent/decline-reason.js';
 import type { Operation } from '../../tools/define-operation.js';
 import { decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
-import { decisions, longestReason } from './contract/change-data.js';
+import { decisions } from './contract/change-data.js';
 
 /** Returns the view for an operation's results; undefined without a view. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {

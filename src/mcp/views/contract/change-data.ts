@@ -69,7 +69,6 @@ export interface Decision {
   /** The name that the person typed. */
   readonly name?: string;
 }
-export const longestReason = 200;
 export const decisions = ['accept', 'decline', 'look', 'again'] as const;
 
 /** Key in the `_meta` of a result that ends a change. Its value is the outcome. */
