@@ -1,8 +1,9 @@
 import type { Operation } from '../tools/define-operation.js';
 import { fieldNames } from '../tools/schema/field-names.js';
 import { sentenceCase } from '../util/human.js';
-import { isObject, leavesOf } from '../util/objects.js';
+import { leavesOf } from '../util/objects.js';
 import { defined, quoted, type SafeText, say, shortNames } from '../util/safe-text.js';
+import { listsIn } from './other-arguments.js';
 
 /** A list among the arguments of a change, such as node pools or deleted keys, with names cut as in a headline. */
 export interface PlanTable {
@@ -38,13 +39,6 @@ export function planTables(operation: Operation, input: Readonly<Record<string, 
       more: Math.max(0, elements.length - mostRows),
     };
   });
-}
-
-/** The lists at any depth, but not the lists within lists, each with its path. */
-function listsIn(value: unknown, path = ''): (readonly [string, readonly unknown[]])[] {
-  if (Array.isArray(value)) return value.length > 1 || value.some(isObject) ? [[path, value]] : [];
-  if (!isObject(value)) return [];
-  return Object.entries(value).flatMap(([name, inner]) => listsIn(inner, path === '' ? name : `${path}.${name}`));
 }
 
 function cell(value: unknown): SafeText {

@@ -22,6 +22,7 @@ import {
   say,
   words,
 } from '../util/safe-text.js';
+import { alsoSentence, type OtherArguments, otherArguments, shortList } from './other-arguments.js';
 import { type PlanTable, planTables } from './plan-tables.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -45,6 +46,8 @@ export interface Plan {
   /** Everything that will be created, changed or billed. */
   readonly consequences: readonly SafeText[];
   readonly risks: readonly Risk[];
+  /** Arguments that neither the summary nor the consequences tell. Absent if there are none. */
+  readonly also?: OtherArguments;
   /** The lists among the arguments. Absent if there are none. */
   readonly tables?: readonly PlanTable[];
   /** Set if the change goes to the built-in sandbox, so that nothing real happens. */
@@ -97,7 +100,9 @@ export function makePlan(call: PlanInput): Plan {
   const { origin, region, service, profile, isSandbox = false } = endpoint;
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   const names = fieldNames(operation.input());
-  const tables = planTables(operation, withoutSecrets(call, input));
+  const shownInput = withoutSecrets(call, input);
+  const tables = planTables(operation, shownInput);
+  const also = otherArguments(change.named, shownInput, shortList);
   return {
     summary: say`${change.headline(input, region)}.`,
     method: request.method,
@@ -116,6 +121,7 @@ export function makePlan(call: PlanInput): Plan {
       ...change.consequences(input, region),
     ).map(names.in),
     risks: risksOf(call),
+    ...([...also.fields, ...also.lists].length > 0 && { also }),
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
     defaults: defaults.map(({ path, value }) => ({
@@ -301,11 +307,12 @@ export const fingerprint = (secret: string): string =>
  */
 export function planText(plan: Plan, until: string | undefined): SafeText {
   const { headline, risks, details } = planParts(plan);
+  const lists = section(words('Lists:'), plan.also?.lists ?? []);
   const holds = until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`];
-  return join([headline, ...risks, ...details, ...holds], '\n');
+  return join([headline, ...risks, ...details, ...lists, ...holds], '\n');
 }
 
-/** The lines of a plan: what is decided, the risks, and everything else. */
+/** The lines of a plan: what is decided, the risks, and everything else but the lists, for which there are tables. */
 export function planParts(plan: Plan) {
   const short = fitted(plan.summary);
   const hasAlert = plan.alert !== undefined;
@@ -313,6 +320,7 @@ export function planParts(plan: Plan) {
   const details = [
     ...inFull(short),
     say`Where: ${join(plan.where, ', ')}.`,
+    ...alsoSentence(plan.also),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...section(words('What will happen:'), plan.consequences),
     ...section(words('Warnings:'), plan.warnings),
@@ -324,7 +332,6 @@ export function planParts(plan: Plan) {
   ];
   return { headline: short.line, risks: hasAlert ? [alertLine(plan)] : risk, details };
 }
-
 const riskSentences: Readonly<Record<Risk, SafeText>> = {
   'costs money': say`It costs money.`,
   'no way back': say`This cannot be undone.`,

@@ -141,8 +141,8 @@ const refusals = {
     ),
   },
   Stopping: {
-    reason: 'this server is about to end, and nobody has answered yet',
-    next: next('agent', 'call', say`${callAgainFirst}: nothing was decided, and the next server asks again.`),
+    reason: 'this server is about to end',
+    next: next('agent', 'call', say`${callAgainFirst}: nothing was decided or changed, and the next server answers.`),
   },
   NeedsHuman: {
     reason: 'only a person can agree to it',

@@ -45,6 +45,7 @@ export const storedSchemas = lazy(() => {
     alert: text.exactOptional(),
     consequences: texts,
     risks: z.array(z.enum(['costs money', 'no way back'])).readonly(),
+    also: z.object({ fields: texts, lists: texts }).exactOptional(),
     tables: z.array(table).readonly().exactOptional(),
     sandbox: z.literal(true).exactOptional(),
     defaults: z.array(z.object({ name: text, value: text })).readonly(),

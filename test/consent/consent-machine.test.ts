@@ -23,7 +23,7 @@ interface Step {
   readonly canAsk: boolean;
   /** An option of the command line: yes beforehand. */
   readonly option: boolean;
-  readonly reply: UserReply;
+  readonly reply: UserReply['kind'];
   readonly answersAfterMs: number;
   readonly plan: 'none' | 'latest' | 'any earlier' | 'made up';
   readonly planOnly: boolean;
@@ -159,7 +159,7 @@ async function live(mode: ConsentMode, steps: readonly Step[]): Promise<void> {
       ask: async () => {
         waitedMs += answersAfterMs;
         agreed = reply === 'agreed' && answersAfterMs >= 1000;
-        return reply;
+        return { kind: reply };
       },
     };
     const { carryOut } = testCaller('http://127.0.0.1:1', {

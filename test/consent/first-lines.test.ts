@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { acceptOf, makePlan, type PlanInput } from '../../src/consent/plan.js';
 import { questionText } from '../../src/consent/question.js';
+import { questionLimits } from '../../src/mcp/client-quirks.js';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Operation } from '../../src/tools/define-operation.js';
@@ -15,8 +16,9 @@ import { runs } from '../support/runs.js';
  * Claude Code shows three lines of a question, cut to the width of the terminal, and nothing that unfolds the rest. A person who reads
  * only these lines has to know what they decide on.
  *
- * If a new tool fails here: give it a `brief` of at most 60 characters and an `accept` of at most 48, both with the name of the
- * resource, and set `costsMoney` and `irreversible`. The second line is made from these two, the third from region and account.
+ * If a new tool fails here: name the resource in its `headline` and in its `accept`, wrap in `detail` the words of the headline that may be
+ * left out, keep `accept` short, and set `costsMoney` and `irreversible`. The second line is made from these two, the third from region
+ * and account.
  */
 
 const visibleLines = 3;
@@ -41,7 +43,8 @@ function callOf(operation: Operation, input: Readonly<Record<string, unknown>>, 
 }
 
 const changes = operations.filter(({ change }) => change !== undefined);
-const visible = (call: PlanInput) => questionText(makePlan(call), call)?.text.split('\n').slice(0, visibleLines) ?? [];
+const visible = (call: PlanInput) =>
+  questionText(makePlan(call), call, questionLimits)?.text.split('\n').slice(0, visibleLines) ?? [];
 
 /** The values and the words of a text, each whole and without the marks at its ends. */
 const leaves = ({ parts }: SafeText): string[] =>
@@ -103,7 +106,7 @@ describe.each([...changes, ...harmless])('$name', (operation) => {
         expect(lines.join(' ').includes('costs money')).toBe(operation.change?.costsMoney);
         expect(/ \((costs money|no way back)\)$/.test(acceptOf(call).text)).toBe(hasRisk);
         expect(acceptOf(call).text.length).toBeLessThanOrEqual(visibleLabel);
-        const question = questionText(makePlan(call), call)?.text;
+        const question = questionText(makePlan(call), call, questionLimits)?.text;
         for (const part of leaves(makePlan(call).summary)) expect(question).toContain(part);
       }),
       { numRuns: runs(200) },

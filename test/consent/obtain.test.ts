@@ -9,7 +9,7 @@ import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { upgradeKubeVersion } from '../../src/tools/upgrade-kube-version.js';
 import { defined } from '../../src/util/safe-text.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { createMemoryJournal, never, testCaller, testKeys } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
 /** What stands between a change and its sending: a plan, a planId, a click or a question. */
@@ -212,7 +212,7 @@ describe('a planId', () => {
     const elicitor: Elicitor = {
       ask: async () => {
         time += 5000;
-        return 'declined';
+        return { kind: 'declined' };
       },
     };
     expect(await session.call({ planId }, { elicitor })).toMatchObject(failed('Declined', '', ''));
@@ -225,7 +225,7 @@ describe('a planId', () => {
     const { planId } = successOf(await call());
     const ask = async (): Promise<UserReply> => {
       time += 5000;
-      return 'declined';
+      return { kind: 'declined' };
     };
     await call({ planId }, { elicitor: { ask } });
     expect(await call({ planId })).toMatchObject(failed('Declined', 'the user declined this plan'));
@@ -402,14 +402,15 @@ describe('a question', () => {
     asked.length = 0;
   });
   /** A person who takes five seconds. */
-  const person = (reply: UserReply | 'later', afterMs = 5000): Elicitor => ({
+  const person = (reply: UserReply['kind'] | 'later', afterMs = 5000): Elicitor => ({
     ask: async (...given) => {
       asked.push(given.slice(0, 2));
       time += afterMs;
-      return reply;
+      return reply === 'later' ? reply : { kind: reply };
     },
   });
   const headline = 'Create DevOps server "one"';
+  const removed = '[removed: it held a secret]';
 
   test('has the words of the button that agrees, and a yes is consent', async () => {
     const { call, journal } = setUp('ask');
@@ -420,7 +421,7 @@ describe('a question', () => {
     ]);
   });
 
-  test.each<readonly [UserReply, string]>([
+  test.each<readonly [UserReply['kind'], string]>([
     ['declined', 'declined'],
     ['notChosen', 'without choosing'],
     ['cancelled', 'closed the question'],
@@ -432,7 +433,24 @@ describe('a question', () => {
     expect(JSON.stringify(outcome)).not.toContain('Where:');
   });
 
-  test.each<readonly [UserReply, string]>([
+  test.each<readonly [string, string, string | undefined, string]>([
+    ['a reason', 'too "large"', 'too "large"', 'the person gave this reason: "too \\"large\\""'],
+    ['spaces', '  ', undefined, `the question was: ${headline}`],
+    ['a long reason', 'x'.repeat(300), 'x'.repeat(200), `the person gave this reason: "${'x'.repeat(200)}"`],
+    ['the secret key', `see ${testKeys.secretAccessKey}`, removed, `the person gave this reason: "${removed}"`],
+  ])('that declines with %s: agents read it quoted, and the journal keeps it', async (_what, reason, kept, told) => {
+    const { call, journal } = setUp('ask');
+    const ask = async (): Promise<UserReply> => {
+      time += 5000;
+      return { kind: 'declined', reason };
+    };
+    const outcome = await call({}, { elicitor: { ask } });
+    const problems = outcome.kind === 'failed' ? outcome.failure.problems.map(({ text }) => text) : [];
+    expect(problems.at(-1)).toContain(told);
+    expect((await journal.list({})).map((change) => change.reason)).toEqual([kept]);
+  });
+
+  test.each<readonly [UserReply['kind'], string]>([
     ['agreed', 'agreed to'],
     ['declined', 'declined'],
     ['notChosen', 'answered'],
@@ -469,9 +487,9 @@ describe('a question', () => {
     const outcome = await call({}, { elicitor: person('later', 0) });
     if (outcome.kind !== 'inputRequired') throw new Error(`the call ended as ${outcome.kind}`);
     time += 7000;
-    const answer = (reply: UserReply) => {
+    const answer = (kind: UserReply['kind']) => {
       const claims = { ...outcome.claims, issuedAt: start };
-      return call({}, { elicitor: { ...person('later'), resumedReply: { claims, read: () => reply } } });
+      return call({}, { elicitor: { ...person('later'), resumedReply: { claims, read: () => ({ kind }) } } });
     };
     expect(await answer('declined')).toMatchObject(
       failed('Declined', 'the user declined', '', 'not in the journal yet'),
@@ -493,7 +511,7 @@ describe('a question', () => {
     const seen: unknown[] = [];
     const read = (accept: unknown): UserReply => {
       seen.push(accept);
-      return 'agreed';
+      return { kind: 'agreed' };
     };
     const resumedReply = { claims: { ...claims, digest: claims.digest.slice(0, 32), issuedAt: start }, read };
     expect(await call({ instanceId: 'two' }, { elicitor: { ...person('later'), resumedReply } })).toMatchObject(
@@ -515,7 +533,7 @@ describe('a question', () => {
       if (change === undefined) throw new Error('restore_instance is a change');
       return { ...restoreInstance, change: { ...change, warnings: () => [defined('x'.repeat(2000))] } };
     };
-    const program: Elicitor = { ask: async () => 'declined' };
+    const program: Elicitor = { ask: async () => ({ kind: 'declined' }) };
 
     test('because it would be too long gives way to the view, never to a planId that carries the plan out', async () => {
       const { call } = setUp(confirm, withLongWarning());

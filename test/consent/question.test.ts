@@ -4,6 +4,7 @@ import { canBeShown, fingerprint, hintsOf, makePlan, type PlanInput, planText } 
 import { questionText } from '../../src/consent/question.js';
 import { requestLines } from '../../src/consent/request-lines.js';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
+import { questionLimits } from '../../src/mcp/client-quirks.js';
 import type { ApiRequest, Operation } from '../../src/tools/define-operation.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { json } from '../../src/tools/request-body.js';
@@ -22,7 +23,7 @@ const digestFor = (call: PlanInput, repeats: string | boolean) => consentDigest(
 const requestFor = (more: Partial<ApiRequest>) =>
   encodeRequest('POST', { path: '/v1/instances:restore', body: json(input), ...more }, endpoint);
 
-const question = (call: PlanInput) => questionText(makePlan(call), call);
+const question = (call: PlanInput) => questionText(makePlan(call), call, questionLimits);
 const input = { backupId: 'a'.repeat(32), instanceId: 'one' };
 
 /** What, the risk, and where. */
@@ -199,7 +200,7 @@ describe('the question', () => {
 
   test('of a short list has each entry', () => {
     const call = callOf({ keys: ['a', 'b', 'c', 'd', 'e', 'f'] }, { headline: () => say`Delete objects`, named: [] });
-    expect(question(call)?.text).toContain('keys[5] "f"');
+    expect(question(call)?.text).toContain('Also: keys "a", "b", "c", "d", "e", "f".');
   });
 
   test('shows what is invisible', () => {
@@ -233,10 +234,30 @@ describe('the plan', () => {
     const plan = makePlan(call);
     expect(JSON.stringify(plan)).toContain(fingerprint('MARKER-key'));
     expect(
-      JSON.stringify([plan, planText(plan, undefined), requestLines(plan), questionText(plan, call)]),
+      JSON.stringify([plan, planText(plan, undefined), requestLines(plan), questionText(plan, call, questionLimits)]),
     ).not.toContain('MARKER');
     expect(fingerprint('MARKER-key')).toMatch(/not shown.* [0-9a-f]{12}\)$/);
     expect(fingerprint('MARKER-key')).not.toBe(fingerprint('MARKER-kez'));
+  });
+
+  test('tells the person every argument that its other sentences leave out', () => {
+    const others = {
+      dryRun: false,
+      network: { id: 'n', zone: 'z' },
+      tags: ['only'],
+      keys: ['a', 'b'],
+      pools: [{ name: 'p', size: 2 }],
+      parts: Array.from({ length: 6 }, (_, index) => ({ eTag: `e${index}` })),
+    };
+    const call = callOf({ ...input, ...others }, { named: ['backupId', 'instanceId'] });
+    const lines = planText(makePlan(call), undefined).text.split('\n');
+    expect(lines).toContain('Also: dryRun false, tags "only", network (id "n", zone "z").');
+    expect(lines.slice(lines.indexOf('Lists:'))).toEqual([
+      'Lists:',
+      '- keys "a", "b"',
+      '- pools[0] (name "p", size 2)',
+      '- parts: 6 entries, the first are "e0", "e1", "e2"',
+    ]);
   });
 
   test('names method, URL, account, service and region of the request', () => {

@@ -76,7 +76,7 @@ describe('a call', () => {
         time += 3000;
         asked.push(message.text);
         expect(typedName).toBe('a.mov');
-        return asked.length < 3 ? 'wrongName' : 'agreed';
+        return { kind: asked.length < 3 ? 'wrongName' : 'agreed' };
       },
     };
     expect(await call({ elicitor })).toMatchObject({ success: { outcome: 'accepted' } });
@@ -87,7 +87,7 @@ describe('a call', () => {
 
   test('ends after five wrong names, and nothing is recorded as refused', async () => {
     const { call, journal, requests } = setUp();
-    const elicitor: Elicitor = { ask: async () => 'wrongName' };
+    const elicitor: Elicitor = { ask: async () => ({ kind: 'wrongName' }) };
     expect(await call({ elicitor })).toMatchObject({ failure: { code: 'WrongName', mayHaveHappened: false } });
     expect([await journal.list({}), requests]).toEqual([[], []]);
   });
