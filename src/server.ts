@@ -16,7 +16,7 @@ import type { Wait } from './consent/elicitor.js';
 import type { EndedOutcome } from './consent/outcome.js';
 import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { type Client, clientOf } from './mcp/client.js';
-import { withoutAddedArguments } from './mcp/client-quirks.js';
+import { argumentNamesFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
 import { consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
 import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
@@ -125,29 +125,29 @@ function serveTools(connection: Connection, tools: readonly Tool[], offered: rea
   const { server, clientFor } = connection;
   const changes = offered.map(({ operation }) => operation).filter(({ change }) => change !== undefined);
   server.setRequestHandler('tools/list', (_request, context) => {
-    const { views } = clientFor(context);
-    const decide = views && changes.length > 0 ? [decideToolListing] : [];
-    return { tools: [...offered.map((tool) => listing(tool, views)), ...decide] };
+    const client = clientFor(context);
+    const decide = client.views && changes.length > 0 ? [decideToolListing] : [];
+    return { tools: [...offered.map((tool) => listing(tool, client)), ...decide] };
   });
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const { name } = params;
     const args = withoutAddedArguments(params.arguments ?? {});
     const tool = tools.find(({ operation }) => operation.name === name);
-    if (tool !== undefined) return callOperation(connection, tool.operation, args, context);
+    if (tool !== undefined) return callOperation(connection, tool, args, context);
     if (name === decideToolListing.name && changes.length > 0 && clientFor(context).views)
       return callDecide(connection, changes, args, context);
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
   });
 }
 
-function listing({ operation, description, input, output }: OfferedTool, views: boolean) {
+function listing({ operation, description, input, output }: OfferedTool, client: Client) {
   const { name, title, effect } = operation;
-  const view = views ? viewOf(operation) : undefined;
+  const view = client.views ? viewOf(operation) : undefined;
   return {
     name,
     title,
     description,
-    inputSchema: objectSchema(input),
+    inputSchema: objectSchema(schemaFor(client, input)),
     annotations: annotations[effect],
     ...(view !== undefined && { _meta: viewOfTool(view) }),
     ...(output !== undefined && { outputSchema: objectSchema(output) }),
@@ -156,12 +156,14 @@ function listing({ operation, description, input, output }: OfferedTool, views: 
 
 async function callOperation(
   connection: Connection,
-  operation: Operation,
-  args: Readonly<Record<string, unknown>>,
+  { operation, input }: Tool,
+  clientArgs: Readonly<Record<string, unknown>>,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { dependencies, tokens, actionTokens, clientFor } = connection;
   const client = clientFor(context);
+  const argumentName = argumentNamesFor(client, input);
+  const args = swapArguments(clientArgs, argumentName);
   const report = progressOf(context);
   const callContext = contextOf(connection, client, context, report);
   const asking = { stillAsking: () => report('waiting for the answer of the user') };
@@ -169,7 +171,7 @@ async function callOperation(
     operation.effect === 'read'
       ? {}
       : { elicitor: elicitorFor(client, context, asking), guide: guideFor(client, context, asking) };
-  const outcome = await dependencies.call(operation, args, { ...callContext, ...waysToAsk });
+  const outcome = await dependencies.call(operation, args, { ...callContext, ...waysToAsk, argumentName });
   if (outcome.kind === 'inputRequired') {
     const { message, claims, answer } = outcome;
     const consent =

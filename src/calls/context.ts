@@ -2,6 +2,7 @@ import type { DecisionPage } from '../consent/decision-page.js';
 import type { Elicitor, Guide, Wait } from '../consent/elicitor.js';
 import type { EndedOutcome } from '../consent/outcome.js';
 import type { Plans } from '../consent/plans.js';
+import type { QuestionLimits } from '../consent/question.js';
 import type { QuestionQueue } from '../consent/question-queue.js';
 import type { Refusals } from '../consent/refusals.js';
 import type { ConsentClaims, ConsentTokens } from '../consent/tokens.js';
@@ -16,6 +17,7 @@ import type { Accounts } from './account.js';
 import type { InFlightCalls } from './in-flight.js';
 import type { SecretFiles } from './insert-secrets.js';
 import type { Principal } from './policy.js';
+import type { ArgumentName } from './validate.js';
 
 /** Carries out one call of an operation. Never rejects because of bad input or the network. */
 export type CallTool = (operation: Operation, args: unknown, context: CallContext) => Promise<CallOutcome>;
@@ -28,6 +30,7 @@ export interface CallDependencies {
   readonly secretFiles: SecretFiles;
   readonly journal: Journal;
   readonly questions: QuestionQueue;
+  readonly questionLimits: QuestionLimits;
   readonly refusals: Refusals;
   /** Plans that wait for a person. */
   readonly plans: Plans;
@@ -84,6 +87,8 @@ export interface CallContext extends PageListeners {
   readonly tokens: ConsentTokens;
   /** Name and version that the client gives itself. */
   readonly client: string;
+  /** For problems with arguments. Absent if the client has the server's names. */
+  readonly argumentName?: ArgumentName | undefined;
   /** The trace that the call belongs to. Most servers follow none. */
   readonly trace?: () => TraceOrigin;
   readonly span?: Span | undefined;

@@ -13,7 +13,7 @@ import { type Cloud, regionSourceOf, resolveEndpoint, wireRequest } from './endp
 import { insertSecrets } from './insert-secrets.js';
 import { checkPolicy, checkRegions, isAllowed } from './policy.js';
 import type { ResolvedCall, ResolvedChange } from './stages.js';
-import { askWhichIsMeant, validate } from './validate.js';
+import { type ArgumentName, askWhichIsMeant, validate } from './validate.js';
 
 /**
  * Checks the account, the policy and the arguments of a call, and encodes its request. Nothing is sent.
@@ -22,16 +22,16 @@ import { askWhichIsMeant, validate } from './validate.js';
 export async function resolveCall(
   asked: Operation,
   resolution: AccountResolution,
-  { principal }: CallContext,
+  { principal, argumentName }: CallContext,
   { operations, secretFiles }: CallDependencies,
 ): Promise<ResolvedCall> {
   if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
-  if (resolution.kind === 'unclear') throw withOtherProblems(resolution.problem, asked, resolution.args);
+  if (resolution.kind === 'unclear') throw withOtherProblems(resolution.problem, asked, resolution.args, argumentName);
   const { account, name: accountName, isDefault, args } = resolution;
   checkPolicy(account.policy, asked, principal, accountName);
   const cloud = await account.cloud();
   const operation = operationOf(cloud, asked);
-  const valid = validate(operation, args, cloud.region);
+  const valid = validate(operation, args, cloud.region, argumentName);
   const complete = await insertSecrets(operation, valid, secretFiles, cloud.region);
   const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = complete.input;
 
@@ -102,10 +102,15 @@ async function requestWithoutSecrets(
 }
 
 /** The refusal of a call whose account is unclear. It also reports the problems of the other arguments. */
-function withOtherProblems(problem: SafeText, operation: Operation, args: unknown): Refusal {
+function withOtherProblems(
+  problem: SafeText,
+  operation: Operation,
+  args: unknown,
+  argumentName: ArgumentName | undefined,
+): Refusal {
   const others = (): readonly SafeText[] => {
     try {
-      validate(operation, args, '');
+      validate(operation, args, '', argumentName);
       return [];
     } catch (error) {
       if (error instanceof Refusal) return error.problems;

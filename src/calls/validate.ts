@@ -17,12 +17,20 @@ const maximumValues = 5_000;
 /** Number of problems that are listed. The others are counted. */
 const listedProblems = 20;
 
+/** Turns the name of an argument into the client's name for it. */
+export type ArgumentName = (name: string) => string;
+
 /**
  * Checks a call's arguments. Reports all problems at once, in one line each: path, given value, rule, correction.
  * @param region the configured region
  * @throws Refusal
  */
-export function validate(operation: Operation, args: unknown, region: string): Record<string, unknown> {
+export function validate(
+  operation: Operation,
+  args: unknown,
+  region: string,
+  argumentName: ArgumentName = (name) => name,
+): Record<string, unknown> {
   if (isDeeperThan(maximumDepth, args))
     throw new Refusal('InvalidArguments', [say`arguments: must not be nested deeper than ${maximumDepth} levels`]);
   let values = 0;
@@ -38,7 +46,10 @@ export function validate(operation: Operation, args: unknown, region: string): R
   const isIncomplete = issues.some(({ code, input }) => code === 'invalid_type' && input === undefined);
   throw new Refusal(
     'InvalidArguments',
-    sentences(...problemsOf(issues, operation), isIncomplete && textAt(given, 'planId') !== undefined && planIdAlone),
+    sentences(
+      ...problemsOf(issues, operation, argumentName),
+      isIncomplete && textAt(given, 'planId') !== undefined && planIdAlone,
+    ),
     {
       ...hintsForTheRest(operation, given, issues, region),
       ...(issues.some((issue) => isChoiceOfUser(issue, operation)) && { next: askWhichIsMeant }),
@@ -66,14 +77,14 @@ function isChoiceOfUser({ code, input, path: [name = ''] }: Issue, operation: Op
 
 const planIdAlone = words('planId: does not replace the other arguments; give those of its plan again');
 
-function problemsOf(issues: readonly Issue[], operation: Operation): SafeText[] {
+function problemsOf(issues: readonly Issue[], operation: Operation, argumentName: ArgumentName): SafeText[] {
   const lines: SafeText[] = [];
   let count = 0;
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
   for (const issue of issues) {
     // For a value of the wrong type, only the type is reported, because its length or missing fields mean nothing.
     if (mistyped.some(({ path }) => hides(path, issue))) continue;
-    for (const describe of describersOf(issue, operation)) {
+    for (const describe of describersOf(issue, operation, argumentName)) {
       count += 1;
       if (count <= listedProblems) lines.push(describe());
     }
@@ -108,13 +119,14 @@ type Issue = z.core.$ZodIssue;
 const listedValues = 8;
 
 /** One function per problem of an issue, so that a text is made only if it is shown. */
-function describersOf(issue: Issue, operation: Operation): (() => SafeText)[] {
-  if (issue.code !== 'unrecognized_keys') return [() => describe(issue, operation)];
-  const path = toDotPath(issue.path);
+function describersOf(issue: Issue, operation: Operation, argumentName: ArgumentName): (() => SafeText)[] {
+  const path = shownPath(issue.path, argumentName);
+  if (issue.code !== 'unrecognized_keys') return [() => describe(issue, path, operation)];
   const schema = operation.input();
-  const known = argumentNames(schema, issue.path);
+  const nameHere = path === '' ? argumentName : (name: string) => name;
+  const known = argumentNames(schema, issue.path).map(nameHere);
   let isListed = false;
-  return issue.keys.map((key) => () => {
+  return issue.keys.map(nameHere).map((key) => () => {
     const meant = didYouMean(key, known) ?? placesOf(schema, key).join(' or ');
     const list = isListed ? words('') : say`; expected one of: ${defined(known.join(', '))}`;
     if (meant === '') isListed = true;
@@ -123,13 +135,17 @@ function describersOf(issue: Issue, operation: Operation): (() => SafeText)[] {
   });
 }
 
-function describe(issue: Issue, operation: Operation): SafeText {
-  const path = toDotPath(issue.path);
+/** The dotted path of an argument by the client's names. */
+const shownPath = ([first, ...rest]: Issue['path'], argumentName: ArgumentName): string =>
+  first === undefined ? '' : toDotPath([argumentName(String(first)), ...rest]);
+
+/** @param path by the client's names */
+function describe(issue: Issue, path: string, operation: Operation): SafeText {
   if (issue.input === undefined) {
     const rule = issue.code === 'custom' ? issue.message : 'is required';
     return say`${own(path === '' ? 'arguments' : path)}: ${defined(rule)}`;
   }
-  const given = isSecret(path, operation.secrets ?? []) ? notShown : show(issue.input);
+  const given = isSecret(toDotPath(issue.path), operation.secrets ?? []) ? notShown : show(issue.input);
   return say`${own(path === '' ? 'arguments' : path)}: ${given} ${defined(rule(issue))}`;
 }
 

@@ -3,10 +3,11 @@ import { delimiter, dirname, join, posix, resolve, sep, win32 } from 'node:path'
 import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
 import { inputs, variableName } from '../config/settings.js';
+import { type DecisionWay, decisionWays } from '../mcp/client-quirks.js';
 import { sentences } from '../util/human.js';
 import { defined, exact, join as joined, listed, namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
-import { type Block, clients, type LocalServer, type McpHost, type Quote } from './client-formats.js';
+import { type Block, type ClientName, clients, type LocalServer, type McpHost, type Quote } from './client-formats.js';
 import { type Command, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type HelpPage, wrapped } from './layout.js';
 
@@ -23,13 +24,13 @@ export const clientConfigCommand: Command = {
     const { options, terminal } = invocation;
     const [name = ''] = invocation.positionals;
     const config = validConfig(invocation);
-    const client = Object.hasOwn(clients, name) ? clients[name] : undefined;
-    if (client === undefined) throw new UsageError(notOneOf('client', name, Object.keys(clients)));
+    if (!isClientName(name)) throw new UsageError(notOneOf('client', name, Object.keys(clients)));
+    const client = clients[name];
     const isWindows = options.windows !== undefined || terminal.platform === 'win32';
     const quote = quoteFor(isWindows);
     const instructions =
       options.http === undefined
-        ? forLocal(client, config, {
+        ? forLocal(client, decisionWays[name], config, {
             launch: options.absolute === undefined ? launchCommand(terminal) : [terminal.node, terminal.script],
             isAbsolute: options.absolute !== undefined,
             isWindows,
@@ -44,6 +45,8 @@ export const clientConfigCommand: Command = {
     return 0;
   },
 };
+
+const isClientName = (name: string): name is ClientName => Object.hasOwn(clients, name);
 
 interface Instructions {
   /** The files that the block goes into, or the steps to a form. */
@@ -66,11 +69,11 @@ interface Launch {
 }
 
 /** @throws UsageError */
-function forLocal(client: McpHost, config: Config, start: Launch): Instructions {
+function forLocal(client: McpHost, decides: DecisionWay, config: Config, start: Launch): Instructions {
   const { title, places, local, commands, notes = [], downloadNote, isOnDesktop } = client;
   if (local === undefined)
     throw new UsageError(say`${defined(title)} starts no programs: serve over HTTP, and name the URL with --http.`);
-  const { server, toSet } = localServer(client, config, start);
+  const { server, toSet } = localServer(client, decides, config, start);
   const hasEndpoint = config.sandbox || hasEndpoints(config.accounts);
   const [program = ''] = start.launch;
   const hidden = hiddenBySandbox(config);
@@ -81,7 +84,7 @@ function forLocal(client: McpHost, config: Config, start: Launch): Instructions 
     secrets: toSet,
     notes: sentences(
       ...notes.map(noteOf),
-      ...decisionNotes(client, config),
+      ...decisionNotes(client, decides, config),
       hidden.length > 0 &&
         say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(hidden)}. Unset it for your account.`,
       program === 'npx' && downloadNote !== undefined && noteOf(downloadNote),
@@ -103,7 +106,7 @@ const takesPlanIds = ({ accounts }: Config) =>
   accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
 
 /** Notes about consent, if the server cannot ask the user through the client. */
-function decisionNotes({ title, decides, permissions }: McpHost, config: Config): readonly SafeText[] {
+function decisionNotes({ title, permissions }: McpHost, decides: DecisionWay, config: Config): readonly SafeText[] {
   if (decides === 'by form' || !takesPlanIds(config)) return [];
   if (decides === 'by view')
     return [
@@ -162,7 +165,8 @@ function checkUrl(text: string): void {
 
 /** The command and environment of the server, and the secrets that the user has to set. */
 function localServer(
-  { keepsNoSecrets, decides }: McpHost,
+  { keepsNoSecrets }: McpHost,
+  decides: DecisionWay,
   config: Config,
   start: Launch,
 ): { readonly server: LocalServer; readonly toSet: readonly string[] } {

@@ -1,3 +1,5 @@
+import type { decisionWays } from '../mcp/client-quirks.js';
+
 /** Place and format of each MCP client's configuration, with notes for users. */
 
 export interface LocalServer {
@@ -26,6 +28,8 @@ interface ByHand {
   readonly about: string;
 }
 
+export type ClientName = keyof typeof decisionWays;
+
 export interface McpHost {
   readonly title: string;
   readonly places: readonly string[];
@@ -33,11 +37,6 @@ export interface McpHost {
   readonly local?: (server: LocalServer) => Block;
   /** Makes the block for a URL, or says where users enter the URL. */
   readonly remote: ((server: RemoteServer) => Block) | ByHand;
-  /**
-   * Users decide on a change in a form that the server asks for, or with the button of a view. With `not`, models carry out plans
-   * after a yes in the conversation.
-   */
-  readonly decides: 'by form' | 'by view' | 'not';
   /** How the client's permissions can add a question. */
   readonly permissions?: string;
   /** The client's commands that add the server. `local` returns undefined if the command cannot pass secrets. */
@@ -134,7 +133,7 @@ const inherited = 'the client reads it from the environment that it is started i
 const haveItAsk = (title: string) =>
   `Have ${title} ask you before it calls a tool that changes something, and do not allow such a tool for good.`;
 
-export const clients: Readonly<Record<string, McpHost>> = {
+export const clients: Readonly<Record<ClientName, McpHost>> = {
   'claude-desktop': {
     title: 'Claude Desktop',
     places: [
@@ -144,7 +143,6 @@ export const clients: Readonly<Record<string, McpHost>> = {
     ],
     local: jsonFile(inBraces).local,
     remote: connector('Settings > Connectors > Add custom connector'),
-    decides: 'by view',
     secrets: inFiles,
     keepsNoSecrets: true,
     isOnDesktop: true,
@@ -154,20 +152,17 @@ export const clients: Readonly<Record<string, McpHost>> = {
     title: 'claude.ai',
     places: [],
     remote: connector('Settings > Connectors > Add custom connector'),
-    decides: 'by view',
     secrets: inherited,
   },
   chatgpt: {
     title: 'ChatGPT',
     places: [],
     remote: connector('Settings > Apps & Connectors, once its advanced settings have the developer mode on'),
-    decides: 'by view',
     secrets: inherited,
   },
   'claude-code': {
     title: 'Claude Code',
     places: ['.mcp.json in the folder of the project'],
-    decides: 'by form',
     ...jsonFile(inBraces, { local: { type: 'stdio' }, remote: { type: 'http' } }),
     commands: {
       local: (server, quote) =>
@@ -196,7 +191,6 @@ export const clients: Readonly<Record<string, McpHost>> = {
       '.vscode/mcp.json in the folder of the project',
       'or the file that the command "MCP: Open User Configuration" opens',
     ],
-    decides: 'by form',
     local: (server) => ({ inputs: promptInputs(server.secrets), ...vscodeFile.local(server) }),
     remote: (server) => ({ inputs: promptInputs([server.token]), ...vscodeFile.remote(server) }),
     secrets: 'VS Code asks for the value, and stores it encrypted.',
@@ -206,7 +200,6 @@ export const clients: Readonly<Record<string, McpHost>> = {
     title: 'Cursor',
     places: [inHome('.cursor/mcp.json'), 'or .cursor/mcp.json in the folder of a project'],
     ...jsonFile(envInBraces, { local: { type: 'stdio' } }),
-    decides: 'by form',
     secrets: inherited,
     isOnDesktop: true,
   },
@@ -214,7 +207,6 @@ export const clients: Readonly<Record<string, McpHost>> = {
     title: 'Windsurf',
     places: [inHome('.codeium/windsurf/mcp_config.json')],
     ...jsonFile(envInBraces, { urlField: 'serverUrl' }),
-    decides: 'not',
     permissions: haveItAsk('Windsurf'),
     secrets: inherited,
     isOnDesktop: true,
@@ -223,7 +215,6 @@ export const clients: Readonly<Record<string, McpHost>> = {
     title: 'Zed',
     places: ['macOS and Linux: ~/.config/zed/settings.json', 'Windows: %APPDATA%\\Zed\\settings.json'],
     ...jsonFile(inBraces, { servers: 'context_servers' }),
-    decides: 'not',
     permissions: haveItAsk('Zed'),
     secrets: inFiles,
     keepsNoSecrets: true,
@@ -238,14 +229,12 @@ export const clients: Readonly<Record<string, McpHost>> = {
       const headers = { Authorization: bearer(inBraces, token) };
       return gooseExtension({ type: 'streamable_http', uri: url, headers, env_keys: [token] });
     },
-    decides: 'by view',
     secrets: 'Goose reads it from its keychain, or from the environment that it is started in. Set it there.',
     isOnDesktop: true,
   },
   codex: {
     title: 'Codex',
     places: [inHome('.codex/config.toml')],
-    decides: 'by form',
     local: ({ command, args, env, secrets }) =>
       [
         tomlTable('mcp_servers.cloudops', { command, args, env_vars: secrets }),
@@ -280,17 +269,17 @@ export const clients: Readonly<Record<string, McpHost>> = {
       remote: ({ url, token }, quote) =>
         commandLine('gemini mcp add --scope user -t http -H', header(quote, token), 'cloudops', quote(url)),
     },
-    decides: 'not',
     permissions: haveItAsk('Gemini CLI'),
     secrets: inherited,
-    notes: ['Gemini CLI starts servers only in folders that it trusts: see /permissions.'],
+    notes: [
+      'Gemini CLI starts servers only in folders that it trusts: see /permissions.',
+      'Gemini CLI shows no error if the server does not start. Run cloudops-mcp doctor with the same settings: it says what is wrong.',
+    ],
   },
   qwen: {
     title: 'Qwen Code',
     places: [inHome('.qwen/settings.json'), 'or .qwen/settings.json in the folder of a project'],
     ...jsonFile(inBraces, { urlField: 'httpUrl' }),
-    // Qwen Code declares views, but shows none in a terminal.
-    decides: 'not',
     permissions: haveItAsk('Qwen Code'),
     secrets: inherited,
   },
@@ -306,9 +295,9 @@ export const clients: Readonly<Record<string, McpHost>> = {
       const headers = { Authorization: bearer(opencodeReference, token) };
       return { mcp: { cloudops: { type: 'remote', url, headers, enabled: true } }, ...opencodeAsks };
     },
-    decides: 'not',
     permissions:
       'opencode calls tools without asking unless its permissions say otherwise: with those of the block, it asks before each call of this server.',
     secrets: inherited,
+    notes: ['opencode shows no results of calls: have the agent show you a plan in full before you agree to it.'],
   },
 };

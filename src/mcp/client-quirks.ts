@@ -1,5 +1,8 @@
 import { classifyInboundRequest } from '@modelcontextprotocol/server';
-import { textAt } from '../util/objects.js';
+import type { ArgumentName } from '../calls/validate.js';
+import type { JsonSchema } from '../tools/define-operation.js';
+import { isObject, textAt } from '../util/objects.js';
+import type { Client } from './client.js';
 
 /** Where known MCP clients differ from the protocol, or show less than it allows. */
 
@@ -15,6 +18,42 @@ const addedArguments: readonly string[] = [
 export const withoutAddedArguments = (args: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(args).filter(([name]) => !addedArguments.includes(name)));
 
+/**
+ * Returns a function that turns the server's name of an argument into the client's name and back, if the names differ. Claude Code
+ * 2.1.330 shows the argument `description` as the title of a call, so an agent would word what a person approves. It gets another name
+ * for that argument.
+ */
+export function argumentNamesFor({ name: client }: Client, { properties }: JsonSchema): ArgumentName | undefined {
+  if (!/^claude-code( |$)/.test(client) || !isObject(properties) || !Object.hasOwn(properties, titleArgument))
+    return undefined;
+  let safeName = 'descriptionText';
+  while (Object.hasOwn(properties, safeName)) safeName += '_';
+  return (name) => (name === titleArgument ? safeName : name === safeName ? titleArgument : name);
+}
+
+const titleArgument = 'description';
+
+/** Renames the arguments of a call. */
+export const swapArguments = (
+  args: Readonly<Record<string, unknown>>,
+  swapName: ArgumentName | undefined,
+): Readonly<Record<string, unknown>> =>
+  swapName === undefined
+    ? args
+    : Object.fromEntries(Object.entries(args).map(([name, value]) => [swapName(name), value]));
+
+/** The schema of a tool's arguments with the names that the client gets. */
+export function schemaFor(client: Client, schema: JsonSchema): JsonSchema {
+  const swapName = argumentNamesFor(client, schema);
+  const { properties, required } = schema;
+  if (swapName === undefined || !isObject(properties)) return schema;
+  return {
+    ...schema,
+    properties: swapArguments(properties, swapName),
+    ...(Array.isArray(required) && { required: required.map(String).map(swapName) }),
+  };
+}
+
 /** JSON Schema keywords for which some client refuses a tool, or the whole list of tools. */
 export const refusedKeywords: readonly string[] = [
   '$ref',
@@ -28,6 +67,36 @@ export const refusedKeywords: readonly string[] = [
   'propertyNames',
   '$schema',
 ];
+
+/**
+ * The size of a question that every known client shows in full. Codex shows 24 lines for the form and everything around it. Claude Code
+ * shows three lines, cut to the width of the terminal, and cannot unfold the rest.
+ */
+export const questionLimits = { lines: 9, characters: 2_000, lineLength: 70 };
+
+/**
+ * How users of a client decide on a change: in a form that the server asks for, or with the button of a view. With `not`, models carry
+ * out plans after a yes in the conversation.
+ */
+export type DecisionWay = 'by form' | 'by view' | 'not';
+
+/** The clients of `cloudops-mcp client-config`. */
+export const decisionWays = {
+  'claude-desktop': 'by view',
+  'claude-ai': 'by view',
+  chatgpt: 'by view',
+  'claude-code': 'by form',
+  vscode: 'by form',
+  cursor: 'by form',
+  windsurf: 'not',
+  zed: 'not',
+  goose: 'by view',
+  codex: 'by form',
+  gemini: 'not',
+  // Declares views, but shows none in a terminal.
+  qwen: 'not',
+  opencode: 'not',
+} satisfies Readonly<Record<string, DecisionWay>>;
 
 const versionHeader = 'mcp-protocol-version';
 

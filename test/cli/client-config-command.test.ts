@@ -326,6 +326,8 @@ describe('what saves an hour', () => {
   test.each([
     ['claude-code', 'asks once for approval'],
     ['gemini', 'folders that it trusts'],
+    ['gemini', 'shows no error if the server does not start'],
+    ['opencode', 'shows no results of calls'],
     ['vscode', 'whether you trust the server'],
     ['claude-desktop', 'start it again'],
   ])('%s: %s', async (client, note) => {

@@ -91,6 +91,15 @@ describe(titled('@anthropic-ai/claude-code'), () => {
     },
   );
 
+  test('no text of an agent becomes the title of a call', async () => {
+    // With the argument's own name, it shows "Reading the list of backups" above the question.
+    const session = await start(claude, [restore('wiki', { descriptionText: 'Read the list of backups' })]);
+    await session.go();
+    const seen = textOf(await session.shows(/more lines\)[\s\S]*Decision/));
+    expect(seen).toContain('Calling cloudops');
+    expect(seen).not.toContain('the list of backups');
+  });
+
   test('three refusals end its questions, and none of those at a terminal or on a page', async () => {
     const names = ['one', 'two', 'three', 'four'];
     const session = await start(
@@ -157,10 +166,9 @@ describe(titled('@openai/codex'), () => {
     expect(question).toContain('Create server "wiki" (costs money)');
     await readAsAPerson();
     await session.type('1');
-    await session.press('Enter');
-    expect(textOf(await session.shows(/restore_instance\n[\s\S]*Done\./))).toMatch(
-      /\n +The cloud accepted the restore of DevOps server "wiki"/,
-    );
+    // The second field, the reason for declining, stays empty.
+    await session.pressUntil('Enter', (seen) => /restore_instance\n[\s\S]*Done\./.test(seen), 'the answer');
+    expect(textOf(await session.lines())).toMatch(/\n +The cloud accepted the restore of DevOps server "wiki"/);
     expect(await session.changes()).toMatchObject([accepted]);
   });
 });

@@ -1,5 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { schemaFor } from '../../src/mcp/client-quirks.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { answerOf, message, post, serveInProcess } from '../support/http-in-process.js';
+import { connectInProcess, eras } from '../support/in-process.js';
 
 /**
  * A request as a connector of claude.ai was reported to send it (https://github.com/anthropics/claude-code/issues/93290): it opens
@@ -73,5 +76,86 @@ describe('all else in which headers and body disagree is refused', () => {
       expect.objectContaining({ code: -32_602 }),
     ]);
     await server.close();
+  });
+});
+
+/** As Claude Code 2.1.330 shows calls: see test/clients/terminal.test.ts. */
+describe.each(eras)('Claude Code shows the argument "description" as the title of a call, %s', (_name, era) => {
+  const open: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of open.splice(0)) await close();
+  });
+  const connect = async (clientName: string, confirm: 'off' | 'ask' = 'off') => {
+    const { client, close } = await connectInProcess(era, undefined, { clientName, confirm });
+    open.push(close);
+    const { tools } = await client.listTools();
+    const call = async (args: object): Promise<Record<string, unknown>> => {
+      const sent = { ...restoreInstance.example, ...args };
+      return Object((await client.callTool({ name: restoreInstance.name, arguments: sent })).structuredContent);
+    };
+    const namesOf = (tool: string) =>
+      Object.keys(tools.find(({ name }) => name === tool)?.inputSchema.properties ?? {});
+    return { tools, call, namesOf };
+  };
+  const claude = 'claude-code';
+
+  test('its list of tools has another name in the same place, and is otherwise the list of every client', async () => {
+    const [own, others] = [await connect(claude), await connect('test')];
+    for (const { name } of own.tools) expect(own.namesOf(name)).not.toContain('description');
+    expect(others.namesOf(restoreInstance.name)).toContain('description');
+    const text = JSON.stringify(own.tools).replace('"descriptionText":', '"description":');
+    expect(text).toBe(JSON.stringify(others.tools));
+  });
+
+  test('a call with that name carries the argument, also with the planId of its plan', async () => {
+    const { call } = await connect(claude, 'ask');
+    const args = { descriptionText: 'A memo' };
+    const { planId } = await call(args);
+    expect(await call({ ...args, planId })).toMatchObject({
+      outcome: 'accepted',
+      answer: { instance: { description: 'A memo' } },
+    });
+  });
+
+  test.each([
+    [
+      'the name of other clients',
+      { description: 'A memo' },
+      'description: is not an argument; did you mean descriptionText?',
+    ],
+    ['a value that breaks a rule', { descriptionText: 'x'.repeat(256) }, /^descriptionText: /],
+    [
+      'a misspelt name',
+      { descriptionTxt: 'A memo' },
+      'descriptionTxt: is not an argument; did you mean descriptionText?',
+    ],
+  ])('%s is refused, with the name that it has', async (_what, args, problem) => {
+    const { call } = await connect(claude);
+    expect(await call(args)).toMatchObject({
+      code: 'InvalidArguments',
+      problems: [expect.stringMatching(problem)],
+    });
+  });
+
+  test('other clients keep their name, and have no second one', async () => {
+    const { call } = await connect('claude-codex');
+    expect(await call({ descriptionText: 'A memo' })).toMatchObject({
+      problems: [expect.stringMatching(/^descriptionText: is not an argument; expected one of: .* description,/)],
+    });
+  });
+});
+
+test('the other name for "description" is one that no argument has, and stays required', () => {
+  const client = { name: 'claude-code 2', form: true, url: true, views: false };
+  const property = (description: string) => ({ type: 'string', description });
+  const schema = {
+    type: 'object',
+    properties: { description: property('a'), descriptionText: property('b'), name: property('c') },
+    required: ['name', 'description'],
+  };
+  expect(schemaFor(client, schema)).toEqual({
+    type: 'object',
+    properties: { descriptionText_: property('a'), descriptionText: property('b'), name: property('c') },
+    required: ['name', 'descriptionText_'],
   });
 });

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { instructionsFor } from '../../src/mcp/instructions.js';
+import type { Change, Operation } from '../../src/tools/define-operation.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+
+/** What the server's instructions say about changes that its own tools do not have. */
+
+const accounts = { all: [], byDefault: undefined, areNamed: false };
+const changeWith = (change: Partial<Change>, more: Partial<Operation> = {}): Operation => {
+  const operation: Operation = restoreInstance;
+  if (operation.change === undefined) throw new Error('it is no change');
+  return { ...operation, ...more, change: { ...operation.change, ...change } };
+};
+
+test.each([true, false])('a change costs money only if it does: %s', (costsMoney) => {
+  const text = instructionsFor([changeWith({ costsMoney })], accounts);
+  expect(text.includes('cost money') || text.includes('costs money')).toBe(costsMoney);
+});
+
+test.each([
+  ['a change without a read that follows it', {}, true],
+  ['a change that has ended', { continues: false }, false],
+])('%s: no tool reads its progress', (_what, change, isSaid) => {
+  expect(instructionsFor([changeWith(change)], accounts).includes('No tool here reads its progress')).toBe(isSaid);
+});
+
+test('a change whose file names a read is not said to have none', () => {
+  const follow = { read: 'GetInstance', arguments: {} };
+  expect(instructionsFor([changeWith({}, { follow })], accounts)).not.toContain('No tool here reads its progress');
+});
