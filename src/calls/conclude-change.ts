@@ -1,14 +1,13 @@
 import { type ConsentWay, consentWays, type EndedOutcome, type Failure, type Success } from '../consent/outcome.js';
 import type { Ending } from '../journal/entry.js';
-import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
-import { place } from '../tools/schema/zones.js';
+import { forAgent, type Next, next } from '../tools/next.js';
 import type { Attempt, FinalReply } from '../transport/signed-client.js';
 import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
-import { forReader, join, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
+import { forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type FailedEntries, failedEntries, failedNames, failedSentence, isAll } from './failed-entries.js';
 import { allFailed, serverFault, unreadableAnswer } from './failure.js';
-import { doneSentence, followingRead } from './follow-change.js';
+import { stepAfterAccepted } from './follow-change.js';
 import { missingWarning, truncateRecord } from './read-record.js';
 import { type Answer, type AnsweredCall, readAnswer, readsErrors } from './read-reply.js';
 import type { ApprovedChange } from './stages.js';
@@ -185,45 +184,7 @@ function nextOf(
     );
   const report = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
   if (own !== undefined) return next(own.who, own.action, join([report, own.text], ' '));
-  const read = followingRead(call, answer.kind === 'read' ? answer.record : undefined);
-  if (read !== undefined)
-    return next(
-      'agent',
-      'call',
-      say`${report} ${forReader({ agent: 'Call', person: 'Its progress shows in' })} ${read}${forAgent(' to see its progress, not the change again')}.${doneSentence(call)} ${notFoundYet}`,
-    );
-  if (!call.change.continues) return next('nobody', 'none', report);
-  return next(
-    'user',
-    'check',
-    say`${report} Only the console shows when it is finished${forAgent(': do not call again to check')}.`,
-  );
-}
-
-/** A cloud may list a new thing minutes after it accepted the change. */
-const notFoundYet = say`"Not found" proves nothing for ten minutes.`;
-
-/** The advice for an unknown outcome. */
-export function adviceIfUnknown({ call, verificationHint }: ApprovedChange, sentAt: string): Next {
-  const sent = say`It was sent at ${time(sentAt)} to region ${place(call.endpoint.region)}.`;
-  if (call.operation.repeatable === true)
-    return next(
-      'agent',
-      'call',
-      say`${sent} Sending it again does no harm: ${callAgain} with the same arguments, without planId. The aim is ${verificationHint}.`,
-    );
-  const read = followingRead(call);
-  if (read !== undefined)
-    return next(
-      'agent',
-      'call',
-      say`Do not repeat it. ${sent} ${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.${doneSentence(call)} ${notFoundYet} Only if it is still not there after that and ${theyWant} it, ${callAgain} with the same arguments, without planId, and with allowRepeat: true.`,
-    );
-  return next(
-    'user',
-    'check',
-    say`Do not repeat it. ${sent} Wait ten minutes, then ${forAgent('have the user ')}look in the console for ${verificationHint}. Only if it is not there and ${theyWant} it, ${callAgain} with the same arguments, without planId, and with allowRepeat: true.`,
-  );
+  return stepAfterAccepted(call, report, answer.kind === 'read' ? answer.record : undefined);
 }
 
 /** Adds notes about other changes to an outcome. */

@@ -1,15 +1,83 @@
 import { withoutSecrets } from '../consent/plan.js';
-import { forAgent } from '../tools/next.js';
+import { shownTime } from '../journal/journal.js';
+import { callAgain, forAgent, type Next, next, theyWant } from '../tools/next.js';
+import { place } from '../tools/schema/zones.js';
 import { valueAt } from '../util/objects.js';
-import { defined, join, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { defined, forReader, join, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { ResolvedChange } from './stages.js';
+
+/** The parts of a change that decide where its progress shows. */
+export type FollowedCall = Pick<
+  ResolvedChange,
+  'operation' | 'change' | 'endpoint' | 'input' | 'secretNames' | 'followTool'
+>;
+
+/**
+ * The step after an accepted change: the read that shows its progress, if the change names one that can be called, or else the console.
+ * @param report tells the model what to tell the user
+ * @param record the record of the answer, if it is known
+ */
+export function stepAfterAccepted(call: FollowedCall, report: SafeText, record?: unknown): Next {
+  const read = followingRead(call, record);
+  if (read !== undefined)
+    return next(
+      'agent',
+      'call',
+      say`${report} ${forReader({ agent: 'Call', person: 'Its progress shows in' })} ${read}${forAgent(' to see its progress, not the change again')}.${doneSentence(call)} ${notFoundYet}`,
+    );
+  if (!call.change.continues) return next('nobody', 'none', report);
+  return next(
+    'user',
+    'check',
+    say`${report} Only the console shows when it is finished${forAgent(': do not call again to check')}.`,
+  );
+}
+
+/**
+ * The step after a change whose outcome is unknown.
+ * @param verificationHint the thing to look for, as the end of a sentence
+ * @param sentAt ISO 8601. A time from the journal may be malformed
+ */
+export function stepIfUnknown(call: FollowedCall, verificationHint: SafeText, sentAt: string): Next {
+  const sent = say`It was sent at ${shownTime(sentAt)} to region ${place(call.endpoint.region)}.`;
+  if (call.operation.repeatable === true)
+    return next(
+      'agent',
+      'call',
+      say`${sent} Sending it again does no harm: ${callAgain} with the same arguments, without planId. The aim is ${verificationHint}.`,
+    );
+  const { who, action, text } = stepToVerify(call, verificationHint, words('Wait ten minutes, then'));
+  const repetition = say`${callAgain} with the same arguments, without planId, and with allowRepeat: true`;
+  return next(who, action, say`Do not repeat it. ${sent} ${text} and ${theyWant} it, ${repetition}.`);
+}
+
+/**
+ * The step that finds out whether a change was carried out. Its text ends with the beginning of the condition for a repetition.
+ * @param wait the beginning of the sentence about the console
+ */
+export function stepToVerify(call: FollowedCall, verificationHint: SafeText, wait: SafeText): Next {
+  const read = followingRead(call);
+  if (read !== undefined)
+    return next(
+      'agent',
+      'call',
+      say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.${doneSentence(call)} ${notFoundYet} Only if it is still not there after that`,
+    );
+  return next(
+    'user',
+    'check',
+    say`${wait} ${forAgent('have the user ')}look in the console for ${verificationHint}. Only if it is not there`,
+  );
+}
+
+/** A cloud may list a new thing minutes after it accepted the change. */
+const notFoundYet = say`"Not found" proves nothing for ten minutes.`;
 
 /**
  * Describes the call of the read that shows the progress of a change: `get_instance with InstanceId "wiki"`. Returns undefined if the change
  * has no such read, if the caller may not use the read, or if an argument is not known.
- * @param record the record of the answer, if there is one
  */
-export function followingRead(call: ResolvedChange, record?: unknown): SafeText | undefined {
+function followingRead(call: FollowedCall, record?: unknown): SafeText | undefined {
   const { operation, followTool } = call;
   const { follow } = operation;
   const input = withoutSecrets(call, call.input);
@@ -27,7 +95,7 @@ export function followingRead(call: ResolvedChange, record?: unknown): SafeText 
 }
 
 /** `It is finished when Instance.State is "RUNNING".`, or empty text if the change does not say it. */
-export function doneSentence({ operation: { follow } }: ResolvedChange): SafeText {
+function doneSentence({ operation: { follow } }: FollowedCall): SafeText {
   const fields = Object.entries(follow?.done ?? {}).map(([path, value]) => say`${own(path)} is ${quoted(value, 100)}`);
   return fields.length === 0 ? words('') : say` It is finished when ${listed(fields)}${forAgent(' in its answer')}.`;
 }

@@ -33,18 +33,24 @@ const draftIntent = (
 });
 
 /** A change with everything that follows from the call alone, before the journal is asked. */
-export type DraftedChange = Pick<PlannedChange, 'call' | 'draft' | 'plan' | 'question'>;
+export type DraftedChange = Pick<PlannedChange, 'call' | 'draft' | 'verificationHint' | 'plan' | 'question'>;
 
 /** Makes the plan of a change, and the question if the client can ask. */
 export function draftChange(call: ResolvedChange, context: CallContext, dependencies: CallDependencies): DraftedChange {
   const plan = makePlan(call);
-  const question = questionFor(plan, call, context);
-  return { call, draft: draftIntent(call, context, dependencies), plan, question };
+  const question = questionFor(plan, call, context, dependencies);
+  const verificationHint = call.change.verificationHint(call.input, call.endpoint.region);
+  return { call, draft: draftIntent(call, context, dependencies), verificationHint, plan, question };
 }
 
 /** A terminal shows the whole plan before the question, so that the question has room for any plan. */
-const questionFor = (plan: Plan, call: ResolvedChange, { elicitor }: CallContext): SafeText | undefined =>
-  elicitor && (questionText(plan, call) ?? (elicitor.isDirect ? plan.summary : undefined));
+const questionFor = (
+  plan: Plan,
+  call: ResolvedChange,
+  { elicitor }: CallContext,
+  { questionLimits }: CallDependencies,
+): SafeText | undefined =>
+  elicitor && (questionText(plan, call, questionLimits) ?? (elicitor.isDirect ? plan.summary : undefined));
 
 /**
  * Checks a plan against the journal, and adds remarks about repetition and budget to the plan.
@@ -55,19 +61,17 @@ export async function planChange(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlannedChange> {
-  const { call, draft } = drafted;
-  const { operation, change, input, endpoint, control, account } = call;
+  const { call, draft, verificationHint } = drafted;
+  const { control, account } = call;
   const { journal } = dependencies;
-  // Computed before anything is sent, so that a fault in it cannot hide the outcome.
-  const verificationHint = change.verificationHint(input, endpoint.region);
   const { duplicate, repeats, digest } = await boundConsent(drafted, context, dependencies);
   const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
   if (earlier !== undefined && !control.allowRepeat && !control.planOnly)
-    throw repeated(earlier, operation.effect, verificationHint);
+    throw repeated(earlier, call, verificationHint);
   const budgetText = await checkBudget(journal, call.budget, control.planOnly);
-  const { plan, question } = withRemarks(drafted, context, earlier, budgetText);
+  const { plan, question } = withRemarks(drafted, context, dependencies, earlier, budgetText);
   if (account.confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
-  return { call, draft, plan, question, digest, repeats, verificationHint };
+  return { call, draft, verificationHint, plan, question, digest, repeats };
 }
 
 /** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. */
@@ -88,6 +92,7 @@ export async function boundConsent(
 function withRemarks(
   { call, plan: drafted, question }: DraftedChange,
   context: CallContext,
+  dependencies: CallDependencies,
   earlier: Earlier | undefined,
   budgetText: SafeText | undefined,
 ): Pick<DraftedChange, 'plan' | 'question'> {
@@ -98,7 +103,7 @@ function withRemarks(
     consequences: sentences(...drafted.consequences, budgetText ?? false),
     warnings: sentences(alert, earlier !== undefined && repeatWarning(earlier), ...drafted.warnings),
   };
-  return { plan, question: questionFor(plan, call, context) };
+  return { plan, question: questionFor(plan, call, context, dependencies) };
 }
 
 /** Hexadecimal digits of a digest: 128 bits, because models copy the tokens that hold it. */
@@ -114,8 +119,8 @@ export function consentDigest(call: PlanInput, plan: Plan, repeats: string | boo
   const { operation, input, endpoint, request, regionSource } = call;
   const { origin, pathPrefix, region, service, account, keys } = endpoint;
   const target = [origin, pathPrefix, region, service, account, keys.id];
-  // `where` and the headers name the key.
-  const { found: _, alert: __, where: ___, headers, ...shown } = plan;
+  // `where` and the headers name the key. The arguments are bound in any order.
+  const { found: _, alert: __, where: ___, also: ____, tables: _____, headers, ...shown } = plan;
   const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, repeats];
   return digestOf(bound).slice(0, digestDigits);
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { reasonText } from '../consent/decline-reason.js';
 import type { EndedOutcome, Failure } from '../consent/outcome.js';
 import type { FoundPlan } from '../consent/plans.js';
 import { declinedByAnother, Refusal, refusalFailure } from '../consent/refusal.js';
@@ -6,10 +7,12 @@ import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs }
 import type { Ending, RecordedChange } from '../journal/entry.js';
 import { shownTime } from '../journal/journal.js';
 import { forAgent, next } from '../tools/next.js';
+import { sentences } from '../util/human.js';
 import { type Log, reasonOf, shownReason } from '../util/log.js';
-import { quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { quoted, say, words } from '../util/safe-text.js';
 import type { CallDependencies } from './context.js';
-import type { IntentDraft } from './stages.js';
+import { type FollowedCall, stepAfterAccepted, stepIfUnknown } from './follow-change.js';
+import type { DraftedChange } from './plan-change.js';
 
 /** The state of a plan. */
 export type PlanState =
@@ -34,10 +37,13 @@ export type PlanState =
 
 type PlanSources = Pick<CallDependencies, 'plans' | 'journal' | 'now'>;
 
+/** The change of a call that asks for the state of a plan. */
+export type AskedChange = Pick<DraftedChange, 'draft' | 'verificationHint'> & { readonly call: FollowedCall };
+
 /** A planId, and the call that came with it. */
 export interface PlanLookup {
   readonly planId: string;
-  readonly draft: IntentDraft;
+  readonly asked: AskedChange;
   /** Makes the digest of the consent that the call needs. */
   readonly digestOfCall: () => Promise<string>;
 }
@@ -47,11 +53,11 @@ export interface PlanLookup {
  * @throws Refusal if this server did not issue the planId for this caller and this change, or if the plan has expired
  */
 export async function findPlanState(
-  { planId, draft, digestOfCall }: PlanLookup,
+  { planId, asked, digestOfCall }: PlanLookup,
   sources: PlanSources & { readonly tokens: ConsentTokens },
 ): Promise<PlanState> {
   const claims = readClaims(planId, sources.tokens);
-  const state = await findStateOfPlan(claims, draft, sources);
+  const state = await findStateOfPlan(claims, asked, sources);
   // If neither the store nor the journal knows the plan, only the digest tells which call it is for.
   const isUnknown = state.kind === 'open' && state.plan === undefined;
   if (isUnknown && claims.digest !== (await digestOfCall())) throw ofAnotherCall();
@@ -64,23 +70,23 @@ export async function findPlanState(
  */
 export async function findStateOfPlan(
   claims: ConsentClaims,
-  draft: IntentDraft,
+  asked: AskedChange,
   { plans, journal, now }: PlanSources,
 ): Promise<PlanState> {
   const plan = await plans.find(claims.nonce);
-  if (plan !== undefined && plan.requestKey !== draft.digest) throw ofAnotherChange();
+  if (plan !== undefined && plan.requestKey !== asked.draft.digest) throw ofAnotherChange();
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };
   const change = await journal.findByNonce(claims.nonce).catch((error: unknown) => {
     // Whoever decides on a stored plan claims it first.
     if (plan?.state === 'waiting') return undefined;
     throw error;
   });
-  if (change !== undefined && change.digest !== draft.digest) throw ofAnotherChange();
+  if (change !== undefined && change.digest !== asked.draft.digest) throw ofAnotherChange();
   const time = now().getTime();
   if (change?.ending !== undefined)
     return {
       kind: 'ended',
-      outcome: endOf(change),
+      outcome: endOf(change, asked),
       person: change.approver,
       isSettling: plan !== undefined && isFresh(change.ending, time),
     };
@@ -153,12 +159,11 @@ export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims
   throw new Refusal('PlanRefused', [say`this server did not issue the planId, or it was altered`]);
 }
 
-/** The outcome of a change from its journal entry, which another server may have written. */
-function endOf({ tool, what, time, consent, approver, ending }: RecordedChange): EndedOutcome {
+/** The outcome of a change from its journal entry, which another server may have written, and from the call that asks for it. */
+function endOf(change: RecordedChange, { call, verificationHint }: AskedChange): EndedOutcome {
+  const { tool, what, time, ending } = change;
   const { outcome, status, code, requestIds = {}, failed: inPart } = ending ?? { outcome: 'unknown' };
   const deed = quoted(what, 500);
-  const declined = (reasons: readonly SafeText[]) =>
-    approver === undefined ? new Refusal('Declined', reasons) : declinedByAnother(reasons);
   const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];
   const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
     kind: 'failed',
@@ -179,11 +184,7 @@ function endOf({ tool, what, time, consent, approver, ending }: RecordedChange):
             },
           }),
           sentAt: shownTime(time).text,
-          next: next(
-            'user',
-            'check',
-            say`${forAgent('Tell the user the outcome and the request IDs. ')}Only the console shows its progress${forAgent(': do not call again to check')}.`,
-          ),
+          next: stepAfterAccepted(call, forAgent('Tell the user the outcome and the request IDs.')),
           warnings: [say`The answer of the cloud was not kept.`],
           requestIds,
         },
@@ -191,15 +192,7 @@ function endOf({ tool, what, time, consent, approver, ending }: RecordedChange):
     case 'declined':
       return {
         kind: 'failed',
-        failure: refusalFailure(
-          tool,
-          consent === 'withdrawn'
-            ? new Refusal('Withdrawn', [])
-            : consent === 'program'
-              ? new Refusal('NobodyAsked', [])
-              : declined([say`this plan was declined`]),
-          true,
-        ),
+        failure: refusalFailure(tool, refusalIn(change), true),
       };
     case 'rejected':
       return failed({
@@ -213,11 +206,15 @@ function endOf({ tool, what, time, consent, approver, ending }: RecordedChange):
         summary: say`Nobody knows whether this was carried out: ${deed}.`,
         code: 'OutcomeUnknown',
         mayHaveHappened: true,
-        next: next(
-          'user',
-          'check',
-          say`Do not repeat it. It was sent at ${shownTime(time)}. Wait ten minutes, then ${forAgent('have the user ')}look in the console.`,
-        ),
+        next: stepIfUnknown(call, verificationHint, time),
       });
   }
+}
+
+/** The refusal of a declined change. */
+function refusalIn({ consent, approver, reason }: RecordedChange): Refusal {
+  if (consent === 'withdrawn') return new Refusal('Withdrawn', []);
+  if (consent === 'program') return new Refusal('NobodyAsked', []);
+  const problems = sentences(say`this plan was declined`, reason !== undefined && reasonText(reason));
+  return approver === undefined ? new Refusal('Declined', problems) : declinedByAnother(problems);
 }

@@ -12,6 +12,7 @@ import { withNotes } from './conclude-change.js';
 import { type CallContext, type CallDependencies, type CallOutcome, type Click, waitForPerson } from './context.js';
 import { boundConsent, type DraftedChange } from './plan-change.js';
 import {
+  type AskedChange,
   awaitEnd,
   findPlanState,
   findStateOfPlan,
@@ -55,7 +56,7 @@ export async function answerPlanStatus(
   const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || visited !== undefined;
   const lookup = {
     planId,
-    draft,
+    asked: drafted,
     digestOfCall: async () => (await boundConsent(drafted, context, dependencies)).digest,
   };
   const state = await waitForDecision(lookup, waits, context, dependencies).catch((error: unknown) => {
@@ -115,17 +116,18 @@ const isDeclined = ({ visit, claims }: NonNullable<Guide['resumedReply']>, time:
  */
 export async function sendToPage(
   outcome: EndedOutcome,
-  { call, plan, draft }: PlannedChange,
+  planned: PlannedChange,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
   const { guide, tokens, stop } = context;
+  const { call, plan, draft } = planned;
   // With `approval`, another person decides.
   if (outcome.kind === 'failed' || guide === undefined || call.account.confirm === 'approval') return outcome;
   const { decideAt: address, planId } = outcome.success;
   if (address === undefined || planId === undefined) return outcome;
   const { digest, nonce } = tokens.read(planId);
-  const message = join([...decisionLines(plan, call), onPage], '\n');
+  const message = join([...decisionLines(plan, call, dependencies.questionLimits), onPage], '\n');
   const claims = { use: 'handle', digest, nonce, issuedAt: dependencies.now().getTime() } as const;
   // The plan waits on the page whether or not the user is asked to open it.
   const send = () => unlessStopped(stop, (over) => guide.send(message, address, over));
@@ -138,7 +140,7 @@ export async function sendToPage(
     return { kind: 'inputRequired', message, answer: { address }, claims: { use: 'handle', digest, nonce } };
   if (isDeclined({ visit, claims }, dependencies.now())) throw await declinePlan(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
-  const lookup = { planId, draft, digestOfCall: async () => digest };
+  const lookup = { planId, asked: planned, digestOfCall: async () => digest };
   const state = await waitForDecision(lookup, () => true, context, dependencies).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
     throw error;
@@ -164,7 +166,7 @@ async function waitForDecision(
   const sources = { ...dependencies, tokens };
   const find = () => findPlanState(lookup, sources);
   const fail = (error: unknown): never => {
-    throw stateUnavailable(error, lookup.draft.tool, log, lookup.planId);
+    throw stateUnavailable(error, lookup.asked.draft.tool, log, lookup.planId);
   };
   const state = await find().catch(fail);
   const canChange = state.kind === 'ended' ? isSettling(state) : waits(state);
@@ -184,16 +186,16 @@ async function waitForDecision(
  */
 export async function lookAtPlan(
   claims: Click['claims'],
-  draft: IntentDraft,
+  asked: AskedChange,
   { signal, stop }: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
-  const find = () => findStateOfPlan({ use: 'handle', ...claims }, draft, dependencies);
+  const find = () => findStateOfPlan({ use: 'handle', ...claims }, asked, dependencies);
   const isOver = () => signal.aborted || stop?.aborted === true;
   const state = await awaitEnd(find, ['underWay'], dependencies.statusWaitMs, isOver).catch((error: unknown) => {
-    throw stateUnavailable(error, draft.tool, dependencies.log);
+    throw stateUnavailable(error, asked.draft.tool, dependencies.log);
   });
-  return state.kind === 'ended' ? state.outcome : undecidedAnswer(draft.tool, undefined, state);
+  return state.kind === 'ended' ? state.outcome : undecidedAnswer(asked.draft.tool, undefined, state);
 }
 
 /** The person who has to decide, and the address of the page, if that can be told. */

@@ -5,6 +5,7 @@ import { isOfAnother, shownTime } from '../journal/journal.js';
 import type { Effect } from '../tools/define-operation.js';
 import { callAgain, callAgainFirst, forAgent, type Next, next, theyWant } from '../tools/next.js';
 import { forReader, type SafeText, say, words } from '../util/safe-text.js';
+import { type FollowedCall, stepToVerify } from './follow-change.js';
 
 /** An earlier change. A caller learns the facts of its own changes, and of another caller's change only that it exists. */
 export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
@@ -44,17 +45,17 @@ const again = {
 
 /**
  * The refusal of an unintended repetition.
- * @param verificationHint the thing to look for in the console, as the end of a sentence
+ * @param verificationHint the thing to look for, as the end of a sentence
  */
-export function repeated(earlier: Earlier, effect: Effect, verificationHint: SafeText): Refusal {
+export function repeated(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Refusal {
   return new Refusal('Repeated', [], {
     reason: earlierText(earlier),
-    next: afterEarlier(earlier, effect, verificationHint),
+    next: afterEarlier(earlier, call, verificationHint),
     ...(earlier.kind === 'own' && { earlier: earlier.call }),
   });
 }
 
-function afterEarlier(earlier: Earlier, effect: Effect, verificationHint: SafeText): Next {
+function afterEarlier(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
   if (outcome === 'not ended')
     return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
@@ -62,11 +63,12 @@ function afterEarlier(earlier: Earlier, effect: Effect, verificationHint: SafeTe
     return next(
       'user',
       'decide',
-      say`${forAgent('Tell the user when it was accepted, and the request IDs. ')}${callAgainFirst} with allowRepeat: true only ${forReader({ agent: 'if, having heard that, they ask for', person: 'for' })} ${words(again[effect])}.`,
+      say`${forAgent('Tell the user when it was accepted, and the request IDs. ')}${callAgainFirst} with allowRepeat: true only ${forReader({ agent: 'if, having heard that, they ask for', person: 'for' })} ${words(again[call.operation.effect])}.`,
     );
+  const { who, action, text } = stepToVerify(call, verificationHint, words('When ten minutes have passed since then,'));
   return next(
-    'user',
-    'check',
-    say`Nobody knows whether the earlier call was carried out. When ten minutes have passed since then, ${forAgent('have the user ')}look in the console for ${verificationHint}. Only if it is not there and ${theyWant} it, ${callAgain} with allowRepeat: true.`,
+    who,
+    action,
+    say`Nobody knows whether the earlier call was carried out. ${text} and ${theyWant} it, ${callAgain} with allowRepeat: true.`,
   );
 }

@@ -21,7 +21,7 @@ export async function runChange(
   const { elicitor, click, look, principal } = context;
   const drafted = draftChange(call, context, dependencies);
   const { draft } = drafted;
-  if (look !== undefined) return lookAtPlan(look, draft, context, dependencies);
+  if (look !== undefined) return lookAtPlan(look, drafted, context, dependencies);
 
   const step = consentStep(drafted, context, dependencies);
   dependencies.log('info', 'consent', { tool: draft.tool, decision: step.kind, caller: principal?.name });

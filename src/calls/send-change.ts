@@ -7,10 +7,11 @@ import { digestOf } from '../util/digest.js';
 import { errorName } from '../util/log.js';
 import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import { budgetSpent } from './check-budget.js';
-import { adviceIfUnknown, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
+import { endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
 import type { CallDependencies } from './context.js';
 import { keysRefusal, wireRequest } from './endpoint.js';
 import { type FailedCall, serverFault } from './failure.js';
+import { stepIfUnknown } from './follow-change.js';
 import { earlierOf, repeated } from './repeat.js';
 import { type ApprovedChange, intentOf, type ResolvedChange } from './stages.js';
 
@@ -31,7 +32,7 @@ export async function sendChange(
   if (begun.kind !== 'begun') throw beginRefusal(begun, approved, viewer);
 
   const sentAt = now().toISOString();
-  const sentCall = { ...call, ifUnknown: adviceIfUnknown(approved, sentAt) };
+  const sentCall = { ...call, ifUnknown: stepIfUnknown(call, approved.verificationHint, sentAt) };
   let key: string | undefined;
   const result = await requestToSend(call, intent)
     .then(client.send)
@@ -90,7 +91,7 @@ function beginRefusal(
     case 'budgetSpent':
       return budgetSpent(begun.budget, begun);
     case 'duplicate':
-      return repeated(earlierOf(begun.earlier, viewer), call.operation.effect, verificationHint);
+      return repeated(earlierOf(begun.earlier, viewer), call, verificationHint);
   }
 }
 

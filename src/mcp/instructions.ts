@@ -14,7 +14,7 @@ export function instructionsFor(operations: readonly Operation[], { all, byDefau
   const areas = [...new Set(operations.map(({ service }) => areaOf[service] ?? service))];
   const [reading, changing] = [namesOf(true), namesOf(false)];
   const costly = operations.filter(({ change }) => change?.costsMoney).map(({ name }) => name);
-  const continuing = operations.filter(({ change }) => change?.continues).map(({ name }) => name);
+  const continuing = operations.filter(({ change, follow }) => change?.continues && !follow).map(({ name }) => name);
   return [
     `Operate a cloud (${areas.join(', ')}): ${operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1)).join('; ')}.`,
     ...(areNamed ? [accountsText(all, byDefault)] : []),

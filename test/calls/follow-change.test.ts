@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { say } from '../../src/util/safe-text.js';
-import { never, testCaller } from '../support/caller.js';
+import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 
 /** A change that names a read sends the agent there, and not to the console. */
@@ -33,6 +33,9 @@ const follow = {
 const restore: Operation = { ...(restoreInstance as Operation), follow };
 const args = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
 
+/** The failure or the structure of what a call is told. */
+const toldBy = (told: object) => Object('failure' in told ? told.failure : Object(told).structured);
+
 async function nextOf(operation: Operation, answered: number, tools?: readonly string[]) {
   status = answered;
   const { call, close } = testCaller(server.origin, {
@@ -41,7 +44,7 @@ async function nextOf(operation: Operation, answered: number, tools?: readonly s
   });
   const told = await call(operation, { ...args, allowRepeat: true }, { signal: never });
   await close();
-  return Object('failure' in told ? told.failure : told.structured).next;
+  return toldBy(told).next;
 }
 
 const namesRead =
@@ -55,6 +58,55 @@ test.each([
   expect(step).toMatchObject({ who: 'agent', action: 'call' });
   expect(String(step.text)).toMatch(namesRead);
   expect(String(step.text)).toMatch(more);
+});
+
+describe.each([
+  ['accepted', 200],
+  ['unknown', 500],
+])('after a restart, an %s change', (_outcome, answered) => {
+  /** Carries out a plan, and asks for its state in a server that has only the journal. */
+  async function stepAfterRestart(operation: Operation, again: (planId: string) => object) {
+    status = answered;
+    const options = { operations: [restore, getInstance], confirm: 'plan', journal: createMemoryJournal() } as const;
+    const before = testCaller(server.origin, options);
+    const { planId } = toldBy(await before.call(operation, args, { signal: never }));
+    await before.call(operation, { ...args, planId }, { signal: never });
+    await before.close();
+    const after = testCaller(server.origin, options);
+    const sent = server.requests.length;
+    const told = toldBy(await after.call(operation, { ...args, ...again(planId) }, { signal: never }));
+    expect(server.requests).toHaveLength(sent);
+    await after.close();
+    return told;
+  }
+
+  test('points to the read if it is asked for by its planId', async () => {
+    const { next, sentAt } = await stepAfterRestart(restore, (planId) => ({ planId }));
+    expect(next).toMatchObject({ who: 'agent', action: 'call' });
+    expect(String(next.text)).toMatch(namesRead);
+    if (answered === 200) expect(sentAt).toEqual(expect.any(String));
+    else
+      expect(String(next.text)).toMatch(
+        /^Do not repeat it\. It was sent at 2.*Only if it is still not there after that/s,
+      );
+  });
+
+  test('points to the console if the read needs the answer, which is not kept', async () => {
+    const withAnswer = { ...restore, follow: { ...follow, arguments: { InstanceId: 'answer.instance.instanceId' } } };
+    const { next } = await stepAfterRestart(withAnswer, (planId) => ({ planId }));
+    expect(next).toMatchObject({ who: 'user', action: 'check' });
+    expect(String(next.text)).toContain('console');
+  });
+});
+
+test('the refusal of a repetition points to the read if the outcome is unknown', async () => {
+  status = 500;
+  const { call, close } = testCaller(server.origin, { operations: [restore, getInstance] });
+  await call(restore, args, { signal: never });
+  const { code, next } = toldBy(await call(restore, args, { signal: never }));
+  await close();
+  expect([code, next.action]).toEqual(['Repeated', 'call']);
+  expect(String(next.text)).toMatch(namesRead);
 });
 
 test.each<readonly [string, Operation, readonly string[] | undefined]>([

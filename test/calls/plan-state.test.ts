@@ -14,6 +14,7 @@ import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { say } from '../../src/util/safe-text.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
+import { callOf } from '../support/planned-call.js';
 
 /** Where a plan stands follows from what the store of plans and the journal have of it, and from the time. */
 
@@ -21,7 +22,12 @@ const start = Date.parse('2026-11-21T12:00:00Z');
 const tenMinutes = 10 * 60_000;
 const day = 24 * 60 * 60_000;
 const claims = { use: 'plan', digest: 'd'.repeat(32), nonce: 'e'.repeat(16), issuedAt: start } as const;
-const { time: _, consent: __, ...entry } = intentAt(start, { digest: 'this' });
+const { time: _, consent: __, ...draft } = intentAt(start, { digest: 'this' });
+const asked = {
+  draft,
+  verificationHint: say`the server`,
+  call: { ...callOf({ backupId: 'a', instanceId: 'wiki' }), followTool: undefined },
+};
 
 const failure = refusalFailure('restore_instance', new Refusal('Declined', []), true);
 const outcome = { kind: 'failed', failure } as const;
@@ -88,7 +94,7 @@ function sources({ plan, change, plansAreGone = false, afterMs = 0 }: Known) {
     },
   };
 }
-const standing = (known: Known) => findStateOfPlan({ ...claims, use: known.use ?? 'plan' }, entry, sources(known));
+const standing = (known: Known) => findStateOfPlan({ ...claims, use: known.use ?? 'plan' }, asked, sources(known));
 
 const open = (expiresAt: number, isRedeemable: boolean) => ({
   kind: 'open',
@@ -164,7 +170,7 @@ describe('a planId', () => {
   const now = () => new Date(start);
   const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
 
-  const lookup = { planId: '', draft: entry, digestOfCall: async () => claims.digest };
+  const lookup = { planId: '', asked, digestOfCall: async () => claims.digest };
   const another = async () => 'f'.repeat(32);
 
   test('stands for the plan that it was issued for', async () => {
