@@ -10,6 +10,7 @@ import type { ConsentMode } from '../consent/required-consent.js';
 import { InvalidToken } from '../consent/tokens.js';
 import type { Journal } from '../journal/journal.js';
 import { createMemoryPlanStore } from '../journal/plan-store.js';
+import { questionLimits } from '../mcp/client-quirks.js';
 import { parseDefinition } from '../operations/definition-schema.js';
 import { largestArguments, probeArguments, probeRecords } from '../operations/probe-values.js';
 import { fixedKeys } from '../signing/keys.js';
@@ -18,6 +19,7 @@ import { OperationFault } from '../tools/operation-fault.js';
 import { type Body, parseBody } from '../transport/parse-body.js';
 import { defaultAccount } from '../transport/request.js';
 import type { FinalReply, OpenClient } from '../transport/signed-client.js';
+import { withValueAt } from '../util/objects.js';
 import { exact, type SafeText, say, words } from '../util/safe-text.js';
 
 /**
@@ -44,7 +46,9 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
 /** Makes the example's call with a usual answer that is made up. Returns the result as an agent reads it. */
 export async function exampleAnswer(operation: Operation): Promise<SafeText[]> {
   const [reply] = probeReplies(operation);
-  const [record] = probeRecords(operation);
+  const [complete] = probeRecords(operation);
+  // Every list of the record has entries, but usually no entry fails.
+  const record = operation.failures === undefined ? complete : withValueAt(complete, operation.failures, () => []);
   const openClient: OpenClient = () => ({ send: async () => reply, [Symbol.dispose]: () => undefined });
   const answering: Operation = { ...operation, extract: () => record, ...onePage(operation) };
   const outcome = await callTool(openClient, 'off')(answering, operation.example, context());
@@ -154,6 +158,7 @@ function callTool(openClient: OpenClient, confirm: ConsentMode) {
     process: { pid: 0, host: 'probe' },
     pendingNotices: async () => [],
     questions: createQuestionQueue(),
+    questionLimits,
     plans: createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now: () => probeTime, lifetimeMs: 0 }),
     statusWaitMs: 0,
     newNonce: () => 'probe',
@@ -167,7 +172,7 @@ const probeTime = new Date('2026-01-01T00:00:00Z');
 const context = (): CallContext => ({
   signal: new AbortController().signal,
   client: 'probe',
-  elicitor: { isDirect: true, ask: async () => 'agreed' },
+  elicitor: { isDirect: true, ask: async () => ({ kind: 'agreed' }) },
   tokens: {
     issue: () => 'probe',
     verify: noPlan,
@@ -221,11 +226,12 @@ function probeReplies({ answer }: Operation): [FinalReply, ...FinalReply[]] {
   const expected: Readonly<Record<Operation['answer'], Body>> = {
     json: { kind: 'json', value: {} },
     xml: { kind: 'xml', value: { Answer: { Field: 'a' } } },
+    xmlText: { kind: 'xml', value: { Answer: { Field: 'a' } } },
     text: { kind: 'text', text: 'text' },
     none: { kind: 'empty' },
   };
   return [
-    replyOf(200, expected[answer], 'text'),
+    replyOf(200, expected[answer], answer === 'xmlText' ? '<Answer><Field>a</Field></Answer>' : 'text'),
     ...bodies.map((body) => replyOf(200, parseBody(body), body)),
     ...errorStatuses.map((status) => replyOf(status, parseBody(errorBody), errorBody)),
   ];

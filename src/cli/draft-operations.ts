@@ -4,8 +4,8 @@ import { openModel } from '../operations/model/from-model.js';
 import type { Model } from '../operations/model/model.js';
 import { ModelProblems } from '../operations/model/model-problems.js';
 import { defined, exact, own, say } from '../util/safe-text.js';
-import { notOneOf, type Terminal, UsageError } from './command.js';
-import { padded, printLine } from './layout.js';
+import { notOneOf, pageOf, type Terminal, UsageError } from './command.js';
+import { padded, wrapped } from './layout.js';
 
 /** What `operations draft` is asked for. */
 interface DraftRequest {
@@ -47,11 +47,14 @@ async function readable(path: string): Promise<Model> {
   }
 }
 
-function printRows(model: Model, { stdout }: Terminal): void {
+function printRows(model: Model, terminal: Terminal): void {
+  const { stdout } = terminal;
+  const page = pageOf(terminal, 'stdout');
   const rows = draftRows(model);
   const width = Math.max(0, ...rows.map(({ operation }) => operation.length));
   for (const { operation, method, path, effect, reason } of rows) {
     const why = reason === undefined ? say`` : say` (${defined(reason)})`;
-    printLine(stdout, say`${exact(padded(operation, width))}  ${own(effect)}${why}  ${own(method)} ${exact(path)}`);
+    const row = say`${exact(padded(operation, width))}  ${own(effect)}${why}  ${own(method)} ${exact(path)}`;
+    stdout.write(`${wrapped(row, page.width, 0, 4).join('\n')}\n`);
   }
 }

@@ -62,9 +62,11 @@ function list(invocation: Invocation): number {
     for (const { name, effect, service, tokens, arguments: names } of rows)
       stdout.write(
         `${[
-          paint('bold', name) + say`  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`.text,
+          ...wrapped(say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`, width, 0, 4),
           ...wrapped(say`${defined(names.join(' ') || 'no arguments')}`, width, 4),
-        ].join('\n')}\n`,
+        ]
+          .join('\n')
+          .replace(name, paint('bold', name))}\n`,
       );
   const hidden = operations.length - offered.length;
   if (hidden > 0 && stdout.isTTY) printLine(stdout, say`The settings do not offer ${counted(hidden, 'other tool')}.`);

@@ -236,7 +236,7 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     hostPrefix: name(/^([a-z0-9-]{1,63}\.){0,3}[a-z0-9-]{1,62}[.-]$/, 'the beginning of a host name, such as api.')
       .max(128)
       .exactOptional(),
-    answer: z.enum(['json', 'xml', 'text', 'none'], 'must be json, xml, text or none'),
+    answer: z.enum(['json', 'xml', 'xmlText', 'text', 'none'], 'must be json, xml, xmlText, text or none'),
     extension: z.literal('s3', 'must be s3').exactOptional(),
     input: makesSchema('input'),
     example: fields,

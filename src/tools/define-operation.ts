@@ -121,12 +121,12 @@ export interface Operation<
   readonly takesToken?: boolean;
   /**
    * Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called. For an empty body whose headers
-   * matter, use `text`.
+   * matter, use `text`. `xmlText` is text that the operation parses as XML, so malformed XML is not passed to it.
    */
-  readonly answer: 'json' | 'xml' | 'text' | 'none';
+  readonly answer: 'json' | 'xml' | 'xmlText' | 'text' | 'none';
   /**
    * Returns the record in an answer, or a promise of it.
-   * @param body a JSON value, nested objects of text for XML, or the text of the body for `text`
+   * @param body a JSON value, nested objects of text for XML, or the text of the body for `text` and `xmlText`
    * @param headers by lower-case name
    */
   extract(body: unknown, input: z.output<Input>, headers: Readonly<Record<string, string>>): unknown;

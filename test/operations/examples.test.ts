@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
-import { checkOperation } from '../../src/cli/check-operation.js';
+import { checkOperation, exampleAnswer } from '../../src/cli/check-operation.js';
 import { hostRules } from '../../src/cli/load-operation-files.js';
 import { loadOperations } from '../../src/operations/load-operations.js';
-import { never, testCaller } from '../support/caller.js';
+import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { startServer } from '../support/http-server.js';
 import { openPolicy } from '../support/operations.js';
 
 /** The files that documents give to those who write operations of their own. */
@@ -31,10 +32,100 @@ describe.each(readdirSync(examples).filter((name) => /\.(?:mjs|operations\.json)
     const { call, close } = testCaller('', { cloud: sandbox.cloud, policy: openPolicy });
     for (const operation of operations) {
       expect(await checkOperation(operation)).toEqual([]);
+      expect((await exampleAnswer(operation)).join('\n')).not.toMatch(/failed|unknown/);
       const result = await call(operation, operation.example, { signal: never });
       expect(result.ok, result.text).toBe(true);
     }
     await close();
+  });
+});
+
+describe('operations that only a model can describe in a few lines', () => {
+  const storage = join(examples, 'storage.operations.json');
+  const tables = 'test/fixtures/models/tables.operations.json';
+  const multipart = {
+    Bucket: 'films',
+    Key: 'a.mov',
+    uploadId: 'u-1',
+    CompleteMultipartUpload: { Parts: [{ PartNumber: 1, ETag: '"e"' }] },
+  };
+  const twoKeys = { Bucket: 'films', Delete: { Objects: [{ Key: 'a' }, { Key: 'b' }] } };
+  const failed = (...keys: readonly string[]) =>
+    `<DeleteResult>${keys.map((key) => `<Error><Key>${key}</Key><Code>AccessDenied</Code></Error>`).join('')}</DeleteResult>`;
+
+  test.each([
+    [storage, 'CompleteMultipartUpload'],
+    [storage, 'DeleteObjects'],
+    [tables, 'ListTables'],
+  ])('%s: %s takes at most ten lines of at most 100 characters', (path, name) => {
+    const text = readFileSync(path, 'utf8');
+    const ofOperation = new RegExp(`^ {4}"${name}": \\{(?:.*\\}|\\n(?: {6}.*\\n)+ {4}\\}),?$`, 'm');
+    const lines = ofOperation.exec(text)?.[0].split('\n') ?? [];
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines.length).toBeLessThanOrEqual(10);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(100);
+  });
+
+  const complete = { tool: 's3_complete_multipart_upload', args: multipart };
+  const deletion = { tool: 's3_delete_objects', args: twoKeys };
+  test.each([
+    {
+      ...complete,
+      body: '<CompleteMultipartUploadResult><Key>a.mov</Key></CompleteMultipartUploadResult>',
+      told: { outcome: 'accepted', answer: { Key: 'a.mov' } },
+      ending: { outcome: 'accepted' },
+    },
+    {
+      ...complete,
+      body: '<Error><Code>InternalError</Code></Error>',
+      told: { mayHaveHappened: true },
+      ending: { outcome: 'unknown', code: 'InternalError' },
+    },
+    {
+      ...complete,
+      body: '<Error><Code>InvalidPart</Code></Error>',
+      told: { mayHaveHappened: false },
+      ending: { outcome: 'rejected', code: 'InvalidPart' },
+    },
+    { ...deletion, body: failed(), told: { outcome: 'accepted' }, ending: { outcome: 'accepted' } },
+    {
+      ...deletion,
+      body: failed('b'),
+      told: { outcome: 'partly', failed: { count: 1, names: ['"b"'] } },
+      ending: { outcome: 'accepted', failed: { count: 1, codes: ['AccessDenied'] } },
+    },
+    {
+      ...deletion,
+      body: failed('a', 'b'),
+      told: { code: 'AllEntriesFailed', mayHaveHappened: false },
+      ending: { outcome: 'rejected', code: 'AccessDenied' },
+    },
+    {
+      ...deletion,
+      body: failed('b').slice(0, -9),
+      told: { code: 'UnreadableAnswer', mayHaveHappened: true },
+      ending: { outcome: 'unknown' },
+    },
+    {
+      tool: 'tables_list_tables',
+      args: {},
+      body: '{"TableNames":["Books"]}',
+      told: { answer: { TableNames: ['Books'] } },
+      ending: undefined,
+    },
+  ])('$tool that is answered with 200 and $body has the right outcome', async ({ tool, args, body, told, ending }) => {
+    const { operations } = await loadOperations(tool.startsWith('s3') ? storage : tables, hostRules);
+    const operation = operations.find(({ name }) => name === tool);
+    if (operation === undefined) throw new Error('there is none');
+    const server = await startServer((_request, response) => response.end(body));
+    const journal = createMemoryJournal();
+    const endpoints = { storage: server.origin, tables: server.origin };
+    const { call, close } = testCaller('', { journal, policy: openPolicy, cloud: { endpoints } });
+    const result = await call(operation, args, { signal: never });
+    await close();
+    await server.close();
+    expect(result.ok ? result.structured : result.failure).toMatchObject(told);
+    expect(await journal.list({})).toMatchObject(ending === undefined ? [] : [{ ending }]);
   });
 });
 

@@ -183,7 +183,7 @@ async function toldByOne(
     isDirect: true,
     ask: async (message, accept) => {
       told.push(['question', message.text], ['label', accept.text]);
-      return 'agreed';
+      return { kind: 'agreed' };
     },
   };
   const { log, printed } = logForPeople();
@@ -255,7 +255,7 @@ describe('what somebody else wrote in a journal', () => {
   const text = candidates[0] ?? '';
   const intent = intentAt(now().getTime(), { tool: text, what: text, target: text, client: text, caller: text });
   const ending = { ...endingOf(now().getTime(), intent.id, 'rejected'), code: text };
-  const change = { ...intent, time: text, approver: text, ending };
+  const change = { ...intent, time: text, approver: text, reason: text, ending };
 
   test.each([
     ['a line', journalLine(change).text],

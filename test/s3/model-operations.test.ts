@@ -13,20 +13,21 @@ const keysOf = (...keys: readonly string[]) => ({ Bucket: bucket, Delete: { Obje
 
 describe.skipIf(store.name !== 'radosgw')('operations of a model', () => {
   test('complete an upload', async () => {
-    const upload = { Bucket: bucket, Key: 'a/ü & b', UploadId: await startUpload(bucket, 'a/ü & b') };
-    const { ETag } = await s3.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body: 'x' }));
-    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] };
-    const done = await server.call('s3_complete_multipart_upload', { ...upload, MultipartUpload });
+    const object = { Bucket: bucket, Key: 'a/ü & b' };
+    const uploadId = await startUpload(bucket, object.Key);
+    const { ETag } = await s3.send(new UploadPartCommand({ ...object, UploadId: uploadId, PartNumber: 1, Body: 'x' }));
+    const CompleteMultipartUpload = { Parts: [{ PartNumber: 1, ETag }] };
+    const done = await server.call('s3_complete_multipart_upload', { ...object, uploadId, CompleteMultipartUpload });
     expect(done.isError, done.text).toBe(false);
     expect(done.answer).toMatchObject({ Key: 'a/ü & b' });
-    const listed = await server.call('s3_list_objects_v2', { Bucket: bucket, Prefix: 'a/' });
+    const listed = await server.call('s3_list_objects_v2', { Bucket: bucket, prefix: 'a/' });
     expect(listed.answer, listed.text).toMatchObject({ Contents: [{ Key: 'a/ü & b', Size: 1 }] });
   });
 
   test('refuse an upload with a wrong part', async () => {
-    const upload = { Bucket: bucket, Key: 'wrong', UploadId: await startUpload(bucket, 'wrong') };
-    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag: '"7d3fedcaf1bbe1100d0d2b19f56cfdd4"' }] };
-    const done = await server.call('s3_complete_multipart_upload', { ...upload, MultipartUpload });
+    const upload = { Bucket: bucket, Key: 'wrong', uploadId: await startUpload(bucket, 'wrong') };
+    const CompleteMultipartUpload = { Parts: [{ PartNumber: 1, ETag: '"7d3fedcaf1bbe1100d0d2b19f56cfdd4"' }] };
+    const done = await server.call('s3_complete_multipart_upload', { ...upload, CompleteMultipartUpload });
     expect(done.isError).toBe(true);
     expect(done.structured).toMatchObject({ serviceSays: { code: 'InvalidPart' }, mayHaveHappened: false });
   });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { flag, notUnicode, oneOf, oneOfListed, wholeNumber } from '../../tools/schema/fields.js';
 import { sentenceCase } from '../../util/human.js';
-import { isDeeperThan, lazy, parseJson } from '../../util/objects.js';
+import { isDeeperThan, lazy, leavesOf, parseJson } from '../../util/objects.js';
 import type { Argument, ArgumentValue, Limits, StructureValue } from './arguments.js';
 import { shortenText } from './plain-text.js';
 import { readPattern } from './read-pattern.js';
@@ -31,14 +31,29 @@ export interface Place {
 export const argumentShape = (fields: readonly Argument[], detail: Detail): Readonly<Record<string, z.ZodType>> =>
   Object.fromEntries(fields.map((field) => [field.name, argumentSchema(field, { detail, around: [] })]));
 
-function argumentSchema({ name, isRequired, isInPath, documentation, value }: Argument, place: Place): z.ZodType {
-  const schema = shownSchema(value, place);
+function argumentSchema({ name, isRequired, location, documentation, value }: Argument, place: Place): z.ZodType {
+  const shown = shownSchema(value, place);
+  const schema = location === undefined ? shown : rulesOfLocation[location](shown);
   const text = shortenText(documentation, place.detail.description) || `${sentenceCase(nameInWords(name))}.`;
-  const described = (isInPath ? schema.refine(staysInPlace, otherResource) : schema).describe(
-    [text, formatHint(value, place)].filter((part) => part !== '').join(' '),
-  );
+  const described = schema.describe([text, formatHint(value, place)].filter((part) => part !== '').join(' '));
   return isRequired ? described : described.optional();
 }
+
+/** Bytes. Most models set no limit, and a request with too long a path or header would only fail once it is made. */
+const longestPart = 2048;
+const longestHeader = 4096;
+
+const rulesOfLocation: Readonly<Record<'path' | 'headers', (schema: z.ZodType) => z.ZodType>> = {
+  path: (schema) =>
+    schema
+      .refine(staysInPlace, otherResource)
+      .refine((value) => bytesOf(value) <= longestPart, `must have at most ${longestPart} bytes`),
+  headers: (schema) =>
+    schema.refine((value) => bytesOf(value) <= longestHeader, `must have at most ${longestHeader} bytes`),
+};
+
+/** The bytes of a value, or of all values of a list or map. */
+const bytesOf = (value: unknown): number => Buffer.byteLength([...leavesOf(value)].map(([, leaf]) => leaf).join(', '));
 
 /** Servers and proxies resolve "." and ".." in a path, so the request would address another resource. */
 const staysInPlace = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\\;]|$)/.test(String(value));

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { consentArguments } from '../../tools/schema/fields.js';
 import { lazy } from '../../util/objects.js';
 import {
   hasTrait,
@@ -12,18 +13,19 @@ import {
   textTrait,
 } from './model.js';
 import { plainText } from './plain-text.js';
+import { wireName } from './wire-name.js';
 
 /** An argument of a tool, or a field of one: a member of the model under its name on the wire. */
 export interface Argument {
-  /** Name on the wire. */
+  /** Name in requests, or the name of the member if that name is no argument's. */
   readonly name: string;
   /** Name of the member in the model. */
   readonly member: string;
   readonly isRequired: boolean;
   /** True if the model marks the member as sensitive. */
   readonly isSensitive: boolean;
-  /** True if the member is a part of the path. */
-  readonly isInPath: boolean;
+  /** Place in the request, if it is neither the query nor the body. */
+  readonly location?: 'path' | 'headers' | undefined;
   /** Documentation as plain text. It may be empty. */
   readonly documentation: string;
   readonly value: ArgumentValue;
@@ -68,8 +70,8 @@ export interface Limits {
 
 /** Returns the arguments of an operation: the members of its input. */
 export function argumentsOf(model: Model, input: StructureShape, isHidden: (member: Member) => boolean): Argument[] {
-  const taken = new Set(reservedNames);
-  return input.members.filter((member) => !isHidden(member)).map((member) => argumentOf(model, member, taken));
+  const members = input.members.filter((member) => !isHidden(member));
+  return namedArguments(model, members, (member) => wireName(model, member, true), reservedNames());
 }
 
 /** The fields of a structure or union. */
@@ -77,31 +79,52 @@ export const structureOf = (model: Model, { id, kind, members }: StructureShape)
   kind: 'structure',
   id,
   isUnion: kind === 'union',
-  fields: lazy(() => {
-    const taken = new Set<string>();
-    return members.map((member) => argumentOf(model, member, taken));
-  }),
+  fields: lazy(() => namedArguments(model, members, (member) => wireName(model, member, false), [])),
 });
 
 /** Arguments of every call, which belong to the server. */
-const reservedNames = ['account', 'planOnly', 'planId', 'withdraw', 'allowRepeat'];
-const allowedName = /^[A-Za-z][\w.-]{0,63}$/;
+const reservedNames = (): string[] => ['account', ...Object.keys(consentArguments())];
 
-/** @param taken names of the arguments before it. The name of this one is added */
-function argumentOf(model: Model, member: Member, taken: Set<string>): Argument {
-  const names = [member.argumentName, member.name, `${member.name}_`];
-  const name = names.find((one) => allowedName.test(one) && !taken.has(one)) ?? member.name;
-  taken.add(name);
+/** Names that every client takes. Paths of arguments have dots between names. */
+const allowedName = /^[A-Za-z][\w-]{0,63}$/;
+
+/** Makes an argument of each member. Its name is the first that is allowed and unique: as in requests, as in the model, or with a "_". */
+function namedArguments(
+  model: Model,
+  members: readonly Member[],
+  nameInRequests: (member: Member) => string,
+  reserved: readonly string[],
+): Argument[] {
+  const taken = new Set(reserved);
+  const memberNames = new Set(members.map(({ name }) => name));
+  return members.map((member) => {
+    const wire = nameInRequests(member);
+    const isOthers = wire !== member.name && memberNames.has(wire);
+    const names = [...(isOthers ? [] : [wire]), member.name, `${member.name}_`];
+    const name = names.find((candidate) => allowedName.test(candidate) && !taken.has(candidate)) ?? member.name;
+    taken.add(name);
+    return argumentOf(model, member, name);
+  });
+}
+
+function argumentOf(model: Model, member: Member, name: string): Argument {
   const traits = model.traitsOf(member);
   return {
     name,
     member: member.name,
     isRequired: hasTrait(traits, 'smithy.api#required'),
     isSensitive: hasTrait(traits, 'smithy.api#sensitive'),
-    isInPath: hasTrait(traits, 'smithy.api#httpLabel'),
+    location: locationOf(traits),
     documentation: plainText(textTrait(traits, 'smithy.api#documentation') ?? ''),
     value: rulesOf(model, model.shape(member.target), traits),
   };
+}
+
+function locationOf(traits: Traits): Argument['location'] {
+  if (hasTrait(traits, 'smithy.api#httpLabel')) return 'path';
+  return ['httpHeader', 'httpPrefixHeaders'].some((name) => hasTrait(traits, `smithy.api#${name}`))
+    ? 'headers'
+    : undefined;
 }
 
 /** @param traits of the member together with those of its shape */

@@ -73,10 +73,12 @@ export function changeTexts({ api, apiName, fields, settings }: ChangeSource): C
 
 /** The arguments that identify the resource: those in the path, and otherwise required texts that are named like an ID, a name or an ARN. */
 export function identifyingArguments(fields: readonly Argument[]): readonly Argument[] {
-  const inPath = fields.filter(({ isInPath }) => isInPath);
+  const inPath = fields.filter(({ location }) => location === 'path');
   if (inPath.length > 0) return inPath;
   return fields.filter(
-    ({ name, isRequired, value }) =>
-      isRequired && value.kind === 'text' && nameEndings.some((ending) => ending.test(nameInWords(name))),
+    ({ name, member, isRequired, value }) =>
+      isRequired &&
+      value.kind === 'text' &&
+      nameEndings.some((ending) => [name, member].some((candidate) => ending.test(nameInWords(candidate)))),
   );
 }

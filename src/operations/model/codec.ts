@@ -1,6 +1,6 @@
 import type { ApiRequest } from '../../tools/define-operation.js';
 import { lazy } from '../../util/objects.js';
-import { hasTrait, type Member, type Model, type ModelOperation } from './model.js';
+import { hasTrait, isIdempotencyToken, type Model, type ModelOperation } from './model.js';
 import type { LoadedProtocol, ProtocolRequest } from './protocol.js';
 import { schemasOf } from './schema.js';
 
@@ -34,7 +34,7 @@ export function createCodec(model: Model): Codec {
   return {
     encode: async (operation, values, token) => {
       refuseEmptyLabels(operation, values);
-      const tokenMember = operation.input.members.find(isToken);
+      const tokenMember = operation.input.members.find(isIdempotencyToken);
       const isTokenAdded = tokenMember !== undefined && token !== undefined;
       const all = isTokenAdded ? { [tokenMember.name]: token, ...values } : values;
       const protocol = await loaded();
@@ -57,8 +57,6 @@ export function createCodec(model: Model): Codec {
 /** The protocols return other fields of JSON too, if the output has no members. */
 const knownMembers = ({ output }: ModelOperation, values: Values): Values =>
   Object.fromEntries(output.members.flatMap(({ name }) => (values[name] == null ? [] : [[name, values[name]]])));
-
-const isToken = ({ traits }: Member): boolean => hasTrait(traits, 'smithy.api#idempotencyToken');
 
 /**
  * Without the last label, `DELETE /{Bucket}/{Key}` addresses the bucket.

@@ -53,9 +53,11 @@ export interface DraftSource {
 
 /** The settings of a draft. Every text that begins with `undecided` stands for a decision of a person. */
 export function draftSettings({ model, operations }: DraftSource) {
-  const api = apiName(model);
+  const name = apiName(model);
+  // The endpoint of the built-in tools for S3 is the endpoint of all operations of S3.
+  const api = name === 's3' ? 'storage' : name;
   const entries = operations.map((name) => [name, draftOperation(model, model.operation(name))]);
-  return { api, prefix: api.replaceAll('-', '_'), operations: Object.fromEntries(entries) };
+  return { api, prefix: name.replaceAll('-', '_'), operations: Object.fromEntries(entries) };
 }
 
 function draftOperation(model: Model, operation: ModelOperation): Readonly<Record<string, unknown>> {
@@ -69,7 +71,7 @@ function draftOperation(model: Model, operation: ModelOperation): Readonly<Recor
   };
 }
 
-/** Name of the API in settings and tools: its service name for signing. */
+/** The service name for signing, as settings and tools can have it. */
 const apiName = ({ service }: Model): string =>
   service.signingName
     .toLowerCase()

@@ -1,5 +1,40 @@
+import * as z from 'zod';
+import { isObject } from '../../util/objects.js';
 import { innerSchema } from './argument-schema.js';
 import type { Argument, ArgumentValue, Limits } from './arguments.js';
+import { mapValues } from './member-values.js';
+import type { Traits } from './model.js';
+
+const examplesTrait = z
+  .array(z.object({ input: z.looseObject({}).default({}), error: z.unknown().optional() }))
+  .catch([]);
+
+/** Returns the arguments of the examples in the model that succeed. Members that are no arguments are left out. */
+export const modelExamples = (fields: readonly Argument[], traits: Traits): readonly Record<string, unknown>[] =>
+  examplesTrait.parse(traits['smithy.api#examples']).flatMap(({ input, error }) => {
+    const members = Object.entries(input).filter(([name]) => fields.some(({ member }) => member === name));
+    return error === undefined ? [withArgumentNames(fields, Object.fromEntries(members))] : [];
+  });
+
+/** Renames members to arguments at any depth. Other names stay as they are. */
+export const withArgumentNames = (
+  fields: readonly Argument[],
+  given: Readonly<Record<string, unknown>>,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(given).map(([key, value]) => {
+      const field = fields.find(({ name }) => name === key) ?? fields.find(({ member }) => member === key);
+      return field === undefined ? [key, value] : [field.name, withNamesInside(field.value, value)];
+    }),
+  );
+
+function withNamesInside(value: ArgumentValue, given: unknown): unknown {
+  if (value.kind === 'structure') return isObject(given) ? withArgumentNames(value.fields(), given) : given;
+  if (value.kind === 'list')
+    return Array.isArray(given) ? given.map((element) => withNamesInside(value.element(), element)) : given;
+  if (value.kind === 'map') return mapValues(given, (entry) => withNamesInside(value.element(), entry));
+  return given;
+}
 
 /** Texts of which one matches most patterns: names, numbers, IDs, addresses. */
 const candidates: readonly string[] = [

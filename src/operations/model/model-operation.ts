@@ -1,18 +1,28 @@
 import * as z from 'zod';
-import { builtInServices, type Operation, type Signing } from '../../tools/define-operation.js';
+import { builtInServices, type Follow, type Operation, type Signing } from '../../tools/define-operation.js';
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { consentArguments, planArguments } from '../../tools/schema/fields.js';
 import { sentenceCase } from '../../util/human.js';
 import { lazy } from '../../util/objects.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary } from './answer-summary.js';
+import { isNamed, pathWith } from './argument-paths.js';
 import { argumentShape, type Detail } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
 import type { Codec } from './codec.js';
-import { exampleArguments } from './example-arguments.js';
+import { exampleArguments, modelExamples, withArgumentNames } from './example-arguments.js';
 import { memberValues } from './member-values.js';
-import { hasTrait, type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
+import {
+  hasTrait,
+  isIdempotencyToken,
+  type Member,
+  type Model,
+  ModelError,
+  type ModelOperation,
+  type Protocol,
+  textTrait,
+} from './model.js';
 import type { OperationSettings, ReadSettings } from './model-settings.js';
 import { pagesOf } from './pages.js';
 import { plainText, shortenText } from './plain-text.js';
@@ -56,13 +66,16 @@ export function modelOperation(context: ModelContext, name: string, settings: Op
   const { schema, detail } = inputSchema(fields, settings, context.sizeOf);
   const isSecret = isSecretIn(settings.secretNames);
   const shown = [...settings.show, ...tokens];
-  const isHiddenInAnswer = (field: Argument) => isSecret(field) && !shown.includes(field.member);
+  const isHiddenInAnswer = (field: Argument) => isSecret(field) && !isNamed(shown, field);
   const output = lazy(() => answerSchema(answerFields(), isHiddenInAnswer));
-  const example = settings.example ?? exampleArguments(fields);
+  const example =
+    (settings.example && withArgumentNames(fields, settings.example)) ??
+    modelExamples(fields, operation.traits).find((values) => schema.safeParse(values).success) ??
+    exampleArguments(fields);
   if (example === undefined)
     throw new ModelError('no value that is tried matches a pattern of its arguments: give an example');
   return {
-    name: settings.name ?? toolName(context.settings.prefix, name),
+    name: toolNameOf(context.settings, name),
     api: name,
     title,
     description: settings.description ?? descriptionOf(operation, title),
@@ -75,7 +88,7 @@ export function modelOperation(context: ModelContext, name: string, settings: Op
     example,
     secrets: secretPaths(fields, detail, isSecret),
     request: (input, after, token) => codec.encode(operation, { ...memberValues(fields, input), ...after }, token),
-    answer: 'text',
+    answer: answerFormat(model, operation),
     extract: async (body, _input, headers) => {
       // An answer that the protocol cannot read has no record, which is no fault of the operation.
       const values = await codec.decode(operation, String(body), headers).catch(() => undefined);
@@ -96,18 +109,57 @@ export function modelOperation(context: ModelContext, name: string, settings: Op
         fields: fields.filter((field) => !isSecret(field)),
         settings,
       }),
-      takesToken: operation.input.members.some(isToken),
+      takesToken: operation.input.members.some(isIdempotencyToken),
       ...(settings.repeatable !== undefined && { repeatable: settings.repeatable }),
-      ...(settings.failures !== undefined && { failures: settings.failures }),
-      ...(settings.follow !== undefined && { follow: settings.follow }),
+      ...(settings.failures !== undefined && { failures: pathWith('member', answerFields(), settings.failures) }),
+      ...(settings.follow !== undefined && { follow: followOf(context, fields, answerFields(), settings.follow) }),
     }),
   };
 }
 
-const isToken = ({ traits }: Member): boolean => hasTrait(traits, 'smithy.api#idempotencyToken');
+/** The read that shows the progress, with the names of arguments and of fields of answers. Its read may be of this model. */
+function followOf(
+  { model, settings }: ModelContext,
+  input: readonly Argument[],
+  answer: readonly Argument[],
+  follow: Follow,
+): Follow {
+  const api = Object.keys(settings.operations).find((name) => [name, toolNameOf(settings, name)].includes(follow.read));
+  const read = api === undefined ? undefined : model.operation(api);
+  const readInput = read === undefined ? [] : argumentsOf(model, read.input, () => false);
+  const readAnswer = read === undefined ? [] : structureOf(model, read.output).fields();
+  const sourceOf = (path: string) =>
+    path.startsWith('input.')
+      ? `input.${pathWith('name', input, path.slice('input.'.length))}`
+      : `answer.${pathWith('member', answer, path.slice('answer.'.length))}`;
+  const rewritten = <Value>(values: Readonly<Record<string, Value>>, name: (name: string) => string) =>
+    Object.entries(values).map(([given, value]) => [name(given), value] as const);
+  return {
+    read: follow.read,
+    arguments: Object.fromEntries(
+      rewritten(follow.arguments, (name) => pathWith('name', readInput, name)).map(([name, path]) => [
+        name,
+        sourceOf(path),
+      ]),
+    ),
+    ...(follow.done !== undefined && {
+      done: Object.fromEntries(rewritten(follow.done, (path) => pathWith('member', readAnswer, path))),
+    }),
+  };
+}
 
-/** `devops_list_backups` */
-const toolName = (prefix: string | undefined, api: string): string =>
+/** An answer of the XML protocols is XML, unless one member that is no structure is the whole body. */
+function answerFormat({ service, shape }: Model, { output }: ModelOperation): Operation['answer'] {
+  const payload = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
+  const isXml = payload === undefined || ['structure', 'union'].includes(shape(payload.target).kind);
+  return isXml && xmlProtocols.includes(service.protocol) ? 'xmlText' : 'text';
+}
+
+const xmlProtocols: readonly Protocol[] = ['restXml', 'awsQuery', 'ec2Query'];
+
+/** The name that the file gives the tool, or one such as `devops_list_backups`. */
+const toolNameOf = ({ prefix, operations }: ReadSettings, api: string): string =>
+  operations[api]?.name ??
   [prefix, ...nameInWords(api).toLowerCase().split(/\W+/)].filter((part) => part !== undefined).join('_');
 
 const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
@@ -118,8 +170,6 @@ const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
  * @throws ModelError for a name that is no argument, and if a required argument is left out
  */
 function chosenArguments(fields: readonly Argument[], { only, omit }: OperationSettings): readonly Argument[] {
-  const isNamed = (names: readonly string[], { name, member }: Argument) =>
-    names.includes(name) || names.includes(member);
   const unknown = [...(only ?? []), ...omit].filter((name) => !fields.some((field) => isNamed([name], field)));
   if (unknown.length > 0)
     throw new ModelError(`${unknown.join(', ')}: is no argument, so only and omit cannot name it`);

@@ -40,7 +40,7 @@ const operationSettings = z.strictObject(
   'must be an object with effect',
 );
 
-const modelSettings = z.strictObject({
+export const modelSettings = z.strictObject({
   api: z.string('must be the name of the API in settings, such as devops'),
   prefix: z
     .string()

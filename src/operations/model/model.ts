@@ -8,10 +8,8 @@ export type Traits = Readonly<Record<string, unknown>>;
 
 /** A member of a structure or union, or the content of a list or map. */
 export interface Member {
-  /** Name in the model. Answers use it, and so do traits that refer to members. */
+  /** Name in the model. Answers use it, and so do traits that refer to members. `wireName` is its name in requests. */
   readonly name: string;
-  /** Name as an argument: the name in a JSON body if it has one, otherwise `name`. */
-  readonly argumentName: string;
   /** Shape ID for `Model.shape`. */
   readonly target: string;
   /** Traits of the member only. `Model.traitsOf` adds those of its target. */
@@ -93,6 +91,9 @@ export const textTrait = (traits: Traits, id: string): string | undefined => {
 
 /** True if a shape or member has a trait. */
 export const hasTrait = (traits: Traits, id: string): boolean => Object.hasOwn(traits, id);
+
+/** True for the member that gets the idempotency token. */
+export const isIdempotencyToken = ({ traits }: Member): boolean => hasTrait(traits, 'smithy.api#idempotencyToken');
 
 /**
  * Reads the value of a trait.
@@ -338,7 +339,6 @@ const readMembers = (raw: z.output<typeof members>): readonly Member[] =>
 
 const readMember = (name: string, { target, traits }: z.output<typeof member>): Member => ({
   name,
-  argumentName: textTrait(traits, 'smithy.api#jsonName') ?? name,
   target,
   traits,
 });

@@ -1,15 +1,15 @@
 import { nameInWords } from '../../tools/schema/field-names.js';
+import { isNamed } from './argument-paths.js';
 import { type Detail, isJsonText, type Place } from './argument-schema.js';
 import type { Argument, ArgumentValue } from './arguments.js';
 
 /** Tells secret members: those that the model marks as sensitive, that are named like a secret, or that `secretNames` names. */
 export const isSecretIn =
   (secretNames: readonly string[]) =>
-  ({ name, member, isSensitive, value }: Argument): boolean =>
-    isSensitive ||
-    secretNames.includes(name) ||
-    secretNames.includes(member) ||
-    (holdsText(value) && (isNamedLikeSecret(member) || isNamedLikeSecret(name)));
+  (field: Argument): boolean =>
+    field.isSensitive ||
+    isNamed(secretNames, field) ||
+    (holdsText(field.value) && (isNamedLikeSecret(field.member) || isNamedLikeSecret(field.name)));
 
 /** True for texts and blobs, and lists of them. */
 const holdsText = (value: ArgumentValue): boolean =>

@@ -1,5 +1,13 @@
 import * as z from 'zod';
-import { hasTrait, type Member, type Model, ModelError, type ModelOperation, readTrait } from './model.js';
+import {
+  hasTrait,
+  isIdempotencyToken,
+  type Member,
+  type Model,
+  ModelError,
+  type ModelOperation,
+  readTrait,
+} from './model.js';
 
 /**
  * Checks that requests of an operation can be made, and reads every shape that the operation uses.
@@ -25,10 +33,11 @@ export const hostPrefixOf = ({ id, traits }: ModelOperation): string | undefined
 const serverHeaders = ['authorization', 'host', 'content-length', 'content-md5', 'expect', 'x-amz-content-sha256'];
 
 /** True if a member is no argument: the server sets the idempotency token, checksums and some headers. */
-export function isSetByServer({ traits }: ModelOperation, { name, traits: own }: Member): boolean {
+export function isSetByServer({ traits }: ModelOperation, member: Member): boolean {
+  const { name, traits: own } = member;
   const header = own['smithy.api#httpHeader'];
   return (
-    hasTrait(own, 'smithy.api#idempotencyToken') ||
+    isIdempotencyToken(member) ||
     (typeof header === 'string' && serverHeaders.includes(header.toLowerCase())) ||
     Object(traits['aws.protocols#httpChecksum']).requestAlgorithmMember === name ||
     (typeof header === 'string' && /^x-amz-checksum-(?!mode$)/i.test(header))

@@ -151,7 +151,7 @@ describe('the schema for hosts', () => {
   });
 });
 
-test('a part of the path cannot address another resource', () => {
+test('a part of the path has at most 2048 bytes, and cannot address another resource', () => {
   const paths = smallModel({ Get: { input: { Id: member('String', { required: {}, httpLabel: {} }) } } });
   const id = z.strictObject(
     argumentShape(
@@ -160,7 +160,29 @@ test('a part of the path cannot address another resource', () => {
     ),
   );
   for (const Id of ['', '.', '..', 'a/../b', '..;x']) expect(id.safeParse({ Id }).success, Id).toBe(false);
-  for (const Id of ['a', '...', 'a/b', 'arn:x:y/z.txt']) expect(id.safeParse({ Id }).success, Id).toBe(true);
+  expect(id.safeParse({ Id: 'é'.repeat(1025) }).error?.issues).toMatchObject([
+    { message: 'must have at most 2048 bytes' },
+  ]);
+  for (const Id of ['a', '...', 'a/b', 'arn:x:y/z.txt', 'é'.repeat(1024)])
+    expect(id.safeParse({ Id }).success, Id).toBe(true);
+});
+
+test('a list in a header has at most 4096 bytes in all', () => {
+  const headers = smallModel(
+    { Get: { input: { Parts: member('small#Names', { httpHeader: 'x-parts' }) } } },
+    { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } },
+  );
+  const [parts] = Object.values(
+    argumentShape(
+      argumentsOf(headers, headers.operation('Get').input, () => false),
+      full,
+    ),
+  );
+  const half = 'a'.repeat(2047);
+  expect(parts?.safeParse([half, half]).success).toBe(true);
+  expect(parts?.safeParse([half, `${half}a`]).error?.issues).toMatchObject([
+    { message: 'must have at most 4096 bytes' },
+  ]);
 });
 
 test('values have the types of the protocols, by the names of members', () => {

@@ -14,6 +14,7 @@ interface TestApi {
   readonly http?: { readonly method?: string; readonly uri?: string };
   readonly operationTraits?: Traits;
   readonly inputTraits?: Traits;
+  readonly serviceTraits?: Traits;
 }
 
 /** Traits by their names without namespace. */
@@ -30,7 +31,10 @@ const membersOf = (members: Record<string, TestMember> = {}) =>
   );
 
 /** A library's service with the operation `Lend`. */
-function libraryWith(protocol: Protocol, { input, output, http, operationTraits, inputTraits }: TestApi) {
+function libraryWith(
+  protocol: Protocol,
+  { input, output, http, operationTraits, inputTraits, serviceTraits }: TestApi,
+) {
   const list = (target: string, traits: Traits = {}) => ({
     type: 'list',
     member: { target: `lib#${target}`, traits: traitsOf(traits) },
@@ -42,7 +46,11 @@ function libraryWith(protocol: Protocol, { input, output, http, operationTraits,
         type: 'service',
         version: '2026-01-01',
         operations: [{ target: 'lib#Lend' }],
-        traits: { [`aws.protocols#${protocol}`]: {}, 'aws.auth#sigv4': { name: 'library' } },
+        traits: {
+          [`aws.protocols#${protocol}`]: {},
+          'aws.auth#sigv4': { name: 'library' },
+          ...traitsOf(serviceTraits),
+        },
       },
       'lib#Lend': {
         type: 'operation',
@@ -61,6 +69,16 @@ function libraryWith(protocol: Protocol, { input, output, http, operationTraits,
       'lib#Texts': list('Text'),
       'lib#NamedTexts': list('Text', { xmlName: 'Item' }),
       'lib#Times': list('Time'),
+      'lib#SparseTexts': { ...list('Text'), traits: traitsOf({ sparse: {} }) },
+      'lib#FlatMap': {
+        type: 'map',
+        key: { target: 'lib#Text', traits: traitsOf({ xmlName: 'Name' }) },
+        value: { target: 'lib#Text', traits: traitsOf({ xmlName: 'Setting' }) },
+      },
+      'lib#Tagged': {
+        type: 'structure',
+        members: membersOf({ Kind: { traits: { xmlAttribute: {}, xmlName: 'kind' } }, Value: {} }),
+      },
       'lib#TextMap': { type: 'map', key: { target: 'lib#Text' }, value: { target: 'lib#Text' } },
       'lib#TextsMap': { type: 'map', key: { target: 'lib#Text' }, value: { target: 'lib#Texts' } },
       'lib#Book': { type: 'structure', members: membersOf({ Title: {}, Next: { target: 'Book' } }) },
@@ -131,6 +149,29 @@ describe('HTTP bindings decide on the place of a member', () => {
       { input: { More: { target: 'TextsMap', traits: { httpQueryParams: {} } } } },
       { More: { x: ['1', '2'], y: [] } },
       { target: '/?x=1&x=2' },
+    ],
+    [
+      'a map has further parameters, and the fixed and named ones go first',
+      {
+        input: {
+          Title: { traits: { httpQuery: 't' } },
+          More: { target: 'TextMap', traits: { httpQueryParams: {} } },
+        },
+      },
+      { Title: 'a', More: { t: 'b', u: 'c' } },
+      { target: '/?t=a&u=c' },
+    ],
+    [
+      'a header of JSON, in base64',
+      { input: { Data: { traits: { httpHeader: 'X-Data', mediaType: 'application/json' } } } },
+      { Data: '{"a":1}' },
+      { headers: { 'x-data': 'eyJhIjoxfQ==' } },
+    ],
+    [
+      'a header of seconds, by its own trait',
+      { input: { Time: { target: 'Time', traits: { httpHeader: 'X-Time', timestampFormat: 'epoch-seconds' } } } },
+      { Time: noon },
+      { headers: { 'x-time': '1767355200' } },
     ],
     [
       'a header, and headers with a prefix',
@@ -212,6 +253,13 @@ describe('a JSON body', () => {
       '{"M":{"Title":"a","Next":{"Title":"b"}}}',
     ],
     ['has text of JSON as text', { traits: { mediaType: 'application/json' } }, '{"a":1}', '{"M":"{\\"a\\":1}"}'],
+    ['has null in a sparse list', { target: 'SparseTexts' }, ['a', null], '{"M":["a",null]}'],
+    [
+      'has times of headers',
+      { target: 'Time', traits: { timestampFormat: 'http-date' } },
+      noon,
+      '{"M":"Fri, 02 Jan 2026 12:00:00 GMT"}',
+    ],
     ['has keys of maps as they are', { target: 'TextMap' }, { 'a.b': 'c' }, '{"M":{"a.b":"c"}}'],
   ])('%s', async (_, member, value, body) => {
     expect((await encode('restJson1', { input: { M: member } }, { M: value })).body).toBe(body);
@@ -227,7 +275,26 @@ describe('an XML body', () => {
     ['renames members', { traits: { xmlName: 'N' } }, 'a', '<N>a</N>'],
     ['has namespaces', { traits: { xmlNamespace: xmlns } }, 'a', '<M xmlns="https://library.example/">a</M>'],
     ['has maps', { target: 'TextMap' }, { a: 'b' }, '<M><entry><key>a</key><value>b</value></entry></M>'],
+    [
+      'flattens maps, and names their keys and values',
+      { target: 'FlatMap', traits: { xmlFlattened: {} } },
+      { a: 'b' },
+      '<M><Name>a</Name><Setting>b</Setting></M>',
+    ],
+    ['has attributes of members', { target: 'Tagged' }, { Kind: 'k', Value: 'v' }, '<M kind="k"><Value>v</Value></M>'],
+    [
+      'has namespaces with a prefix',
+      { traits: { xmlNamespace: { prefix: 'l', uri: 'https://library.example/' } } },
+      'a',
+      '<M xmlns:l="https://library.example/">a</M>',
+    ],
     ['has times', { target: 'Time' }, noon, '<M>2026-01-02T12:00:00Z</M>'],
+    [
+      'has seconds, by their own trait',
+      { target: 'Time', traits: { timestampFormat: 'epoch-seconds' } },
+      noon,
+      '<M>1767355200</M>',
+    ],
     ['escapes text', {}, '<a>', '<M>&lt;a&gt;</M>'],
   ])('%s', async (_, member, value, inner) => {
     const { body } = await encode('restXml', { input: { M: member }, inputTraits: { xmlName: 'Loan' } }, { M: value });
@@ -252,6 +319,11 @@ describe('a form', () => {
     ['awsQuery', 'flattens lists', { target: 'Texts', traits: { xmlFlattened: {} } }, ['a'], 'm.1=a'],
     ['awsQuery', 'has maps', { target: 'TextMap' }, { a: 'b' }, 'm.entry.1.key=a&m.entry.1.value=b'],
     ['awsQuery', 'has structures', { target: 'Book' }, { Title: 'a' }, 'm.Title=a'],
+    ['awsQuery', 'renames members', { traits: { xmlName: 'Other' } }, 'a', 'Other=a'],
+    ['awsQuery', 'names the elements of lists', { target: 'NamedTexts' }, ['a'], 'm.Item.1=a'],
+    ['awsQuery', 'has times', { target: 'Time' }, noon, 'm=2026-01-02T12%3A00%3A00Z'],
+    ['awsQuery', 'has bytes in base64', { target: 'Bytes' }, bytes, 'm=aGk%3D'],
+    ['ec2Query', 'begins the names of the wire with a capital', { traits: { xmlName: 'other' } }, 'a', 'Other=a'],
     ['ec2Query', 'flattens all lists', { target: 'Texts' }, ['a'], 'M.1=a'],
     ['ec2Query', 'has names of its own', { traits: { 'aws.protocols#ec2QueryName': 'Own' } }, 'a', 'Own=a'],
   ])('of %s %s', async (protocol, _, member, value, form) => {
@@ -265,6 +337,24 @@ describe('the server adds', () => {
     const operationTraits = { [trait]: { requestChecksumRequired: true } };
     const { headers } = await encode('restJson1', { input: { T: {} }, operationTraits }, { T: 'a' });
     expect(headers['content-md5']).toMatch(/^[\w+/]{22}==$/);
+  });
+
+  test.each(['awsJson1_0', 'awsJson1_1'] as const)(
+    'the mode of an API that was a form before: %s',
+    async (protocol) => {
+      const serviceTraits = { 'aws.protocols#awsQueryCompatible': {} };
+      const { headers } = await encode(protocol, { input: { T: {} }, serviceTraits }, { T: 'a' });
+      expect(headers).toMatchObject({ 'x-amzn-query-mode': 'true' });
+      expect((await encode(protocol, { input: { T: {} } }, { T: 'a' })).headers).not.toHaveProperty(
+        'x-amzn-query-mode',
+      );
+    },
+  );
+
+  test('the namespace of the service', async () => {
+    const serviceTraits = { xmlNamespace: { uri: 'https://library.example/' } };
+    const { body } = await encode('restXml', { input: { T: {} }, serviceTraits }, { T: 'a' });
+    expect(body).toContain('<LendRequest xmlns="https://library.example/"><T>a</T></LendRequest>');
   });
 
   test('the idempotency token that it is given, and no other', async () => {
@@ -304,6 +394,30 @@ describe('an answer', () => {
       '<R><M>a</M><M>b</M></R>',
       ['a', 'b'],
     ],
+    ['JSON with a sparse list', 'restJson1', { target: 'SparseTexts' }, '{"M":["a",null]}', ['a', null]],
+    [
+      'XML with an attribute',
+      'restXml',
+      { target: 'Tagged' },
+      '<R><M kind="k"><Value>v</Value></M></R>',
+      { Kind: 'k', Value: 'v' },
+    ],
+    [
+      'XML with a flat map',
+      'restXml',
+      { target: 'FlatMap', traits: { xmlFlattened: {} } },
+      '<R><M><Name>a</Name><Setting>b</Setting></M></R>',
+      { a: 'b' },
+    ],
+    ['XML with another name', 'restXml', { traits: { xmlName: 'N' } }, '<R><N>a</N></R>', 'a'],
+    ['XML with a namespace', 'restXml', {}, '<R xmlns="https://library.example/"><M>a</M></R>', 'a'],
+    [
+      'XML with seconds, by their own trait',
+      'restXml',
+      { target: 'Time', traits: { timestampFormat: 'epoch-seconds' } },
+      '<R><M>1767355200</M></R>',
+      noon,
+    ],
     ['XML with an empty list', 'restXml', { target: 'Texts' }, '<R><M/></R>', []],
     ['XML with references', 'restXml', {}, '<R><M>a &amp; &#x62;</M></R>', 'a & b'],
     ['a form', 'awsQuery', { target: 'Count' }, '<LendResponse><LendResult><M>4</M></LendResult></LendResponse>', 4],
@@ -322,10 +436,16 @@ describe('an answer', () => {
     const output = {
       Etag: { traits: { httpHeader: 'ETag' } },
       Meta: { target: 'TextMap', traits: { httpPrefixHeaders: 'x-meta-' } },
+      Sent: { target: 'Time', traits: { httpHeader: 'X-Sent' } },
       Status: { target: 'Count', traits: { httpResponseCode: {} } },
     };
-    const headers = { etag: '"1"', 'x-meta-a': 'b', other: 'c' };
-    expect(await decode('restXml', output, '', headers)).toEqual({ Etag: '"1"', Meta: { a: 'b' }, Status: 200 });
+    const headers = { etag: '"1"', 'x-meta-a': 'b', 'x-sent': 'Fri, 02 Jan 2026 12:00:00 GMT', other: 'c' };
+    expect(await decode('restXml', output, '', headers)).toEqual({
+      Etag: '"1"',
+      Meta: { a: 'b' },
+      Sent: noon,
+      Status: 200,
+    });
   });
 
   test.each<[Protocol, string, string]>([

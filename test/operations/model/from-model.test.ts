@@ -166,6 +166,50 @@ describe('operations of a model', () => {
   });
 });
 
+describe.each(['restXml', 'awsQuery', 'ec2Query'])('an answer of %s', (protocol) => {
+  const names = { 'small#Names': { type: 'list', member: { target: 'smithy.api#String' } } };
+  const operations = {
+    ListKeys: { output: { Keys: 'small#Names' }, traits: http('GET', '/keys') },
+    DeleteKeys: { output: { Errors: 'small#Names' }, traits: http('POST', '/keys') },
+  };
+  const change = { effect: 'delete', costsMoney: false, failures: 'Errors' };
+  const given = {
+    ...settings,
+    model: `./${protocol}.json`,
+    operations: { ListKeys: { effect: 'read' }, DeleteKeys: change },
+  };
+  beforeAll(() =>
+    writeFileSync(join(folder, `${protocol}.json`), JSON.stringify(smallModelJson(operations, names, protocol))),
+  );
+  /** The body for a list of keys. The query protocols have an element for the result. */
+  const listOf = (keys: string) =>
+    protocol === 'awsQuery' ? `<R><ListKeysResult>${keys}</ListKeysResult></R>` : `<R>${keys}</R>`;
+  const one = listOf('<Keys><member>a</member></Keys>');
+
+  test.each([
+    ['a document', one, /^ListKeys found 1 in Keys: "a"/],
+    ['a document with a document type', `<!DOCTYPE R>${one}`, /it looks like XML, but it has a document type/],
+    ['a document that is cut', one.slice(0, -4), /it looks like XML, but it is cut short/],
+    ['another document after it', `${one}${one}`, /it looks like XML, but/],
+    ['JSON', '{"Keys":["a"]}', /it is not an answer to ListKeys/],
+  ])('that is %s', async (_what, body, told) => {
+    answer = body;
+    const { call, close } = caller();
+    const { ok, text } = await call(await named('people_list_keys', given), {}, { signal: never });
+    await close();
+    expect(text).toMatch(told);
+    expect(ok).toBe(body === one);
+  });
+
+  test('that is malformed leaves a change unknown if its failures cannot be read', async () => {
+    answer = `<!DOCTYPE R>${one}`;
+    const { call, close } = caller();
+    const result = await call(await named('people_delete_keys', given), {}, { signal: never });
+    await close();
+    expect(result).toMatchObject({ failure: { code: 'UnreadableAnswer', mayHaveHappened: true } });
+  });
+});
+
 test('names, texts and members can be chosen', async () => {
   const only = { ...create, only: ['TeamId', 'userName'], name: 'hire', description: 'Hires.', continues: false };
   const { operations } = await load({ ...settings, operations: { CreateUser: only } });
@@ -176,6 +220,95 @@ test('names, texts and members can be chosen', async () => {
     operations: { CreateUser: { ...create, secretNames: ['UserName'] } },
   });
   expect(secretNames.secrets).toContain('userName');
+});
+
+test('names of members and names in requests are both accepted, in every setting', async () => {
+  const follow = { read: 'GetUser', arguments: { UserName: 'input.UserName' }, done: { 'User.state': 'ACTIVE' } };
+  const members = {
+    UserName: member('String', { required: {}, jsonName: 'userName' }),
+    TeamId: member('String', { required: {}, httpLabel: {} }),
+  };
+  const json = smallModelJson(
+    {
+      CreateUser: {
+        input: members,
+        output: { FailedUsers: member('small#Users', { jsonName: 'failed' }) },
+        traits: http('POST', '/teams/{TeamId}/users'),
+      },
+      GetUser: {
+        input: { UserName: member('String', { httpQuery: 'user' }) },
+        output: { User: 'small#User', ApiToken: member('String', { jsonName: 'token' }) },
+        traits: http('GET', '/user'),
+      },
+    },
+    {
+      'small#Users': { type: 'list', member: { target: 'small#User' } },
+      'small#User': {
+        type: 'structure',
+        members: { State: { target: 'smithy.api#String', traits: { 'smithy.api#jsonName': 'state' } } },
+      },
+    },
+  );
+  writeFileSync(join(folder, 'named.json'), JSON.stringify(json));
+  const { operations, problems } = await load({
+    ...settings,
+    model: './named.json',
+    operations: {
+      GetUser: { effect: 'read', show: ['token'] },
+      CreateUser: { ...create, example: { TeamId: 'blue', UserName: 'ada' }, follow, failures: 'failed' },
+    },
+  });
+  expect(problems).toEqual([]);
+  expect(operations[1]).toMatchObject({
+    example: { TeamId: 'blue', userName: 'ada' },
+    failures: 'FailedUsers',
+    follow: { read: 'GetUser', arguments: { user: 'input.userName' }, done: { 'User.State': 'ACTIVE' } },
+  });
+  answer = '{"token":"abcdefgh"}';
+  const { call, close } = caller();
+  const [read] = operations;
+  const { text } = read === undefined ? { text: '' } : await call(read, {}, { signal: never });
+  await close();
+  expect(text).toContain('abcdefgh');
+});
+
+describe('the example of an operation', () => {
+  const inputs = (...examples: readonly object[]) => ({
+    ...smallModelJson(
+      {
+        CreateUser: {
+          input: {
+            UserName: member('String', { required: {}, jsonName: 'userName' }),
+            Age: member('Integer', { range: { min: 1 } }),
+            Team: 'small#Team',
+            ClientToken: member('String', { idempotencyToken: {} }),
+          },
+          traits: { ...http('POST', '/users'), 'smithy.api#examples': examples },
+        },
+      },
+      {
+        'small#Team': {
+          type: 'structure',
+          members: { Tags: { target: 'small#Tags', traits: { 'smithy.api#jsonName': 'tags' } } },
+        },
+        'small#Tags': { type: 'list', member: { target: 'smithy.api#String' } },
+      },
+    ),
+  });
+  const example = { input: { UserName: 'ada', Age: 3, Team: { Tags: ['a'] }, ClientToken: 'x' }, output: {} };
+  const renamed = { userName: 'ada', Age: 3, Team: { tags: ['a'] } };
+
+  test.each<[what: string, examples: readonly object[], settings: object, expected: object]>([
+    ['is the first of the model, by the names of arguments', [example, { input: {} }], {}, renamed],
+    ['is none that fails', [{ ...example, error: {} }], {}, { userName: 'example' }],
+    ['is none that breaks a rule', [{ input: { UserName: 'ada', Age: 0 } }, example], {}, renamed],
+    ['is made up if the model has only nonsense', [{ input: 'ada' }], {}, { userName: 'example' }],
+    ['is the one of the file', [example], { example: { userName: 'bo' } }, { userName: 'bo' }],
+  ])('%s', async (_what, examples, more, expected) => {
+    writeFileSync(join(folder, 'examples.json'), JSON.stringify(inputs(...examples)));
+    const given = { ...settings, model: './examples.json', operations: { CreateUser: { ...create, ...more } } };
+    expect((await named('people_create_user', given)).example).toEqual(expected);
+  });
 });
 
 const operation = (given: object, name = 'CreateUser') => ({ ...settings, operations: { [name]: given } });

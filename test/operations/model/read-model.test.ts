@@ -101,12 +101,6 @@ describe('a Smithy model', () => {
     expect(model.operation('CountBooks').http).toEqual({ method: 'POST', uri: '/', code: 200 });
   });
 
-  test('names an argument as the JSON body does', () => {
-    const [titles, days] = model.operation('LendBooks').input.members;
-    expect(titles).toMatchObject({ name: 'Titles', argumentName: 'titles', target: 'lib#Titles' });
-    expect(days).toMatchObject({ name: 'Days', argumentName: 'Days' });
-  });
-
   test.each([
     ['lib#Binding', { kind: 'enum', values: ['soft', 'HARD'] }],
     ['lib#Shelf', { kind: 'intEnum', values: [4] }],

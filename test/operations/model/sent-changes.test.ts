@@ -1,0 +1,233 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hostRules } from '../../../src/cli/load-operation-files.js';
+import type { Elicitor } from '../../../src/consent/elicitor.js';
+import { loadOperations } from '../../../src/operations/load-operations.js';
+import type { Operation } from '../../../src/tools/define-operation.js';
+import { createMemoryJournal, never, testCaller } from '../../support/caller.js';
+import { type CapturedRequest, type CapturingServer, startServer } from '../../support/http-server.js';
+import { http, member, smallModelJson } from './small-model.js';
+
+/** Changes of models whose requests differ only in a header, have an idempotency token, or hold a secret outside of the body. */
+
+const folder = mkdtempSync(join(tmpdir(), 'cloudops-sent-'));
+let cloud: CapturingServer;
+/** Answers to the next requests. Others get 200 and an empty record. */
+const answers: ((request: CapturedRequest) => { readonly status: number; readonly body: string })[] = [];
+beforeAll(async () => {
+  cloud = await startServer((request, response) => {
+    const { status, body } = answers.shift()?.(request) ?? { status: 200, body: '{}' };
+    response.writeHead(status).end(body);
+  });
+});
+beforeEach(() => {
+  cloud.requests.length = 0;
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await cloud.close();
+});
+
+type SmallModel = Parameters<typeof smallModelJson>;
+
+/** The operations of a small model as changes, by name. */
+async function changesOf(names: readonly string[], ...model: SmallModel): Promise<readonly Operation[]> {
+  const change = { effect: 'alter', costsMoney: false };
+  const operations = Object.fromEntries(names.map((name) => [name, change]));
+  const path = join(folder, `file-${names.join('-')}-${model[2]}-${cloud.requests.length}.json`);
+  writeFileSync(join(folder, 'model.json'), JSON.stringify(smallModelJson(...model)));
+  writeFileSync(path, JSON.stringify({ model: './model.json', api: 'keys', prefix: 'kms', operations }));
+  const loaded = await loadOperations(path, hostRules);
+  expect(loaded.problems).toEqual([]);
+  return loaded.operations;
+}
+
+async function changeOf(name: string, ...model: SmallModel): Promise<Operation> {
+  const [operation] = await changesOf([name], ...model);
+  if (operation === undefined) throw new Error('there is none');
+  return operation;
+}
+
+const caller = (options: Parameters<typeof testCaller>[1] = {}) =>
+  testCaller('', { ...options, cloud: { endpoints: { keys: cloud.origin } } });
+
+test('EnableKey and DisableKey differ only in a header, and are two changes that are sent once each', async () => {
+  const input = { KeyId: member('String', { required: {} }) };
+  const operations = await changesOf(
+    ['EnableKey', 'DisableKey'],
+    { EnableKey: { input }, DisableKey: { input } },
+    {},
+    'awsJson1_1',
+  );
+  const journal = createMemoryJournal();
+  const { call, close } = caller({ journal });
+  for (const operation of operations)
+    expect(await call(operation, { KeyId: 'k-1' }, { signal: never })).toMatchObject({ ok: true });
+  for (const operation of operations)
+    expect(await call(operation, { KeyId: 'k-1' }, { signal: never })).toMatchObject({ failure: { code: 'Repeated' } });
+  await close();
+  const wire = cloud.requests.map(({ method, url, headers, body }) => [method, url, headers['x-amz-target'], body]);
+  expect(wire).toEqual([
+    ['POST', '/', 'Service.EnableKey', '{"KeyId":"k-1"}'],
+    ['POST', '/', 'Service.DisableKey', '{"KeyId":"k-1"}'],
+  ]);
+  const digests = (await journal.list({})).map(({ digest }) => digest);
+  expect(new Set(digests).size).toBe(2);
+});
+
+describe.each([
+  ['a body of JSON', 'restJson1', {}, ({ body }: CapturedRequest) => JSON.parse(body).Token],
+  [
+    'a header',
+    'restJson1',
+    { httpHeader: 'X-Client-Token' },
+    ({ headers }: CapturedRequest) => headers['x-client-token'],
+  ],
+  [
+    'a query',
+    'restJson1',
+    { httpQuery: 'token' },
+    ({ url }: CapturedRequest) => new URL(url, cloud.origin).searchParams.get('token'),
+  ],
+  ['a body of JSON RPC', 'awsJson1_0', {}, ({ body }: CapturedRequest) => JSON.parse(body).Token],
+  ['a form', 'awsQuery', {}, ({ body }: CapturedRequest) => new URLSearchParams(body).get('Token')],
+] as const)('an idempotency token in %s', (_where, protocol, traits, tokenIn) => {
+  const create = () =>
+    changeOf(
+      'CreateKey',
+      {
+        CreateKey: {
+          input: {
+            Alias: member('String', { required: {} }),
+            Token: member('String', { idempotencyToken: {}, ...traits }),
+          },
+          traits: http('POST', '/keys'),
+        },
+      },
+      {},
+      protocol,
+    );
+  const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/;
+
+  test('is the same in each attempt, and makes no repetition another change', async () => {
+    const operation = await create();
+    const journal = createMemoryJournal();
+    const { call, close } = caller({ journal });
+    answers.push(() => ({ status: 429, body: '' }));
+    expect(await call(operation, { Alias: 'a' }, { signal: never })).toMatchObject({ ok: true });
+    const [token, again, ...others] = cloud.requests.map(tokenIn);
+    expect(token).toMatch(uuid);
+    expect([again, others]).toEqual([token, []]);
+    expect(await call(operation, { Alias: 'a' }, { signal: never })).toMatchObject({ failure: { code: 'Repeated' } });
+    expect(cloud.requests).toHaveLength(2);
+    await call(operation, { Alias: 'a', allowRepeat: true }, { signal: never });
+    await close();
+    const [, , ofRepetition] = cloud.requests.map(tokenIn);
+    expect(ofRepetition).toMatch(uuid);
+    expect(ofRepetition).not.toBe(token);
+    const digests = (await journal.list({})).map(({ digest }) => digest);
+    expect(digests).toHaveLength(2);
+    expect(new Set(digests).size).toBe(1);
+  });
+
+  test('belongs to the plan, and is neither in it nor in what consent is bound to', async () => {
+    const operation = await create();
+    const { call, close } = caller({ confirm: 'plan' });
+    const planned = await call(operation, { Alias: 'a' }, { signal: never });
+    const { planId } = 'structured' in planned ? Object(planned.structured) : {};
+    expect(await call(operation, { Alias: 'a', planId }, { signal: never })).toMatchObject({ ok: true });
+    await close();
+    const [token] = cloud.requests.map(tokenIn);
+    expect(token).toMatch(uuid);
+    expect(JSON.stringify(planned)).not.toContain(token);
+    expect(JSON.stringify(planned)).not.toMatch(/"Token"|x-client-token|token=/i);
+  });
+});
+
+const secret = 'MARKER+secret/of 1';
+const forms = [
+  secret,
+  encodeURIComponent(secret),
+  encodeURIComponent(secret).replaceAll('%20', '+'),
+  JSON.stringify(secret).slice(1, -1),
+];
+/** The secret in one of its forms, or a long part of it. */
+const holdsSecret = (text: string) => [...forms, 'MARKER'].some((form) => text.includes(form));
+
+describe.each<readonly [where: string, name: string, traits: object, sent: (request: CapturedRequest) => unknown]>([
+  ['a header', 'X-Key-Password', { httpHeader: 'X-Key-Password' }, ({ headers }) => headers['x-key-password']],
+  [
+    'a query',
+    'password',
+    { httpQuery: 'password' },
+    ({ url }) => new URL(url, cloud.origin).searchParams.get('password'),
+  ],
+])('a secret member in %s', (_where, name, traits, sent) => {
+  const unlock = () =>
+    changeOf('UnlockKey', {
+      UnlockKey: {
+        input: {
+          KeyId: member('String', { required: {}, httpLabel: {} }),
+          Phrase: member('String', { required: {}, sensitive: {}, ...traits }),
+          Reason: 'String',
+        },
+        output: { Note: 'String' },
+        traits: http('POST', '/keys/{KeyId}/unlock'),
+      },
+    });
+  const args = { KeyId: 'k-1', [name]: secret, Reason: 'none' };
+  /** A cloud that repeats the whole request, as a debugging proxy would. */
+  const repeating = (status: number) => (request: CapturedRequest) => ({
+    status,
+    body: JSON.stringify({
+      Note: JSON.stringify(request),
+      code: 'Refused',
+      message: `${request.url} ${sent(request)}`,
+    }),
+  });
+
+  test.each([
+    [200, { ok: true }],
+    [400, { ok: false, failure: { mayHaveHappened: false } }],
+    [500, { ok: false, failure: { mayHaveHappened: true } }],
+  ])('arrives, and is in no plan, journal, log or answer of status %i', async (status, expected) => {
+    const operation = await unlock();
+    const journal = createMemoryJournal();
+    const { call, logged, close } = caller({ confirm: 'plan', journal });
+    const planned = await call(operation, args, { signal: never });
+    const { planId } = 'structured' in planned ? Object(planned.structured) : {};
+    answers.push(repeating(status));
+    const result = await call(operation, { ...args, planId }, { signal: never });
+    const repeated = await call(operation, { ...args, planId }, { signal: never });
+    await close();
+    expect(result).toMatchObject(expected);
+    expect(cloud.requests.map(sent)).toEqual([secret]);
+    expect(logged.map(({ event }) => event)).toContain('call');
+    for (const kept of [planned, result, repeated, await journal.list({}), logged])
+      expect(holdsSecret(JSON.stringify(kept)), JSON.stringify(kept)).toBe(false);
+    // The plan says that there is a secret, and everything else.
+    expect(JSON.stringify(planned)).toContain('k-1');
+  });
+
+  test('arrives, and is in no question', async () => {
+    const operation = await unlock();
+    const questions: string[] = [];
+    const { call, close } = caller({ confirm: 'ask' });
+    const elicitor: Elicitor = {
+      // A client in between would have to answer as slowly as a person.
+      isDirect: true,
+      show: (plan) => questions.push(JSON.stringify(plan)),
+      ask: async (message, accept) => {
+        questions.push(`${message} ${accept}`);
+        return { kind: 'agreed' };
+      },
+    };
+    expect(await call(operation, args, { signal: never, elicitor })).toMatchObject({ ok: true });
+    await close();
+    expect(cloud.requests.map(sent)).toEqual([secret]);
+    expect(questions).toEqual([expect.stringContaining('k-1'), expect.stringContaining('k-1')]);
+    expect(holdsSecret(questions.join())).toBe(false);
+  });
+});
