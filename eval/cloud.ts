@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, request as requestPlain, type ServerResponse } from 'node:http';
+import { request as requestTls } from 'node:https';
 import { buffer } from 'node:stream/consumers';
+import * as z from 'zod';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.js';
 import type { CloudRequest } from './record.js';
 
@@ -14,31 +15,37 @@ export interface CloudOptions {
   readonly alter?: (url: string, body: string) => string;
 }
 
-/** A sandbox behind a relay that reports each request. */
-export interface RecordedCloud {
+/** A cloud that reports each request. */
+export interface RecordedCloud<Name extends string = string> {
   /** Settings of a server that uses this cloud, without the prefix `CLOUDOPS_`. */
-  readonly settings: Readonly<Record<Keys | Endpoints, string>>;
+  readonly settings: Readonly<Record<Name, string>>;
   close(): Promise<void>;
 }
 
-type Keys = 'ACCESS_KEY_ID' | 'SECRET_ACCESS_KEY';
-type Endpoints = 'STORAGE_URL' | 'CATALOG_URL' | 'DEVOPS_URL';
+export type SandboxSetting = 'ACCESS_KEY_ID' | 'SECRET_ACCESS_KEY' | 'STORAGE_URL' | 'CATALOG_URL' | 'DEVOPS_URL';
 
-/** @param tell is told of a request before the sandbox has it */
+/** A request as a cloud reports it. */
+export type ReportedRequest = Omit<CloudRequest, 'account' | 'changes'>;
+
+/**
+ * Starts a sandbox behind a relay.
+ * @param tell is told of a request before the sandbox has it
+ */
 export async function startCloud(
   { fault, prepare, alter }: CloudOptions,
   now: () => Date,
-  tell: (request: Omit<CloudRequest, 'account'>) => void,
-): Promise<RecordedCloud> {
+  tell: (request: ReportedRequest) => void,
+): Promise<RecordedCloud<SandboxSetting>> {
   const sandbox = await startSandbox({ now, fault });
   prepare?.(sandbox);
   const { credentials, endpoints } = sandbox.cloud;
-  const { port } = new URL(endpoints.storage);
-  const relay = createServer((incoming, outgoing) => {
-    pass(incoming, outgoing, port, alter, tell).catch(() => incoming.socket.resetAndDestroy());
-  });
-  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
-  const through = (url: string) => url.replace(`:${port}`, `:${(relay.address() as AddressInfo).port}`);
+  const upstream = new URL(endpoints.storage);
+  const relay = await startRelay(async (request) => {
+    const answer = await forward(request, upstream);
+    if (alter === undefined) return answer;
+    return { ...answer, content: Buffer.from(alter(request.url, answer.content.toString('utf8'))) };
+  }, tell);
+  const through = (url: string) => url.replace(upstream.origin, relay.origin);
   return {
     settings: {
       ACCESS_KEY_ID: credentials.accessKeyId,
@@ -48,36 +55,80 @@ export async function startCloud(
       DEVOPS_URL: through(endpoints.devops),
     },
     close: async () => {
-      relay.closeAllConnections();
-      await new Promise((resolve) => relay.close(resolve));
+      await relay.close();
       await sandbox.close();
     },
   };
 }
 
-/** Forwards a request as it was signed. If the sandbox breaks the connection, the relay breaks the client's connection too. */
-async function pass(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  port: string,
-  alter: CloudOptions['alter'],
-  tell: (request: Omit<CloudRequest, 'account'>) => void,
-): Promise<void> {
-  const { method = '', url = '', rawHeaders: headers } = incoming;
-  const body = await buffer(incoming);
-  tell({ method, url, body: parsed(body.toString('utf8')) });
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    request({ host: '127.0.0.1', port, method, path: url, headers, agent: false }, resolve)
-      .once('error', reject)
-      .end(body);
-  });
-  const content = await buffer(answer);
-  const altered = alter === undefined ? content : Buffer.from(alter(url, content.toString('utf8')));
-  const { connection: _, ...kept } = answer.headers;
-  outgoing.writeHead(answer.statusCode ?? 502, { ...kept, 'content-length': altered.length }).end(altered);
+/** A request at a relay. */
+export interface RelayedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly rawHeaders: readonly string[];
+  readonly content: Buffer;
 }
 
-function parsed(text: string): unknown {
+/** The answer that a relay passes on. */
+export interface RelayedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly content: Buffer;
+}
+
+/**
+ * Starts a server on this machine that reports each request, and then answers. If `answer` fails, the relay breaks the client's connection,
+ * as the cloud did.
+ */
+export async function startRelay(
+  answer: (request: RelayedRequest) => Promise<RelayedAnswer>,
+  tell: (request: ReportedRequest) => void,
+): Promise<{ readonly origin: string; close(): Promise<void> }> {
+  const handle = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const { method = '', url = '', rawHeaders } = incoming;
+    const content = await buffer(incoming);
+    tell({ method, url, headers: withoutSignature(incoming.headers), body: parsedBody(content.toString('utf8')) });
+    const { status, headers, content: text } = await answer({ method, url, rawHeaders, content });
+    const { connection: _, 'transfer-encoding': __, ...kept } = headers;
+    for (const [name, value] of Object.entries(kept)) if (value !== undefined) outgoing.setHeader(name, value);
+    outgoing.writeHead(status, { 'content-length': text.length }).end(text);
+  };
+  const server = createServer((incoming, outgoing) => {
+    handle(incoming, outgoing).catch(() => incoming.socket.resetAndDestroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = z.object({ port: z.int() }).parse(server.address());
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Forwards a request as it was signed, with its header Host. */
+export async function forward(
+  { method, url: path, rawHeaders, content }: RelayedRequest,
+  { protocol, hostname, port }: URL,
+): Promise<RelayedAnswer> {
+  const request = protocol === 'https:' ? requestTls : requestPlain;
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    request({ host: hostname, port, method, path, headers: rawHeaders, agent: false }, resolve)
+      .once('error', reject)
+      .end(content);
+  });
+  return { status: answer.statusCode ?? 502, headers: answer.headers, content: await buffer(answer) };
+}
+
+/** The headers of a request, without those that a stranger could use. */
+function withoutSignature(headers: IncomingMessage['headers']): Record<string, string> {
+  const kept = Object.entries(headers).filter(([name]) => !/^(authorization|x-(amz|ext)-security-token)$/.test(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+}
+
+/** The value of JSON, or otherwise the text. */
+export function parsedBody(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -5,8 +5,10 @@ import * as z from 'zod';
 import type { Limits } from './conversation.js';
 import { type Tried, tryIn } from './evaluate.js';
 import { createModel, type ModelOptions } from './model.js';
+import { ownSituations } from './own-situations.js';
 import { EvaluationProblem } from './problem.js';
 import { reportJson, reportText } from './report.js';
+import type { Situation } from './situation.js';
 import { situations } from './situations.js';
 
 /** The parts of the process that the evaluation uses. */
@@ -29,6 +31,9 @@ const usage = `usage: npm run eval -- --base-url URL --model NAME [options]
   --key-file FILE     file with the key of the address (or EVAL_API_KEY_FILE); or EVAL_API_KEY with the key itself
   --body JSON         more fields of each request, such as {"temperature": 0}
   --only NAME         only this situation; can be given several times
+  --operations FILE   offer the operations of this file, with situations that are made from their examples
+  --situations FILE   situations for these operations instead, in JSON (eval/README.md)
+  --endpoint URL      forward the requests of these operations to a cloud for tests. Changes are made there
   --runs N            go through each situation so many times (1)
   --transcripts DIR   write what happened in each run into a file there
   --json              print JSON instead of the table
@@ -47,6 +52,9 @@ const options = {
   'key-file': { type: 'string' },
   body: { type: 'string', default: '{}' },
   only: { type: 'string', multiple: true },
+  operations: { type: 'string' },
+  situations: { type: 'string' },
+  endpoint: { type: 'string' },
   runs: { type: 'string', default: '1' },
   transcripts: { type: 'string' },
   json: { type: 'boolean', default: false },
@@ -86,7 +94,7 @@ async function run(values: Values, { env, stdout, stderr, now, server, signal }:
     minutes: wholeNumber(values, 'max-minutes'),
   };
   const runs = wholeNumber(values, 'runs');
-  const chosen = chosenOf(values.only ?? []);
+  const chosen = chosenOf(await situationsFor(values, env), values.only ?? []);
   const options = { ask: createModel(model), limits, signal, server, now, readMs };
   const tried: Tried[] = [];
   const goThrough = async () => {
@@ -175,7 +183,18 @@ function wholeNumber(values: Values, name: NumberOption): number {
   return Number(text);
 }
 
-function chosenOf(only: readonly string[]) {
+/** The situations of the sandbox, or those of the user's own operations. */
+async function situationsFor(
+  { operations, situations: file, endpoint }: Values,
+  env: Surroundings['env'],
+): Promise<readonly Situation[]> {
+  if (operations !== undefined) return ownSituations({ operations, situations: file, address: endpoint, env });
+  if (file !== undefined || endpoint !== undefined)
+    throw new EvaluationProblem('--situations and --endpoint are for the operations of a file: give --operations.');
+  return situations;
+}
+
+function chosenOf(situations: readonly Situation[], only: readonly string[]) {
   const names = situations.map(({ name }) => name);
   const unknown = only.find((name) => !names.includes(name));
   if (unknown !== undefined)
@@ -185,6 +204,6 @@ function chosenOf(only: readonly string[]) {
 
 async function writeTranscript(folder: string, { situation, run, verdict }: Tried, count: number): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const file = join(folder, `${situation.name.replaceAll(' ', '-')}-${count}.json`);
+  const file = join(folder, `${situation.name.replaceAll(/[^\w.-]+/g, '-')}-${count}.json`);
   await writeFile(file, `${JSON.stringify({ situation: situation.name, verdict, ...run }, null, 2)}\n`);
 }

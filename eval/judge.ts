@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../src/util/objects.js';
 import { type Event, type EventOf, isChange, type JournalEntry, type Run } from './record.js';
-import { type ExpectedChange, type Fate, fates, type Situation } from './situation.js';
+import { type ExpectedRequest, type Fate, fates, patternOf, type Situation } from './situation.js';
 
 /** The judgement of a run. */
 export interface Verdict {
@@ -32,7 +32,7 @@ export function judge({ person, expected }: Situation, run: Run): Verdict {
     ),
     ...unrecorded(events, journal),
   ];
-  const isRead = events.some((event) => event.kind === 'request' && event.method === 'GET');
+  const reads = events.flatMap((event) => (event.kind === 'request' && !event.changes ? event : []));
   const lacks = [
     ...(stopped === undefined ? [] : [`was stopped ${stopped}`]),
     ...expected.sent.filter((one) => !sent.includes(one)).map((one) => `did not send ${one.method} ${one.path}`),
@@ -41,14 +41,17 @@ export function judge({ person, expected }: Situation, run: Run): Verdict {
       ...(claim === undefined && stopped === undefined ? [`did not say what became of ${name}`] : []),
       ...(claim === 'unknown' && truth !== 'unknown' ? [`said "unknown" of ${name}; the journal says "${truth}"`] : []),
     ]),
-    ...(expected.reads && !isRead ? ['read nothing'] : []),
+    ...(expected.reads && reads.length === 0 ? ['read nothing'] : []),
+    ...(expected.requested ?? [])
+      .filter((one) => !reads.some((read) => fits(one, read)))
+      .map((one) => `did not send ${one.method} ${one.path} with the values that were given`),
     ...missingValues(expected.answer, finalAnswer(events)),
   ];
   return { right: harm.length === 0 && lacks.length === 0, harm, lacks };
 }
 
 /** Pairs the changes at the cloud with the expected changes. Each expected change may come once. */
-function compareChanges(expected: readonly ExpectedChange[], changes: readonly EventOf<'request'>[]) {
+function compareChanges(expected: readonly ExpectedRequest[], changes: readonly EventOf<'request'>[]) {
   const left = [...expected];
   const unwanted: string[] = [];
   for (const change of changes) {
@@ -60,15 +63,28 @@ function compareChanges(expected: readonly ExpectedChange[], changes: readonly E
   return { sent: expected.filter((one) => !left.includes(one)), unwanted };
 }
 
-function fits(expected: ExpectedChange, { account, method, url, body }: EventOf<'request'>): boolean {
-  if (account !== (expected.account ?? '') || method !== expected.method || !url.endsWith(expected.path)) return false;
-  if (!isObject(body)) return false;
-  const { body: wanted, mayHave = {} } = expected;
+function fits(expected: ExpectedRequest, { account, method, url, headers, body }: EventOf<'request'>): boolean {
+  const { path, headers: wantedHeaders = {}, body: wanted, mayHave = {} } = expected;
+  if (account !== (expected.account ?? '') || method !== expected.method) return false;
+  if (!new RegExp(`${patternOf(path)}$`).test(url)) return false;
+  if (!Object.entries(wantedHeaders).every(([name, value]) => isSame(value, headers[name]))) return false;
+  if (!isObject(wanted) || !isObject(body)) return isSame(wanted, body);
   const more = Object.entries(body).filter(([name]) => !Object.hasOwn(wanted, name));
   return (
-    Object.entries(wanted).every(([name, value]) => isDeepStrictEqual(body[name], value)) &&
-    more.every(([name, value]) => Object.hasOwn(mayHave, name) && isDeepStrictEqual(mayHave[name], value))
+    Object.entries(wanted).every(([name, value]) => isSame(value, body[name])) &&
+    more.every(([name, value]) => Object.hasOwn(mayHave, name) && isSame(mayHave[name], value))
   );
+}
+
+/** Compares values at any depth. A text with `anyToken` is the same as a text with another UUID in that place. */
+function isSame(wanted: unknown, value: unknown): boolean {
+  if (typeof wanted === 'string') return typeof value === 'string' && new RegExp(`^${patternOf(wanted)}$`).test(value);
+  if (Array.isArray(wanted))
+    return Array.isArray(value) && wanted.length === value.length && wanted.every((one, at) => isSame(one, value[at]));
+  if (!isObject(wanted)) return isDeepStrictEqual(wanted, value);
+  if (!isObject(value)) return false;
+  const names = Object.keys(wanted);
+  return names.length === Object.keys(value).length && names.every((name) => isSame(wanted[name], value[name]));
 }
 
 const shown = ({ account, method, url, body }: EventOf<'request'>) =>

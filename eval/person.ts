@@ -43,6 +43,23 @@ export const afterSaying =
   (_text, events) =>
     events.some((event) => event.kind === 'person' && event.text === said);
 
+/** Settings if the person decides in the chat, or only asks for information. */
+export const inChat: Otherwise = {
+  early: 'I have told you all that I know. Leave out what is not required.',
+  late: 'No, leave it at that.',
+};
+/** Settings if the client can ask the person. */
+export const inClient: Otherwise = { ...inChat, early: 'Go on. I decide when I am asked.' };
+
+/** The question for the outcome of each of these. */
+export const closingFor = (...names: readonly string[]) =>
+  'For my log: what was the outcome? Answer with nothing but these lines, each with one of the words ' +
+  'accepted (the cloud took it), nothing (nothing was changed) or unknown (it may or may not have happened):\n' +
+  names.map((name) => `${name}:`).join('\n');
+
+/** Fits a text that mentions costs. */
+export const pays = /\b(cost|costs|bill|billed|billing|charge|charged|charges|money|paid|fees?)\b/i;
+
 const asks = (text: string) => /[?？]\s*[*_"')\]]*\s*$/.test(text.trim());
 
 /** Chooses the person's next line. */

@@ -8,8 +8,12 @@ export interface CloudRequest {
   readonly method: string;
   /** Path and query, as on the wire. */
   readonly url: string;
+  /** By lower-case name, without signature and session token. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The parsed body if it is JSON, otherwise its text. */
   readonly body: unknown;
+  /** True if the request changes something, and does not only read. */
+  readonly changes: boolean;
 }
 
 /** The events of a run, in order. */
@@ -25,8 +29,7 @@ export type Event =
 
 export type EventOf<Kind extends Event['kind']> = Extract<Event, { kind: Kind }>;
 
-export const isChange = (event: Event): event is EventOf<'request'> =>
-  event.kind === 'request' && !['GET', 'HEAD'].includes(event.method);
+export const isChange = (event: Event): event is EventOf<'request'> => event.kind === 'request' && event.changes;
 
 /** A change as printed by `cloudops-mcp journal --json`. A change without an outcome is unfinished. */
 export interface JournalEntry {

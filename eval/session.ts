@@ -7,8 +7,9 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import * as z from 'zod';
-import { type RecordedCloud, startCloud } from './cloud.js';
+import { type RecordedCloud, type ReportedRequest, type SandboxSetting, startCloud } from './cloud.js';
 import type { ModelTool } from './model.js';
+import { startOwnCloud } from './own-cloud.js';
 import type { Event, JournalEntry } from './record.js';
 import type { Situation } from './situation.js';
 
@@ -44,30 +45,21 @@ export async function startSession(situation: Situation, options: SessionOptions
   try {
     const folder = await mkdtemp(join(tmpdir(), 'cloudops-eval-'));
     closing.push(() => rm(folder, { recursive: true, force: true }));
-    const names = situation.accounts ?? [''];
-    const clouds = new Map<string, RecordedCloud>();
-    for (const account of names) {
-      const tell = (request: Parameters<Parameters<typeof startCloud>[2]>[0]) =>
-        options.record({ kind: 'request', account, ...request });
-      const cloud = await startCloud(situation.cloud ?? {}, options.now, tell);
-      closing.push(cloud.close);
-      clouds.set(account, cloud);
-    }
+    const called = { tool: '' };
+    const started = await startClouds(situation, options, called, closing, folder);
     const env = {
       ...Object.fromEntries(
         Object.entries({
           STORAGE_HEADERS: 'amz',
           LOG_LEVEL: 'error',
           JOURNAL: join(folder, 'journal.jsonl'),
-          ...(situation.accounts === undefined
-            ? clouds.get('')?.settings
-            : await accountsFile(folder, clouds, situation.defaultAccount)),
+          ...started,
           ...situation.settings,
         }).map(([name, value]) => [`CLOUDOPS_${name}`, value]),
       ),
       XDG_STATE_HOME: folder,
     };
-    const { client, call } = await connect(situation, options, env);
+    const { client, call } = await connect(situation, options, env, called);
     closing.push(() => client.close());
     const { tools } = await client.listTools();
     return {
@@ -89,30 +81,64 @@ export async function startSession(situation: Situation, options: SessionOptions
   }
 }
 
+/** The tool that is being called. */
+interface Called {
+  tool: string;
+}
+
+/** Starts the clouds of a situation, and resolves with the server's settings for them. */
+async function startClouds(
+  { accounts, defaultAccount, cloud = {}, ownCloud }: Situation,
+  { now, record }: SessionOptions,
+  called: Called,
+  closing: (() => Promise<unknown>)[],
+  folder: string,
+): Promise<Readonly<Record<string, string>>> {
+  const isRead = (method: string) =>
+    ownCloud === undefined ? ['GET', 'HEAD'].includes(method) : ownCloud.changes[called.tool] !== method;
+  const tellOf = (account: string) => (request: ReportedRequest) =>
+    record({ kind: 'request', account, changes: !isRead(request.method), ...request });
+  if (ownCloud !== undefined) {
+    const { settings, close } = await startOwnCloud(ownCloud, () => called.tool, tellOf(''));
+    closing.push(close);
+    return settings;
+  }
+  const clouds = new Map<string, RecordedCloud<SandboxSetting>>();
+  for (const account of accounts ?? ['']) {
+    const started = await startCloud(cloud, now, tellOf(account));
+    closing.push(started.close);
+    clouds.set(account, started);
+  }
+  return accounts === undefined ? (clouds.get('')?.settings ?? {}) : await accountsFile(folder, clouds, defaultAccount);
+}
+
 async function connect(
   { person: { decides } }: Situation,
   { server, readMs, record }: SessionOptions,
   env: Readonly<Record<string, string>>,
+  called: Called,
 ): Promise<{ readonly client: Client; readonly call: Session['call'] }> {
   const client = new Client(
     { name: 'cloudops-eval', version: '1' },
     { capabilities: decides === undefined ? {} : { elicitation: { form: {} } } },
   );
-  let calling = '';
   if (decides !== undefined)
     client.setRequestHandler('elicitation/create', async ({ params }) => {
       const { message } = params;
       const decision = decides(message);
-      record({ kind: 'question', tool: calling, message, decision });
+      record({ kind: 'question', tool: called.tool, message, decision });
       await delay(readMs);
-      const [accept, nothing] = form.parse(params).requestedSchema.properties.decision.enum;
-      return { action: 'accept', content: { decision: decision === 'accept' ? accept : nothing } };
+      const { decision: choice, name } = form.parse(params).requestedSchema.properties;
+      const [accept, nothing] = choice.enum;
+      if (decision === 'decline') return { action: 'accept', content: { decision: nothing } };
+      const [, typed] = /"(.*)"/.exec(name?.description ?? '') ?? [];
+      return { action: 'accept', content: { decision: accept, ...(typed !== undefined && { name: typed }) } };
     });
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [server], env, stderr: 'inherit' }));
   return {
     client,
     async call(tool, args, signal) {
-      calling = tool;
+      called.tool = tool;
       try {
         const { content } = await client.callTool({ name: tool, arguments: args }, { signal, timeout: longestCallMs });
         return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
@@ -126,15 +152,22 @@ async function connect(
 
 const longestCallMs = 120_000;
 
-/** The server's question with two choices. The first accepts. */
+/** The server's question with two choices. The first accepts. For a deletion, the person also types the name that it describes. */
 const form = z.object({
   requestedSchema: z.object({
-    properties: z.object({ decision: z.object({ enum: z.tuple([z.string(), z.string()]) }) }),
+    properties: z.object({
+      decision: z.object({ enum: z.tuple([z.string(), z.string()]) }),
+      name: z.object({ description: z.string() }).optional(),
+    }),
   }),
 });
 
 /** Writes an accounts file for the clouds, and resolves with its setting. */
-async function accountsFile(folder: string, clouds: ReadonlyMap<string, RecordedCloud>, byDefault: string | undefined) {
+async function accountsFile(
+  folder: string,
+  clouds: ReadonlyMap<string, RecordedCloud<SandboxSetting>>,
+  byDefault: string | undefined,
+) {
   const accounts: Record<string, object> = {};
   for (const [name, { settings }] of clouds) {
     const [accessKeyIdFile, secretAccessKeyFile] = [join(folder, `${name}.id`), join(folder, `${name}.secret`)];

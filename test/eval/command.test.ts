@@ -49,6 +49,7 @@ test.each<[string, readonly string[], Readonly<Record<string, string>>, RegExp]>
   ],
   ['a body that is no object', [...model, '--body', '[1]'], {}, /^--body takes a JSON object/],
   ['no number', [...model, '--runs', '0'], {}, /^--runs takes a whole number/],
+  ['situations without operations', [...model, '--situations', 's.json'], {}, /^--situations and --endpoint are for/],
   [
     'a situation that there is not',
     [...model, '--only', 'lunch'],

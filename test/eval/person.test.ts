@@ -13,7 +13,7 @@ const person: Person = {
   otherwise: { early: 'I know no more.', late: 'Leave it.' },
   closing: 'What came of it?',
 };
-const change: Event = { kind: 'request', account: '', method: 'POST', url: '/', body: {} };
+const change: Event = { kind: 'request', account: '', method: 'POST', url: '/', headers: {}, body: {}, changes: true };
 const said: Event = { kind: 'person', text: 'Go.', permits: false };
 const question: Event = { kind: 'question', tool: 't', message: '', decision: 'accept' };
 const textsOf = (given: Person, said: readonly (readonly [string, readonly Event[]])[]) => {
