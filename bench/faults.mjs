@@ -1,6 +1,6 @@
 // Shows what happens to changes under each fault of a journal. Run it with npm run bench -- faults [--seconds 20] [--only text]. Two
 // servers attempt the same changes at the same time. "Twice" counts changes that were sent more than once, "lost" changes that were
-// sent and are not in the journal. Cases with PgBouncer and a standby run if these are installed. PostgreSQL refuses to run as root,
+// sent and are not in the journal, "told falsely" answers that the cloud's own record contradicts. Cases with PgBouncer and a standby run if these are installed. PostgreSQL refuses to run as root,
 // so root becomes `postgres`. Mounting full disks needs root.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -49,6 +49,9 @@ writeFileSync(
      import { createPostgresJournal } from './src/journal/postgres.ts';
      import { openDatabase } from './src/journal/postgres-database.ts';
      import { uptime } from 'node:os';
+     export { testCaller } from './test/support/caller.ts';
+     export { answered } from './test/support/scripted-client.ts';
+     export { restoreInstance } from './src/tools/restore-instance.ts';
      export const openJournal = (place, now) =>
        place.includes('://')
          ? createPostgresJournal(openDatabase(place, now), now)
@@ -65,6 +68,10 @@ const { openJournal } = await import(module);
 const { startPostgres } = await importSource("export { startPostgres } from './test/support/postgres.ts'");
 
 const worker = fileURLToPath(new URL('faults-worker.mjs', import.meta.url));
+/** True for an answer that says that a request was not sent that the cloud got, or accepted that it did not get. */
+const isFalse = ({ kind, wasSent, outcome, mayHaveHappened }) =>
+  kind !== 'sent' && (wasSent ? mayHaveHappened === false : outcome === 'accepted');
+
 let runs = 0;
 /** Runs two servers on a journal for `seconds` while a fault happens. */
 async function measure(name, place, fault, { offsets = [0, 0], read = place } = {}) {
@@ -100,13 +107,17 @@ async function measure(name, place, fault, { offsets = [0, 0], read = place } = 
   for (const { key, kind } of records) if (kind === 'sent') counts.set(key, (counts.get(key) ?? 0) + 1);
   const journal = openJournal(read, () => new Date());
   const known = new Set();
-  for await (const { what } of journal.read({})) known.add(what);
+  for await (const { what } of journal.read({})) known.add(/"(run-[\d-]+)"/.exec(what)?.[1]);
   await journal.close();
-  const refused = records.filter(({ kind }) => kind === 'unwritable').length;
+  const refused = records.filter(({ kind }) => kind === 'JournalUnavailable').length;
+  const falsely = records.filter(isFalse);
+  if (falsely.length > 0) console.error('told falsely', falsely[0]);
   const slowest = Math.max(...records.map(({ ms }) => ms));
   const twice = [...counts.values()].filter((count) => count > 1).length;
   const lost = [...counts.keys()].filter((key) => !known.has(key)).length;
-  console.log(`| ${name} | ${counts.size} | ${twice} | ${lost} | ${refused} | ${(slowest / 1000).toFixed(1)} s |`);
+  console.log(
+    `| ${name} | ${counts.size} | ${twice} | ${lost} | ${falsely.length} | ${refused} | ${(slowest / 1000).toFixed(1)} s |`,
+  );
 }
 
 /** Forwards connections to a port that can change, like a virtual IP. */
@@ -177,8 +188,8 @@ async function again(ended, pauseMs, action) {
   }
 }
 
-console.log('| fault | sent | twice | lost | refused | slowest answer |');
-console.log('| --- | --- | --- | --- | --- | --- |');
+console.log('| fault | sent | twice | lost | told falsely | refused | slowest answer |');
+console.log('| --- | --- | --- | --- | --- | --- | --- |');
 
 const file = (name) => join(mkdtempSync(join(folder, 'file-')), name);
 await measure('file: none', file('journal.jsonl'));

@@ -25,6 +25,12 @@ const databaseAwayMs = Math.min(12_000, durationMs / 10);
 /** Memory is judged after this time, because caches fill and code is compiled until then. */
 const warmMs = 10 * 60_000;
 const memoryEveryMs = 2000;
+const heapEveryMs = 15_000;
+/** Every fifth minute, the heap is written to stderr. */
+const heapsPerLine = 20;
+/** In the second half of a run, the heap after a collection grows by less than this (MiB per minute). */
+const mostHeapGrowth = 0.1;
+const mebibyte = 1024 * 1024;
 /** A run that sent fewer changes per minute has shown nothing. */
 const fewestChanges = 30;
 
@@ -59,8 +65,8 @@ const buildNow = () =>
     .join('\n');
 const build = buildNow();
 const rebuilt = () => (buildNow() === build ? '' : 'dist was built anew while this ran: let nothing else build here. ');
-function run(args, env = {}) {
-  const child = spawn(process.execPath, [main, ...args], {
+function run(args, env = {}, flags = []) {
+  const child = spawn(process.execPath, [...flags, main, ...args], {
     env: { PATH: process.env.PATH, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -92,19 +98,26 @@ const settings = {
   CLOUDOPS_TIMEOUT_MS: '20000',
 };
 
-/** A replica, listening on `port`. */
+const heapFlags = ['--expose-gc', '--import', new URL('report-heap.mjs', import.meta.url).href];
+
+/** A replica, listening on `port`. `heaps` has its heap after each collection (minutes of its life, MiB). */
 async function startReplica() {
   const args = ['http', '--port', '0', '--http-tokens-file', tokensFile, '--http-rate', '1000'];
-  const child = run(args, settings);
+  const child = run(args, settings, heapFlags);
   child.stdout.resume();
+  const heaps = [];
+  const started = Date.now();
   const ended = new Promise((resolve) => child.on('exit', resolve));
   const port = await new Promise((resolve, reject) => {
     createInterface(child.stderr).on('line', (line) => {
       if (line.includes('"event":"listening"')) resolve(JSON.parse(line).port);
+      if (!line.startsWith('{"event":"heap"')) return;
+      const { heap, external } = JSON.parse(line);
+      heaps.push({ minute: (Date.now() - started) / 60_000, heap: heap / mebibyte, external: external / mebibyte });
     });
     void ended.then((code) => reject(new Error(`${rebuilt()}a replica ended with ${code} at its start`)));
   });
-  return { child, ended, port };
+  return { child, ended, port, heaps };
 }
 
 const replicas = [await startReplica(), await startReplica()];
@@ -180,6 +193,7 @@ async function restart() {
     old.child.kill(kill ? 'SIGKILL' : 'SIGTERM');
     await old.ended;
     replicas[1] = await startReplica();
+    everyReplica.push(replicas[1]);
     counts.restarts += 1;
   }
 }
@@ -201,8 +215,20 @@ async function watchMemory() {
   }
 }
 
+/** All replicas that ran, in the order of their starts. */
+const everyReplica = [...replicas];
+async function watchHeaps() {
+  for (let count = 1; !isOver(); count += 1) {
+    for (const { child } of replicas) child.kill('SIGUSR2');
+    await delay(heapEveryMs);
+    const { minute, heap, external } = everyReplica[0].heaps.at(-1) ?? {};
+    // As it goes, so that a run that fails at its end has shown the heap.
+    if (count % heapsPerLine === 0) console.error('heap, MiB', { minute, heap, external });
+  }
+}
+
 const clients = callers.flatMap((caller) => Array.from({ length: clientsPerCaller }, () => client(caller)));
-await Promise.all([...clients, restart(), crashDatabase(), watchMemory()]);
+await Promise.all([...clients, restart(), crashDatabase(), watchMemory(), watchHeaps()]);
 
 // A new replica ends the changes that killed replicas left open.
 for (const { child, ended } of replicas) {
@@ -250,6 +276,14 @@ const tally = (values) => {
   for (const value of values) counted[value] = (counted[value] ?? 0) + 1;
   return counted;
 };
+/** Slope of the line that fits pairs of a minute and a value best. */
+function growthPerMinute(pairs) {
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const minute = mean(pairs.map(([x]) => x));
+  const value = mean(pairs.map(([, y]) => y));
+  const covariance = pairs.reduce((sum, [x, y]) => sum + (x - minute) * (y - value), 0);
+  return covariance / pairs.reduce((sum, [x]) => sum + (x - minute) ** 2, 0);
+}
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 const warm = memory.slice(warmMs / memoryEveryMs);
 const tenth = Math.ceil(warm.length / 10);
@@ -262,6 +296,18 @@ const memoryThen =
         'at the end': median(warm.slice(-tenth)),
         most: Math.max(...memory),
       };
+const [firstReplica] = everyReplica;
+const secondHalf = firstReplica.heaps.filter(({ minute }) => minute > durationMs / 120_000);
+const heapGrowth = growthPerMinute(secondHalf.map(({ minute, heap }) => [minute, heap]));
+const rounded = (value) => Math.round(value * 100) / 100;
+/** Median heap and memory outside it, by minute. */
+const heapByMinute = [];
+for (let minute = 0; minute * 60_000 < durationMs; minute += 1) {
+  const sampled = firstReplica.heaps.filter((sample) => Math.floor(sample.minute) === minute);
+  if (sampled.length === 0) continue;
+  const middle = (name) => rounded(median(sampled.map((sample) => sample[name])));
+  heapByMinute.push(`${middle('heap')} ${middle('external')}`);
+}
 console.log(
   JSON.stringify(
     {
@@ -271,6 +317,12 @@ console.log(
       journal: tally([...journal.values()].flat()),
       answers: tally([...told.values()].flat().map(({ outcome, code }) => outcome ?? code)),
       'memory of the replica that ran all the time, MiB': memoryThen,
+      'its heap after a collection and memory outside it, by minute, MiB': heapByMinute,
+      'growth of its heap in the second half, MiB per minute': rounded(heapGrowth),
+      'heap of the other replicas at their end, MiB': everyReplica
+        .slice(1)
+        .flatMap(({ heaps }) => heaps.at(-1)?.heap ?? [])
+        .map(rounded),
       wrong: Object.fromEntries(Object.entries(wrong).map(([what, ids]) => [what, ids.length])),
     },
     null,
@@ -284,8 +336,10 @@ if (first !== undefined) {
 }
 const grew = memoryThen['at the end'] > 1.1 * memoryThen['after ten minutes'];
 if (grew) console.error('memory grew');
+const heapGrew = durationMs >= 2 * warmMs && heapGrowth > mostHeapGrowth;
+if (heapGrew) console.error('the heap grew');
 const idle = cloud.asked.size < fewestChanges * Number(options.minutes);
 if (idle) console.error('hardly anything was sent');
 if (rebuilt() !== '') console.error(rebuilt());
 postgres.remove();
-process.exit(first === undefined && !grew && !idle && rebuilt() === '' ? 0 : 1);
+process.exit(first === undefined && !grew && !heapGrew && !idle && rebuilt() === '' ? 0 : 1);

@@ -109,7 +109,7 @@ test('a plan that is turned down binds, and its planId carries nothing out', asy
 });
 
 test.each<readonly [string, 'human' | 'approval' | 'plan', object]>([
-  ['a client that asks its user', 'human', { elicitor: { isDirect: true, ask: async () => 'declined' } }],
+  ['a client that asks its user', 'human', { elicitor: { isDirect: true, ask: async () => ({ kind: 'declined' }) } }],
   ['a client that shows the plan with its buttons', 'human', { hasView: true }],
   ['changes that somebody else approves', 'approval', {}],
   ['changes for which the planId is enough', 'plan', {}],

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from '@modelcontextprotocol/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createFileJournal } from '../../src/journal/file.js';
 import type { Journal } from '../../src/journal/journal.js';
@@ -11,8 +12,11 @@ import { createPlanTable } from '../../src/journal/plan-table.js';
 import { createPostgresJournal } from '../../src/journal/postgres.js';
 import { openDatabase } from '../../src/journal/postgres-database.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { testCaller } from '../support/caller.js';
 import { browserOf, type Decisions, serveDecisions } from '../support/decisions.js';
-import { connectInProcess } from '../support/in-process.js';
+import { answerOf, post, serveInProcess, toolCall } from '../support/http-in-process.js';
+import { startServer } from '../support/http-server.js';
+import { connectOverStdio } from '../support/in-process.js';
 import { hasPostgres, type Postgres, startPostgres } from '../support/postgres.js';
 import { startRecoveringPostgres } from '../support/recovering-postgres.js';
 
@@ -208,27 +212,6 @@ describe.each(places)('%s', (_name, open) => {
     expect(served.requests).toHaveLength(1);
   });
 
-  test('away after the answer, over stdio: the same', async () => {
-    const { client, close } = await connectInProcess('legacy', undefined, {
-      confirm: 'plan',
-      journal: place.journal,
-      now,
-    });
-    const call = async (args: object): Promise<Record<string, unknown>> => {
-      const { name, example } = restoreInstance;
-      return Object((await client.callTool({ name, arguments: { ...example, ...args } })).structuredContent);
-    };
-    const { planId } = await call({ planOnly: true });
-    expect(await call({ planId })).toMatchObject({ outcome: 'accepted' });
-    place.leave();
-    const during = await call({ planId });
-    expect(during).toMatchObject({ code: 'StateUnavailable', planId });
-    expect(during).not.toHaveProperty('mayHaveHappened');
-    place.comeBack();
-    await expect.poll(() => call({ planId }), { timeout: 10_000 }).toMatchObject({ outcome: 'accepted' });
-    await close();
-  });
-
   test('away while somebody waits for the page: the call goes on to wait', async () => {
     const { ask, click } = await plan();
     const waiting = ask();
@@ -237,5 +220,101 @@ describe.each(places)('%s', (_name, open) => {
     expect(await click()).toMatchObject({ outcome: 'accepted' });
     expect(await waiting).toMatchObject({ outcome: 'accepted' });
     expectTruth();
+  });
+});
+
+type Answer = Record<string, unknown>;
+type Call = (args: object) => Promise<Answer>;
+
+const { name, example } = restoreInstance;
+
+/** An agent that calls a server with the journal and a cloud, by both ways to reach one. */
+const transports: Record<string, (journal: Journal, cloud: string) => Promise<{ call: Call; close(): Promise<void> }>> =
+  {
+    stdio: async (journal, cloud) => {
+      const client = new Client({ name: 'test', version: '1' });
+      const close = await connectOverStdio(client, testCaller(cloud, { journal, confirm: 'plan' }));
+      const call: Call = async (args) =>
+        Object((await client.callTool({ name, arguments: { ...example, ...args } })).structuredContent);
+      return { call, close };
+    },
+    HTTP: async (journal, cloud) => {
+      const server = await serveInProcess({ cloud, caller: { journal, confirm: 'plan' } });
+      const call: Call = async (args) => {
+        const { result } = await answerOf(await post(server.url, toolCall(name, { ...example, ...args })));
+        return Object(result?.structuredContent);
+      };
+      return { call, close: server.close };
+    },
+  };
+
+describe.each(places)('%s, and an agent that carries out a plan itself', (_name, open) => {
+  describe.each(Object.entries(transports))('over %s', (_transport, connect) => {
+    let place: Place;
+    let cloud: Awaited<ReturnType<typeof startServer>>;
+    let agent: Awaited<ReturnType<typeof connect>>;
+    let whenSent: () => Promise<void>;
+    let planId: unknown;
+    beforeEach(async () => {
+      whenSent = async () => undefined;
+      place = await open();
+      cloud = await startServer((_request, response) => void whenSent().then(() => response.end('{"instance":{}}')));
+      agent = await connect(place.journal, cloud.origin);
+      ({ planId } = await agent.call({ planOnly: true }));
+    });
+    afterEach(async () => {
+      await agent.close();
+      await cloud.close();
+      await place.close();
+    });
+    const away = async () => {
+      place.leave();
+      await delay(awayMs);
+      place.comeBack();
+    };
+    /** Asks with the planId until the change is accepted. No answer denies a request that the cloud had by then. */
+    const askUntilAccepted = () =>
+      expect
+        .poll(
+          async () => {
+            const sent = cloud.requests.length;
+            const answer = await agent.call({ planId });
+            if (sent > 0) expect(answer.mayHaveHappened).not.toBe(false);
+            return answer;
+          },
+          { timeout: 15_000 },
+        )
+        .toMatchObject({ outcome: 'accepted' });
+
+    test('away before the intent: the plan can still be carried out', async () => {
+      const over = away();
+      const early = await agent.call({ planId });
+      if (cloud.requests.length === 0) expect(['StateUnavailable', 'JournalUnavailable']).toContain(early.code);
+      await over;
+      await askUntilAccepted();
+      expect(cloud.requests).toHaveLength(1);
+    });
+
+    test('away while the change is in flight: the agent learns its outcome, also when it asks again', async () => {
+      let over: Promise<void> | undefined;
+      whenSent = async () => {
+        over = away();
+      };
+      expect(await agent.call({ planId })).toMatchObject({ outcome: 'accepted' });
+      await over;
+      await askUntilAccepted();
+      expect(cloud.requests).toHaveLength(1);
+    });
+
+    test('away after the answer: a call with the planId keeps it and learns nothing false', async () => {
+      expect(await agent.call({ planId })).toMatchObject({ outcome: 'accepted' });
+      place.leave();
+      const during = await agent.call({ planId });
+      place.comeBack();
+      expect(during).toMatchObject({ code: 'StateUnavailable', planId });
+      expect(during).not.toHaveProperty('mayHaveHappened');
+      await askUntilAccepted();
+      expect(cloud.requests).toHaveLength(1);
+    });
   });
 });

@@ -6,8 +6,10 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { startHttpProcess } from '../support/http-process.js';
+import { startServer } from '../support/http-server.js';
 import { printedChanges } from '../support/journal.js';
 import { runServer } from '../support/server-process.js';
 
@@ -24,19 +26,20 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function connect(env: Record<string, string>, onQuestion?: () => Promise<never>) {
+async function connect(env: Record<string, string>, onQuestion?: () => Promise<never>, args = ['--sandbox']) {
   const journal = { CLOUDOPS_JOURNAL: join(folder, 'journal.jsonl') };
-  const server = await startHttpProcess(['--sandbox'], { env: { ...env, ...journal } });
+  const server = await startHttpProcess(args, { env: { ...env, ...journal } });
   const capabilities = onQuestion === undefined ? {} : { elicitation: {} };
   const client = new Client({ name: 'test', version: '1' }, { capabilities });
   if (onQuestion !== undefined) client.setRequestHandler(ElicitRequestSchema, onQuestion);
   const transport = new StreamableHTTPClientTransport(server.url);
   await client.connect(transport as Parameters<typeof client.connect>[0]);
   closing.push(() => client.close(), server.stop);
+  const read = () => client.callTool({ name: listParts.name, arguments: { ...listParts.example } });
   const call = (args: object = {}) =>
     client.callTool({ name: restoreInstance.name, arguments: { ...restoreInstance.example, ...args } });
   const changes = async () => printedChanges((await runServer(['journal', '--json'], { env: journal })).stdout);
-  return { server, call, changes };
+  return { server, call, read, changes };
 }
 
 test('questions that are open, and those that wait for them, do not keep it; nobody counts as having refused', async () => {
@@ -63,4 +66,31 @@ test('a call that waits for a decision is answered with where its plan stands', 
   await server.stop();
   expect(Date.now() - start).toBeLessThan(soonMs);
   expect(await status).toMatchObject({ structuredContent: { outcome: 'waiting' } });
+});
+
+test('reads of a cloud that hangs are given up at once, and a change in flight keeps its time', async () => {
+  const cloud = await startServer(({ method }, response) => {
+    if (method === 'POST') setTimeout(() => response.end('{"instance":{}}'), 4_000);
+  });
+  closing.push(cloud.close);
+  const env = {
+    CLOUDOPS_STORAGE_URL: cloud.origin,
+    CLOUDOPS_DEVOPS_URL: cloud.origin,
+    CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+    CLOUDOPS_SECRET_ACCESS_KEY: 'test',
+    CLOUDOPS_CONFIRM: 'off',
+  };
+  const { server, call, read, changes } = await connect(env, undefined, []);
+  const change = call();
+  const reads = Array.from({ length: 12 }, read);
+  await vi.waitFor(() => expect(cloud.requests.length).toBeGreaterThan(12), 5_000);
+  const start = Date.now();
+  const ended = server.stop();
+  for (const result of await Promise.all(reads))
+    expect(result).toMatchObject({ structuredContent: { code: 'Stopping' } });
+  expect(Date.now() - start).toBeLessThan(soonMs);
+  expect(await change).toMatchObject({ structuredContent: { outcome: 'accepted' } });
+  await ended;
+  expect(await changes()).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+  expect(server.stderr()).not.toContain('MaxListenersExceededWarning');
 });

@@ -11,6 +11,7 @@ import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-st
 import { operations } from '../../src/tools/index.js';
 import { createMemoryJournal } from './caller.js';
 import { answerOf, post, serveInProcess, toolCall } from './http-in-process.js';
+import { openPolicy } from './operations.js';
 import { answered, scriptedClient } from './scripted-client.js';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -102,6 +103,7 @@ export async function serveDecisions({
     caller: {
       ...(namedAccounts && { accounts: namedAccounts }),
       confirm,
+      policy: { ...openPolicy, extensions: ['s3'] },
       plans,
       statusWaitMs,
       ...(hasPage && { page: { kind: 'signIn', addressOf, announce: () => undefined } }),
@@ -123,19 +125,20 @@ export async function serveDecisions({
       log: (level, event, fields) => logged.push({ level, event, fields }),
     }),
   });
-  /** A call of restore_instance as an agent makes it. */
-  const ask = async (args: object = {}, token = 'alice'): Promise<Record<string, unknown>> => {
-    const message = toolCall('restore_instance', { ...restore, ...args });
-    const response = await post(http.url, message, { authorization: `Bearer ${token}` });
+  /** A call as an agent makes it. */
+  const callTool = async (tool: string, args: object, token = 'alice'): Promise<Record<string, unknown>> => {
+    const response = await post(http.url, toolCall(tool, args), { authorization: `Bearer ${token}` });
     const { result } = await answerOf(response);
     return Object(result?.structuredContent);
   };
+  const ask = (args: object = {}, token?: string) => callTool('restore_instance', { ...restore, ...args }, token);
   return {
     ...http,
     publicUrl,
     plans,
     journal,
     requests,
+    callTool,
     ask,
     now,
     pass: (milliseconds: number) => {

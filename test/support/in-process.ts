@@ -23,13 +23,15 @@ export interface SessionOptions extends Partial<SandboxOptions> {
   readonly journal?: Journal;
   /** The user's reply to a question. Without it, the client cannot ask. */
   readonly answer?: (question: ElicitRequestFormParams) => ElicitResult | Promise<ElicitResult>;
+  /** The name that the client gives itself. */
+  readonly clientName?: string;
 }
 
 /** A real client and the real server in this process, on a sandbox whose clock stands still. */
 export async function connectInProcess(
   era: Era,
   policy: Policy = { readOnly: false, tools: undefined },
-  { confirm = 'off', journal, answer, ...options }: SessionOptions = {},
+  { confirm = 'off', journal, answer, clientName: name = 'test', ...options }: SessionOptions = {},
 ) {
   const now = options.now ?? (() => new Date('2026-11-20T12:00:00Z'));
   const keys = { accessKeyId: 'SANDBOX', secretAccessKey: 'sandbox' };
@@ -41,23 +43,31 @@ export async function connectInProcess(
     confirm,
     ...(journal !== undefined && { journal }),
   });
-  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  const handle = serveStdio(() => createServer(caller.server), { transport: serverSide });
   const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
-  const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode: era } });
+  const client = new Client({ name, version: '1' }, { capabilities, versionNegotiation: { mode: era } });
   if (answer !== undefined)
     client.setRequestHandler('elicitation/create', async ({ params }) =>
       'requestedSchema' in params ? answer(params) : { action: 'cancel' },
     );
-  await client.connect(clientSide);
+  const disconnect = await connectOverStdio(client, caller);
   return {
     client,
     sandbox,
     close: async () => {
-      await client.close();
-      await handle.close();
-      await caller.close();
+      await disconnect();
       await sandbox.close();
     },
+  };
+}
+
+/** Connects a client to the server of a caller, as over stdio. Resolves with a function that ends both. */
+export async function connectOverStdio(client: Client, caller: ReturnType<typeof testCaller>) {
+  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
+  const handle = serveStdio(() => createServer(caller.server), { transport: serverSide });
+  await client.connect(clientSide);
+  return async () => {
+    await client.close();
+    await handle.close();
+    await caller.close();
   };
 }

@@ -60,7 +60,7 @@ export const serialParts = (count: number, minutes: number, lastMinutesAgo: numb
   }));
 
 /** A client that shows the question to a person, who takes a while. */
-export const person = (reply: UserReply): Elicitor => ({ isDirect: true, ask: async () => reply });
+export const person = (kind: UserReply['kind']): Elicitor => ({ isDirect: true, ask: async () => ({ kind }) });
 
 export interface Situation {
   readonly tool: string;
