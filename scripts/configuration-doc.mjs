@@ -7,15 +7,14 @@ const { helpOf, markdownTable, optionName, sections, variableName } = await impo
 
 const introduction = `# Configuration
 
-This page is generated from the table of settings by \`npm run docs\`. \`cloudops-mcp help settings\` prints the same.
+\`npm run docs\` generates this page from the table of settings. \`cloudops-mcp help settings\` prints the same.
 
-A setting is an environment variable or a command-line option, and the option wins: \`CLOUDOPS_READ_ONLY=1\` is \`--read-only\`,
-\`CLOUDOPS_REGION=jp-west-2\` is \`--region jp-west-2\`. A variable that is empty counts as not set. The server does not start with a misspelt
-name or a wrong value, and reports all problems at once. The resource \`cloudops://configuration\` and \`cloudops-mcp doctor\` show each setting
-and its origin, without secrets.
+A setting is an environment variable or a command-line option, and the option wins: \`CLOUDOPS_REGION=jp-west-2\` is \`--region jp-west-2\`. An
+empty variable counts as not set. The server does not start with a misspelt name or a wrong value. The resource \`cloudops://configuration\` and
+\`cloudops-mcp doctor\` show each setting and its origin.
 
-Secrets are never options, because all users of the machine can read the command line of a process. If the table says "also …_FILE", the value
-can come from a file instead: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`.
+Secrets are never options, because all users of the machine can read the command line of a process. With "also …_FILE", the value can come
+from a file: \`CLOUDOPS_SECRET_ACCESS_KEY_FILE=/run/secrets/cloudops\`.
 `;
 
 const accounts = `## Several accounts
@@ -40,8 +39,8 @@ const accounts = `## Several accounts
 }
 \`\`\`
 
-Settings that an account leaves out come from the environment, except keys: an account with a key file, a program or a profile has no key of the
-environment, and no key is ever in the file itself. \`readOnly\`, \`tools\` and \`regions\` may only narrow what the environment allows, and
+Settings that an account leaves out come from the environment. An account with a key file, a program or a profile has no key of the environment,
+and no key is ever in the file itself. \`readOnly\`, \`tools\` and \`regions\` may only narrow what the environment allows, and
 \`confirm\` may only be stricter if the environment sets it. \`endpoints\` has the endpoints of APIs that [files of operations](OPERATIONS.md) name.
 
 Tools that several accounts allow have an argument \`account\`, which is required unless the default account is among them. A tool that one account
@@ -56,8 +55,8 @@ account. Over HTTP, [scopes](DEPLOY.md#callers) name the accounts of a caller.
 | \`CLOUDOPS_CREDENTIAL_PROCESS\` | five minutes before they expire, at most once a minute |
 | \`CLOUDOPS_PROFILE\` | like files, or like a program if the profile has \`credential_process\` |
 
-A request that is refused because its key is unknown or has expired is sent again once if there are other keys by then; so is a change, because
-nothing was carried out. To rotate without a gap, use a profile, or write both key files within a second. Plans, questions, repetitions and
+A request whose key is unknown or has expired is sent again once if there are other keys by then. That holds for changes too, because nothing was
+carried out. To rotate without a gap, use a profile, or write both key files within a second. Plans, questions, repetitions and
 budgets belong to the account and the place of its keys, not to the key that signs.
 
 A profile that signs in elsewhere (\`role_arn\`, \`sso_…\`, web identity) works with
@@ -67,21 +66,23 @@ has the program's limits.
 ## A budget of changes
 
 \`CLOUDOPS_MAX_CHANGES=5/1h\` lets each caller make five changes within any hour in each account; the time is 1m to 24h. Changes that
-were accepted, have not ended or have an unknown outcome count; those that were rejected, declined or not sent do not. The journal
-decides, so replicas that share it share the budget. \`0\` only shows plans.
+were accepted, have not ended or have an unknown outcome count. Replicas that share a journal share the budget. \`0\` only shows plans.
 
 ## Without a state key
 
 Without \`CLOUDOPS_STATE_KEY\`, each process has a random key. If the journal is in a file, \`planId\`s that carry a plan out have a key of their
-own, because some clients start a server for each call. It is in a file next to the journal, such as \`journal.jsonl.plan-key\`, which only its
-owner can read (mode 0600); a file that others can read is not used. It [proves no consent](SECURITY.md#consent). To replace the key, delete the
-file and restart the server.
+own, because some clients start a server for each call. It is in a file next to the journal, such as \`journal.jsonl.plan-key\`. A file that
+others than its owner can read is not used. To replace the key, delete the file and restart the server.
 
 ## Replacing the state key
 
-\`CLOUDOPS_STATE_KEY_FILE\` may hold several keys, one per line: the first signs, and all verify. To replace a key without refusing
-plans that are under way, append the new key, restart every replica, move it to the first line, restart, and remove the old one when its
-plans have expired: after ten minutes or, with a page for decisions, after \`CLOUDOPS_PLAN_HOURS\`.
+\`CLOUDOPS_STATE_KEY_FILE\` may hold several keys, one per line. The first signs, and all verify. To replace a key without refusing plans that
+are under way:
+
+1. Append the new key, and restart every replica.
+2. Move it to the first line, and restart them.
+3. When the plans of the old key have expired (after ten minutes or, with a page for decisions, \`CLOUDOPS_PLAN_HOURS\`), remove the old key
+   and restart them.
 `;
 
 const otherVariables = `## Variables that other programs use too
@@ -91,7 +92,7 @@ const otherVariables = `## Variables that other programs use too
 | \`HTTPS_PROXY\`, \`HTTP_PROXY\`, \`NO_PROXY\` | proxy for requests to the endpoints, and hosts reached without it; in upper or lower case |
 | \`NODE_EXTRA_CA_CERTS\` | PEM file of certificate authorities that Node trusts besides its own |
 | \`NODE_TLS_REJECT_UNAUTHORIZED\` | \`0\` accepts any certificate: the server logs a warning when it starts |
-| \`OTEL_EXPORTER_OTLP_ENDPOINT\` and the like | traces, see [Deploy](DEPLOY.md) |
+| \`OTEL_EXPORTER_OTLP_ENDPOINT\` and the like | [traces](DEPLOY.md#traces) |
 | \`XDG_STATE_HOME\`, or \`LOCALAPPDATA\` on Windows | folder of the default journal: \`cloudops-mcp/journal.jsonl\` in it, \`journal-sandbox.jsonl\` for the sandbox |
 | \`XDG_CACHE_HOME\`, or \`LOCALAPPDATA\` on Windows | folder in which Node 22.1 and newer keeps compiled code, so that the next start is faster |
 | \`NO_COLOR\` | no colours on a terminal |

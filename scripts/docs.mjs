@@ -27,7 +27,6 @@ const {
   export { markdownTable } from './src/util/human.js';`);
 
 const effects = { read: 'reads', create: 'creates', alter: 'alters', delete: 'deletes' };
-const sources = { reference: '[API](API.md)', s3: 'S3', sandbox: 'nothing else' };
 
 /** The form for private reports, which only the maintainers read. */
 const privateReport = `${repositoryUrl}/security/advisories/new`;
@@ -43,12 +42,8 @@ const parts = {
     ]),
   ),
   sandbox: markdownTable(
-    ['operation', 'request', 'described by'],
-    sandboxOperations.map(({ name, service = 'storage', request, source = 's3' }) => [
-      `\`${name}\``,
-      `${service}: \`${request}\``,
-      sources[source],
-    ]),
+    ['operation', 'request'],
+    sandboxOperations.map(({ name, service = 'storage', request }) => [`\`${name}\``, `${service}: \`${request}\``]),
   ),
   'private-report': `[Write a private report](${privateReport})`,
   situations: markdownTable(

@@ -27,6 +27,12 @@ const effectOf = ({ effect, change }) =>
 const fenced = (language, text) => `\`\`\`${language}\n${text}\n\`\`\``;
 const folded = (title, ...parts) => [`<details>\n<summary>${title}</summary>`, ...parts, '</details>'].join('\n\n');
 
+/** The arguments of a call, folded if they would fill a screen. */
+function callOf(example) {
+  const text = JSON.stringify(example, null, 2);
+  return text.split('\n').length > 20 ? folded('The call', fenced('json', text)) : fenced('json', text);
+}
+
 const errorTable = (rows) => markdownTable(['code', 'what it is', 'what to do'], rows);
 /** The first line of an answer summarizes it, and is repeated at its end. */
 function section(operation, answer) {
@@ -40,7 +46,7 @@ function section(operation, answer) {
     `## ${name}`,
     `**${title}** (operation ${api}). ${effectOf(operation)}`,
     description,
-    fenced('json', JSON.stringify(example, null, 2)),
+    callOf(example),
     fenced('text', answer.split('\n')[0]),
     folded('The whole answer as text', fenced('text', answer)),
     folded('Arguments', argumentReference(operation)),
@@ -77,7 +83,7 @@ async function answers() {
 
 const introduction = `# Tools
 
-Each tool with one call and the first line of its answer; the rest is folded. The calls go to the built-in sandbox (\`CLOUDOPS_SANDBOX=1\`)
+Each tool with one call and the first line of its answer; the rest is folded, a long call too. The calls go to the built-in sandbox (\`CLOUDOPS_SANDBOX=1\`)
 with \`CLOUDOPS_CONFIRM=off\`; with the default setting, tools that create or change show their plan first. \`structuredContent\` of an answer
 holds the same facts as its text. \`npm run docs\` makes this page from the source.
 

@@ -1,4 +1,5 @@
 import type { Operation } from '../tools/define-operation.js';
+import type { Body } from '../transport/parse-body.js';
 import { readServiceError, type ServiceError, shortenServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { isObject } from '../util/objects.js';
@@ -7,13 +8,17 @@ import { isObject } from '../util/objects.js';
 
 type AnsweredReply = FinalReply & { kind: 'answered' };
 
+/** True if the operation gets the text of a body. Its own parser may accept malformed XML, and would read a part of it. */
+export const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
+  format === 'text' || (format === 'xmlText' && body.kind !== 'malformed');
+
 /** Passes the body of an answer to a function, as the operation's format has it, or undefined if the body has another format. */
 export async function readBody(
   { answer }: Pick<Operation, 'answer'>,
   { body, readText }: AnsweredReply,
   read: (body: unknown) => unknown,
 ): Promise<unknown> {
-  if (answer === 'text') return readText(read);
+  if (isReadAsText(answer, body)) return readText(read);
   return read('value' in body && body.kind === answer ? body.value : undefined);
 }
 
@@ -42,7 +47,7 @@ export function apparentError(
   { body, response }: AnsweredReply,
   record: unknown,
 ): ServiceError | undefined {
-  if (body.kind !== 'json' || answer === 'text') return undefined;
+  if (body.kind !== 'json' || isReadAsText(answer, body)) return undefined;
   const expected = answer === 'none' ? [] : Object.keys((pages?.page ?? output)().shape);
   const isUnclear = answer !== 'none' && expected.length === 0;
   if (isUnclear || expected.some((name) => isObject(record) && Object.hasOwn(record, name))) return undefined;

@@ -1,3 +1,4 @@
+import { unlessStopped } from '../consent/elicitor.js';
 import type { EndedOutcome } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -50,12 +51,15 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     return ready.kind === 'failed' ? ready : runChange(ready, context, dependencies);
   };
 
+  /** A read is given up at once when the server shuts down, because it changes nothing. */
+  const readUntilStop = (operation: Operation, resolution: AccountResolution, context: CallContext) =>
+    unlessStopped(context.stop, (signal) => carryOut(operation, resolution, { ...context, signal }), context.signal);
+
   const callTool: CallTool = async (operation, args, context) => {
     const resolution = resolveAccount(accounts, operation, args, context.principal);
     const account = resolution.kind === 'found' ? resolution.name : undefined;
-    const outcome = await carryOut(operation, resolution, context).catch((error) =>
-      failed(operation, error, dependencies),
-    );
+    const run = operation.effect === 'read' && context.stop !== undefined ? readUntilStop : carryOut;
+    const outcome = await run(operation, resolution, context).catch((error) => failed(operation, error, dependencies));
     const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
     log(failure?.mayHaveHappened === true ? 'warn' : 'info', 'call', {
       tool: operation.name,
@@ -81,6 +85,7 @@ const showsPlan = (
 /**
  * Makes the read that precedes a change, and adds its result to the call. If the error of the read is decisive, returns the failure of
  * the change. No other error stops the change.
+ * @throws Refusal `Stopping` on shutdown
  */
 async function readBefore(
   call: ResolvedChange,
@@ -100,6 +105,7 @@ async function readBefore(
     return { ...call, found: say`Found at ${time(now().toISOString())}: ${summary}`, alert: preflight.alert?.(answer) };
   }
   const { failure } = outcome;
+  if (failure.code === 'Stopping') throw new Refusal('Stopping', []);
   if (preflight.decisiveErrors?.includes(failure.code) !== true)
     return {
       ...call,

@@ -4,7 +4,7 @@ import type { Body } from '../transport/parse-body.js';
 import { requestIdsOf } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
-import { apparentError, declaredError, readBody } from './answered-error.js';
+import { apparentError, declaredError, isReadAsText, readBody } from './answered-error.js';
 import { answeredError, errorAnswer, type FailedCall, noAnswer } from './failure.js';
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './stages.js';
@@ -71,7 +71,7 @@ async function readSuccess(
   const isUnclear = reply.body.kind === 'html' || readsErrors(operation);
   const unread = { kind: 'unread', status, requestIds, isUnclear } as const;
   if (problem !== undefined) return { ...unread, problem };
-  if (operation.effect === 'read' && !isEmpty && value === undefined)
+  if ((operation.effect === 'read' || isUnclear) && !isEmpty && value === undefined)
     return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };
   const reading = isEmpty
     ? { record: {}, warnings: [], missingFields: [] }
@@ -90,9 +90,10 @@ function isoDate(httpDate = ''): string | undefined {
 
 function unreadable(body: Body, format: Operation['answer']): SafeText | undefined {
   if (body.kind === (format === 'none' ? 'empty' : format)) return undefined;
-  if (format === 'text' && body.kind !== 'html') return undefined;
+  if (body.kind !== 'html' && isReadAsText(format, body)) return undefined;
   const called = {
     xml: 'XML',
+    xmlText: 'XML',
     json: 'JSON',
     html: 'an HTML page',
     text: 'plain text',

@@ -10,7 +10,6 @@ import { type Principal, visibleCaller } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
 import { quote } from '../util/quote.js';
 import type { Client } from './client.js';
-import { instanceTypesReference, operationReference, statesReference } from './reference.js';
 import { skillResource } from './skill.js';
 import { viewOf, viewResource } from './views/view-of-tool.js';
 
@@ -30,6 +29,9 @@ export interface ResourceTexts {
 }
 
 const mimeType = 'text/markdown';
+
+/** Loads the texts of the reference, which few clients read. */
+const loadReference = () => import('./reference.js');
 
 const referenceTemplate = {
   name: 'reference',
@@ -94,7 +96,7 @@ const referenceOf = (operation: Operation): Resource => ({
     description: `${operation.title}: arguments, rules, defaults and what is not documented`,
     mimeType,
   },
-  text: () => operationReference(operation),
+  text: async () => (await loadReference()).operationReference(operation),
 });
 
 function documentsOf({
@@ -115,14 +117,14 @@ function documentsOf({
       'cloudops://reference/instance-types',
       'Instance types',
       'Instance types that each operation accepts',
-      instanceTypesReference,
+      async () => (await loadReference()).instanceTypesReference(),
     ),
     document(
       'states',
       'cloudops://reference/states',
       'States',
       'States of groups, clusters and servers, with their meanings',
-      statesReference,
+      async () => (await loadReference()).statesReference(),
     ),
     document(
       'configuration',

@@ -132,7 +132,7 @@ export const listParts = defineOperation({
   limitations: [
     'Uploading a part, or completing an upload: use the client that started it.',
     'Aborting an upload: use abort_multipart_upload. If this server does not offer it, the person who runs the server can abort the upload.',
-    'Object storage in a region other than jp-east-1 and jp-west-2: the API takes no other.',
+    'Object storage in a region other than jp-east-1 and jp-west-2: only with CLOUDOPS_STORAGE_HEADERS=amz.',
   ],
 
   input,

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { authenticateByIssuer } from '../../src/http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../../src/http/issuer-keys.js';
 import { signInAtIssuer } from '../../src/http/sign-in-at-issuer.js';
+import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { createHttpClient, defaultLimits } from '../../src/transport/http-client.js';
 import { type Decisions, type DecisionsSetup, serveDecisions } from '../support/decisions.js';
 import { audience, client, startProvider } from '../support/provider.js';
@@ -246,32 +247,60 @@ describe('with a real identity provider', () => {
   });
 });
 
-describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+describe.each([
+  ['light', { colorScheme: 'light' }],
+  ['dark', { colorScheme: 'dark' }],
+  ['forced', { colorScheme: 'dark', forcedColors: 'active' }],
+] as const)('%s', (look, options) => {
   test.each([400, 800])('every page can be used by everybody, %i px wide', async (width) => {
     const served = await start();
     const url = await planOf(served);
-    const options = { colorScheme, width };
-    const page = await browser.another(options);
+    const page = await browser.another({ ...options, width });
     opened.push(() => page.context().close());
     const check = async (name: string) => {
-      expect(await findings(page.mainFrame()), name).toEqual([]);
+      for (const frame of page.frames()) expect(await findings(frame), name).toEqual([]);
       const overflows = () => document.documentElement.scrollWidth > document.documentElement.clientWidth;
       expect(await page.evaluate(overflows), name).toBe(false);
       // A frame is painted only within the window.
       await page.setViewportSize({ width, height: 240 });
       await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) });
-      await keepPicture(`decisions-${name}-${colorScheme}-${width}`, await page.screenshot());
+      await keepPicture(`decisions-${name}-${look}-${width}`, await page.screenshot());
       await page.setViewportSize({ width, height: 900 });
+    };
+    const signIn = async (token: string) => {
+      await page.getByLabel(/^Token/).fill(token);
+      await page.getByRole('button', { name: 'Sign in' }).click();
     };
     await page.goto(url);
     await check('sign-in');
-    await page.getByLabel(/^Token/).fill('bob');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signIn('alice');
+    await page.getByRole('alert').waitFor();
+    await check('sign-in-refused');
+    await signIn('bob');
     await agree(page).waitFor();
     await check('plan');
-    const frame = page.frames()[1];
-    expect(frame && (await findings(frame))).toEqual([]);
     await page.goto(`${served.publicUrl}/decisions`);
     await check('list');
+    await page.goto(url);
+    await view(page)
+      .getByLabel(/^Reason/)
+      .fill('Wait for Monday');
+    await view(page).getByRole('button', { name: 'Do nothing' }).click();
+    await outcome(page, 'Nothing was done');
+    await check('declined');
+    await page.reload();
+    await view(page).getByText('The plan: Create DevOps server').waitFor();
+    await check('decided-before');
+    const deletion = await served.callTool(abortMultipartUpload.name, abortMultipartUpload.example);
+    await page.goto(String(deletion.decideAt));
+    await view(page)
+      .getByLabel(/^Type /)
+      .waitFor();
+    await check('typed-name');
+    await page.goto(`${served.publicUrl}/decisions`);
+    await check('list-with-decided');
+    await page.goto(`${served.publicUrl}/decisions/${'0'.repeat(16)}/`);
+    await page.getByRole('heading', { name: 'No such plan' }).waitFor();
+    await check('no-such-plan');
   });
 });

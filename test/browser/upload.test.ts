@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, findings, movingElements, type ShownView, type ShowOptions, startBrowser } from './browser.js';
-import { mebibyte, pageResult, partsOf, uploadResult, upTo } from './uploads.js';
+import { expected, mebibyte, pageResult, partsOf, partsOfFourHundred, uploadResult, upTo } from './uploads.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -102,6 +102,19 @@ test('the chart has a scale with a unit, times with their zone, and the value un
   expect(await view.locator('.value').innerText()).toMatch(/^21:00:02 to 21:00:\d\d: \d\.\d MiB\/s$/);
   await view.getByRole('heading', { level: 1 }).hover();
   expect(await view.locator('.value').innerText()).toBe('Point at a bar to read its value, or use the arrow keys.');
+});
+
+test('the chart marks a change of speed that the text claims, and no other', async () => {
+  const changed = await show();
+  await changed.sendCall({ ...args, ...expected }, uploadResult(partsOfFourHundred, expected));
+  expect(await changed.view.getByRole('status').innerText()).toMatch(/^Slower since \d\d:\d\d /);
+  expect(await changed.view.locator('.rates .change').count()).toBe(1);
+  expect(await changed.view.locator('.rates').getAttribute('aria-label')).toMatch(/, changed at .+\.$/);
+  const steady = await show();
+  await steady.sendCall(args, uploadResult(partsOf(upTo(40))));
+  expect(await steady.view.getByRole('status').innerText()).toMatch(/^Rate /);
+  expect(await steady.view.locator('.rates').count()).toBe(1);
+  expect(await steady.view.locator('.rates .change').count()).toBe(0);
 });
 
 test('the keyboard reads the chart bar by bar, from the newest, and keeps its place when it is drawn again', async () => {

@@ -30,7 +30,7 @@ test('changes beyond it are refused, with the time of the next, and nobody is as
     isDirect: true as const,
     ask: async () => {
       asked += 1;
-      return 'agreed' as const;
+      return { kind: 'agreed' as const };
     },
   };
   for (const id of ['i-1', 'i-2'])

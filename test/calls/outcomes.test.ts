@@ -146,6 +146,13 @@ const rows: readonly (readonly [
     'UnreadableAnswer',
     readsErrors,
   ],
+  [
+    '200 with nothing that extract finds, of an operation that reads failures',
+    answer(200, 'OK'),
+    'unknown',
+    'UnreadableAnswer',
+    { ...inText, failures: 'Errors', extract: () => undefined },
+  ],
   ['200 whose body was cut', cut, 'accepted'],
   ['200 whose body was cut, of an operation that reads errors', cut, 'unknown', 'UnreadableAnswer', readsErrors],
   ['200 whose body was cut, of an operation that reads failures', cut, 'unknown', 'UnreadableAnswer', inParts],

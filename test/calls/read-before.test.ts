@@ -36,8 +36,8 @@ async function readsOf(given: object, context: Partial<CallContext>, confirm: 'a
 }
 
 const claims: Click['claims'] = { digest: 'd', nonce: 'n', issuedAt: Date.now() };
-const elicitor = { ask: async () => 'agreed' as const };
-const resumedReply = { claims: { ...claims, use: 'question' as const }, read: () => 'agreed' as const };
+const elicitor = { ask: async () => ({ kind: 'agreed' as const }) };
+const resumedReply = { claims: { ...claims, use: 'question' as const }, read: () => ({ kind: 'agreed' as const }) };
 
 test.each<
   [what: string, confirm: 'ask' | 'plan' | 'off', given: object, context: Partial<CallContext>, isRead: boolean]

@@ -35,11 +35,11 @@ const noTokens = {
 };
 
 /** Asks while the call runs; the person takes two seconds. */
-const person = (reply: UserReply, afterMs = 2000): Elicitor => ({
+const person = (kind: UserReply['kind'], afterMs = 2000): Elicitor => ({
   ask: async () => {
     asked += 1;
     time += afterMs;
-    return reply;
+    return { kind };
   },
 });
 
@@ -123,7 +123,7 @@ describe('many calls at once', () => {
         await new Promise(setImmediate);
         time += 2000;
         open -= 1;
-        return 'agreed';
+        return { kind: 'agreed' };
       },
     };
     expect(await Promise.all(names.map((name) => ask(name, careful)))).toEqual(names.map(() => 'accepted'));
@@ -134,7 +134,7 @@ describe('many calls at once', () => {
     const { ask, close } = setUp();
     const client = new AbortController();
     const never = new Promise<UserReply>((resolve) =>
-      client.signal.addEventListener('abort', () => resolve('unanswered')),
+      client.signal.addEventListener('abort', () => resolve({ kind: 'unanswered' })),
     );
     const waiting = ask('one', { ask: () => never }, 'alice');
     expect(await ask('two', person('agreed'), 'bob')).toBe('accepted');
@@ -150,7 +150,7 @@ describe('many calls at once', () => {
       ask: async () => {
         client.abort();
         time += 2000;
-        return 'agreed';
+        return { kind: 'agreed' };
       },
     });
     const second = carryOut(
@@ -194,9 +194,9 @@ describe('a client that brings the answer with another call', () => {
     // A token holds the first half of the digest.
     return { ...outcome.claims, digest: outcome.claims.digest.slice(0, 32), issuedAt: time };
   };
-  const bringing = (claims: ConsentClaims, reply: UserReply): Elicitor => ({
+  const bringing = (claims: ConsentClaims, kind: UserReply['kind']): Elicitor => ({
     ask: async () => 'later',
-    resumedReply: { claims, read: () => reply },
+    resumedReply: { claims, read: () => ({ kind }) },
   });
 
   test.each(['agreed', 'declined'] as const)('answers it once: after "no", %s is refused', async (second) => {
@@ -373,7 +373,7 @@ describe('a repetition that is meant', () => {
       questions.push(message.text);
       await new Promise(setImmediate);
       time += 2000;
-      return 'agreed';
+      return { kind: 'agreed' };
     },
   });
 

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { checkRegions } from '../../src/calls/policy.js';
 import { Refusal } from '../../src/consent/refusal.js';
+import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
+import { listParts } from '../../src/tools/list-parts.js';
+import { never, testCaller } from '../support/caller.js';
+import { startServer } from '../support/http-server.js';
 
 /** CLOUDOPS_REGIONS limits the regions and zones in arguments, also under the names that models give them. */
 
@@ -20,4 +24,27 @@ test.each([
   { RegionCount: 'x' },
 ])('%j is allowed', (input) => {
   expect(() => checkRegions(policy, 'jp-east-1', { ...input })).not.toThrow();
+});
+
+test.each([
+  ['ext', 'us-east-1', true],
+  ['ext', 'jp-west-2', false],
+  // Another store that speaks S3 has regions of its own.
+  ['amz', 'us-east-1', false],
+] as const)('with the headers %s, region %s is warned of: %s', async (storageHeaders, region, isWarnedOf) => {
+  const server = await startServer((_request, response) =>
+    response.end('<ListPartsResult><IsTruncated>false</IsTruncated></ListPartsResult>'),
+  );
+  const { call, close } = testCaller(server.origin, {
+    cloud: { storageHeaders },
+    policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
+  });
+  const upload = { bucket: 'b', object: 'o', uploadId: 'u', region };
+  const results = [
+    await call(listParts, upload, { signal: never }),
+    await call(abortMultipartUpload, { ...upload, planOnly: true }, { signal: never }),
+  ];
+  await close();
+  await server.close();
+  for (const { text } of results) expect(text.includes(`Region "${region}" is not among`), text).toBe(isWarnedOf);
 });

@@ -222,6 +222,11 @@ describe('a planId', () => {
     const run = await runServer(['call', 'restore_instance', json({ ...restore, planId })], { env });
     expect(run).toMatchObject({ code: 3, stderr: expect.stringContaining('PlanRefused') });
     expect(server.requests).toEqual([]);
+    const logging = { ...env, CLOUDOPS_LOG_LEVEL: 'warn' };
+    const { stderr } = await runServer(['call', 'restore_instance', json({ ...restore, planId })], { env: logging });
+    expect(stderr).toMatch(
+      /"event":"state key","message":".*plan-key\W+ cannot be used \(it holds no key, or others can read it\)/,
+    );
   });
 });
 
@@ -291,6 +296,7 @@ describe('on a terminal', () => {
     stderr.on('data', (chunk) => {
       shown += chunk;
       if (`${chunk}`.includes('Type yes')) typed(stdin);
+      if (`${chunk}`.includes('Reason')) stdin.write(' too "large"\n');
     });
     const [tool = '', given = ''] = args;
     journals += 1;
@@ -308,7 +314,8 @@ describe('on a terminal', () => {
 
   test.each<[string, (stdin: PassThrough) => void, number, string]>([
     ['yes', (stdin) => stdin.write('yes\n'), 0, ''],
-    ['no', (stdin) => stdin.write('no\n'), 3, 'you did not agree to it'],
+    ['no', (stdin) => stdin.write('no\n'), 3, 'Reason, for the agent and the journal'],
+    ['an empty line', (stdin) => stdin.write('\n'), 3, 'you did not agree to it'],
     ['y', (stdin) => stdin.write('y\n'), 3, 'you did not agree to it'],
     ['nothing and ends the input', (stdin) => stdin.end(), 3, 'you did not agree to it'],
   ])('the plan is shown, and who types %s decides', async (_name, typed, code, said) => {
@@ -320,6 +327,8 @@ describe('on a terminal', () => {
     expect(done.shown).toContain(said);
     expect(done.code).toBe(code);
     if (code === 0) expect(outcomes(done.journal)[0]).toMatchObject({ intent: { consent: 'asked' } });
+    const reasons = outcomes(done.journal).flatMap((entry) => entry.intent?.reason ?? []);
+    expect(reasons).toEqual(done.shown.includes('Reason') ? ['too "large"'] : []);
   });
 
   /** Longer than the time after which a call counts as slow (milliseconds). */

@@ -54,15 +54,11 @@ const draft = `cloudops-mcp operations draft ${resolve('examples/operations/stor
 /** Commands that a page names in part, and in full. */
 const inFull: Readonly<Record<string, string>> = {
   'cloudops-mcp call': call,
-  'cloudops-mcp call <tool> [arguments]': call,
-  'cloudops-mcp completion bash\\|zsh\\|fish': 'cloudops-mcp completion bash',
-  'cloudops-mcp operations draft': draft,
   'cloudops-mcp operations draft MODEL': draft,
   'cloudops-mcp client-config <client>': 'cloudops-mcp client-config claude-desktop',
   'cloudops-mcp client-config <client> --http https://cloudops.example.com/mcp':
     'cloudops-mcp client-config vscode --http https://cloudops.example.com/mcp',
   'cloudops-mcp http --host 0.0.0.0': `${teamSettings.trim().split(/\s+/).join(' ')} cloudops-mcp http --host 0.0.0.0`,
-  'cloudops-mcp operations [check <file>]': 'cloudops-mcp operations',
   'cloudops-mcp journal --json --follow --since 1h | your-log-shipper':
     'cloudops-mcp journal --json --follow --since 1h | cat',
   'cloudops-mcp http [--host 127.0.0.1] [--port 8080]': 'cloudops-mcp http --host 127.0.0.1 --port 8080',
@@ -81,7 +77,7 @@ const elsewhere: readonly (readonly [RegExp, string, string])[] = [
   [/^cloudops-mcp view/, 'test/browser/view-command.test.ts', 'view'],
   [/^cloudops-mcp health/, 'test/cli/health-command.process.test.ts', 'health'],
   [/^cloudops-mcp journal migrate/, 'test/cli/journal-command.test.ts', "'migrate'"],
-  [/billing\.mjs/, 'test/docs/operations-page.process.test.ts', 'docs/OPERATIONS.md'],
+  [/billing\.mjs|storage\.mjs/, 'test/docs/operations-page.process.test.ts', 'docs/OPERATIONS.md'],
   [
     /sandbox --port 8080 --seed demo/,
     'test/cli/sandbox-command.process.test.ts',

@@ -7,15 +7,22 @@ import * as z from 'zod';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Newcomer, newcomer } from '../support/newcomer.js';
 
-/** The operation by hand in docs/OPERATIONS.md, followed in an empty folder: its file is written, its commands are run in one shell. */
+/** docs/OPERATIONS.md, followed in an empty folder: its files are written, its commands are run in a shell. */
 
 const run = promisify(execFile);
-const [, page = ''] = readFileSync('docs/OPERATIONS.md', 'utf8').split(/(?=^## 1\. )/m);
-const blocks = [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].map(([, language = '', text = '']) => ({
-  language,
-  text,
-}));
-const [, file = ''] = /^## \d\. Write `([\w.]+)`$/m.exec(page) ?? [];
+const guide = readFileSync('docs/OPERATIONS.md', 'utf8');
+const chapter = (heading: string) => {
+  const [, text = ''] = guide.split(new RegExp(`^## ${heading}\n`, 'm'));
+  const [page = ''] = text.split(/^## /m);
+  const blocks = [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].map(([, language = '', text = '']) => ({
+    language,
+    text,
+  }));
+  return { page, blocks };
+};
+const fromModel = chapter('From a model');
+const { page, blocks } = chapter('By hand');
+const file = 'billing.mjs';
 const source = blocks[0]?.text ?? '';
 
 /** Of a program that ended with another code than 0. */
@@ -34,18 +41,41 @@ afterAll(async () => {
   await billing.close();
 });
 
-test('has a file, and commands after it', () => {
-  expect(blocks.map(({ language }) => language)).toEqual(['js', 'sh', 'sh']);
-  expect(file).toMatch(/\.mjs$/);
+describe('from a model', () => {
+  const [draft, decided, use] = fromModel.blocks;
+  const inFolder = async (commands = '') => run('sh', ['-ec', commands], { cwd: home.folder, env: home.env });
+  beforeAll(() => cpSync('examples/operations', join(home.folder, 'examples/operations'), { recursive: true }));
+
+  test('its commands list the operations, and draft a file that only lacks decisions', async () => {
+    const { stdout } = await inFolder(draft?.text);
+    expect(stdout).toMatch(/^DeleteObjects +delete +POST/m);
+    const drafted = readFileSync(join(home.folder, 'storage.mjs'), 'utf8');
+    const decisions = /^ *(?:costsMoney|consequences|failures):.*(?:\n +'.*\n +\])?,\n/gm;
+    const withoutDecisions = (text = '') => text.replaceAll(decisions, '');
+    expect(withoutDecisions(drafted)).toBe(withoutDecisions(decided?.text));
+    const checked = await inFolder('cloudops-mcp operations check storage.mjs').catch((error) => printed.parse(error));
+    expect(checked.stdout).toMatch(/costsMoney: is not decided[\s\S]*\noperations: 0, problems: 2\n$/);
+  });
+
+  test('the decided file passes the check, and its tools work in the sandbox', async () => {
+    writeFileSync(join(home.folder, 'storage.mjs'), decided?.text ?? '');
+    const { stdout } = await inFolder(use?.text);
+    expect(stdout).toContain('\noperations: 2, problems: 0\n');
+    expect(stdout).toMatch(/^s3_list_objects_v2 {2}\(storage, read/m);
+    expect(stdout).toMatch(/^ListObjectsV2 /m);
+    expect(stdout).toMatch(/^DeleteObjects found 1 in Deleted: "old\.csv"\.$/m);
+  });
 });
 
-test('its commands check the file, and send what the documentation of the API says', async () => {
+test('by hand, its commands check the file, and send what the documentation of the API says', async () => {
+  expect(blocks.map(({ language }) => language)).toEqual(['js', 'sh']);
   writeFileSync(join(home.folder, file), source);
   const place = 'https://billing.{region}.example.com';
-  const commands = blocks.slice(1).map(({ text }) => text);
-  expect(commands.join('')).toContain(place);
+  const commands = blocks.at(-1)?.text ?? '';
+  expect(commands).toContain(place);
+  expect(commands).toContain(file);
   const keys = { CLOUDOPS_ACCESS_KEY_ID: 'AKIDEXAMPLE', CLOUDOPS_SECRET_ACCESS_KEY: 'x' };
-  const { stdout } = await run('sh', ['-ec', commands.join('').replace(place, billing.origin)], {
+  const { stdout } = await run('sh', ['-ec', commands.replace(place, billing.origin)], {
     cwd: home.folder,
     env: { ...home.env, ...keys },
   });
@@ -65,10 +95,10 @@ describe('with the comment above its function, and both packages beside it, Type
       cpSync(part, join(modules, 'cloudops-mcp', part), { recursive: true });
     symlinkSync(resolve('node_modules/zod'), join(modules, 'zod'));
   });
-  const problemsOf = async (text: string, above = comment): Promise<string> => {
-    writeFileSync(join(home.folder, file), `${above}\n${text}`);
+  const problemsOf = async (text: string, { above = comment, name = file } = {}): Promise<string> => {
+    writeFileSync(join(home.folder, name), `${above}\n${text}`);
     const options = ['--allowJs', '--checkJs', '--strict', '--noEmit', '--target', 'es2023', '--module', 'nodenext'];
-    const program = [resolve('node_modules/typescript/bin/tsc'), ...options, file];
+    const program = [resolve('node_modules/typescript/bin/tsc'), ...options, name];
     const { stdout } = await run(process.execPath, program, { cwd: home.folder }).catch((error) =>
       printed.parse(error),
     );
@@ -76,12 +106,25 @@ describe('with the comment above its function, and both packages beside it, Type
   };
 
   test.each(['list-buckets.mjs', 'put-bucket-lifecycle.mjs'])('accepts the example %s', async (name) => {
-    expect(await problemsOf(readFileSync(join('examples/operations', name), 'utf8'), '')).toBe('');
+    expect(await problemsOf(readFileSync(join('examples/operations', name), 'utf8'), { above: '' })).toBe('');
   });
 
   test('accepts the file', async () => {
     expect(comment).not.toBe('');
     expect(await problemsOf(source)).toBe('');
+  });
+
+  test('accepts the file of a model, and knows its settings', async () => {
+    const decided = fromModel.blocks[1]?.text ?? '';
+    expect(await problemsOf(decided)).toBe('');
+    expect(await problemsOf(decided.replace("'delete'", "'remove'"))).toContain('\'"remove"\' is not assignable');
+  });
+
+  test('accepts the file as a module in TypeScript', async () => {
+    const above = "import type { OperationsModule } from 'cloudops-mcp/operation';";
+    const typed = `const module: OperationsModule = ${source.replace('export default ', '')}export default module;\n`;
+    expect(await problemsOf(typed, { above, name: 'billing.mts' })).toBe('');
+    expect(await problemsOf(typed.replace('title:', 'titel:'), { above, name: 'billing.mts' })).toContain('titel');
   });
 
   test('knows that a field of an answer may be missing', async () => {

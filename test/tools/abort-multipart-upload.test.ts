@@ -105,7 +105,7 @@ describe('its plan', () => {
     const asked: string[] = [];
     const ask = async (question: SafeText) => {
       asked.push(question.text);
-      return 'declined' as const;
+      return { kind: 'declined' as const };
     };
     await call(args, { elicitor: { ask } });
     expect(asked.map((question) => question.split('\n')[1])).toEqual([`${receiving} This cannot be undone.`]);

@@ -21,10 +21,10 @@ function applyFonts(document: Document, css: string): void {
 }
 
 /**
- * Formats a time (milliseconds since 1970) in the host's locale and time zone: `whole` with date and zone, `minute` as time of day with
- * zone, `second` as time of day without zone.
+ * Formats a time (milliseconds since 1970) in the host's locale and time zone: `whole` with date and zone, `minute` and `second` as time of
+ * day without zone, `zone` as the short name of the zone.
  */
-export type FormatTime = (time: number, form?: 'whole' | 'minute' | 'second') => string;
+export type FormatTime = (time: number, form?: 'whole' | 'minute' | 'second' | 'zone') => string;
 
 const minute = { hour: '2-digit', minute: '2-digit' } as const;
 const second = { ...minute, second: '2-digit' } as const;
@@ -35,7 +35,7 @@ export function timeFormat({ locale, timeZone }: Pick<HostContext, 'locale' | 't
     const inZone = zone === undefined ? {} : { timeZone: zone };
     return {
       whole: new Intl.DateTimeFormat(place, { ...whole, ...inZone }),
-      minute: new Intl.DateTimeFormat(place, { ...minute, timeZoneName: 'short', ...inZone }),
+      minute: new Intl.DateTimeFormat(place, { ...minute, ...inZone }),
       second: new Intl.DateTimeFormat(place, { ...second, ...inZone }),
     };
   };
@@ -47,5 +47,6 @@ export function timeFormat({ locale, timeZone }: Pick<HostContext, 'locale' | 't
       return formats(undefined, undefined);
     }
   })();
-  return (time, form = 'whole') => made[form].format(time);
+  const zoneAt = (time: number) => made.whole.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value;
+  return (time, form = 'whole') => (form === 'zone' ? (zoneAt(time) ?? '') : made[form].format(time));
 }

@@ -4,7 +4,7 @@ import type { UploadPart } from '../../src/tools/upload/part.js';
 import { countOf, type Range, rangesOf } from '../../src/tools/upload/ranges.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
-import { fromServer, words } from '../../src/util/safe-text.js';
+import { fromServer } from '../../src/util/safe-text.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
@@ -107,7 +107,10 @@ const paceIn = (answer: Fields, formatTime: FormatTime): string =>
       secondsLeft: rangeOfSeconds(answer.secondsLeft),
       checkedAt: timeOf(answer.checkedAt) === undefined ? undefined : readText(answer.checkedAt),
     },
-    { timeOfDay: (time) => fromServer(formatTime(Date.parse(time), 'minute')), zone: words('') },
+    {
+      timeOfDay: (time) => fromServer(formatTime(Date.parse(time), 'minute')),
+      zoneAt: (time) => fromServer(formatTime(Date.parse(time), 'zone')),
+    },
   ).join(' ');
 
 const rangeOfSeconds = (value: unknown) => {

@@ -94,16 +94,15 @@ function stop({
   );
 }
 
-/** Writes times of day for the reader. */
+/** Writes times for the reader. Times are in ISO 8601. */
 export interface Clock {
-  /** @param time ISO 8601 */
   readonly timeOfDay: (time: string) => SafeText;
-  /** Follows the time of day; empty if the time is the reader's own. */
-  readonly zone: SafeText;
+  /** The time zone that applies at a time. */
+  readonly zoneAt: (time: string) => SafeText;
 }
 
 /** For readers in unknown time zones. */
-const utc: Clock = { timeOfDay: (time) => own(time.slice(11, 16)), zone: words(' UTC') };
+const utc: Clock = { timeOfDay: (time) => own(time.slice(11, 16)), zoneAt: () => words('UTC') };
 
 /** Describes the rate, a change of speed, and the time left, or why there is no rate. */
 export function paceSentences(summary: Summary, clock = utc): SafeText[] {
@@ -146,23 +145,24 @@ function durationRange(from: number, to: number): SafeText {
 /** Times of day are told for ends in more than a minute and less than a day. */
 const [soonSeconds, daySeconds] = [60, 86_400];
 
-function doneAbout(checkedAt: string | undefined, from: number, to: number, { timeOfDay, zone }: Clock): SafeText {
+function doneAbout(checkedAt: string | undefined, from: number, to: number, { timeOfDay, zoneAt }: Clock): SafeText {
   const now = Date.parse(checkedAt ?? '');
   if (Number.isNaN(now) || to <= soonSeconds || to >= daySeconds) return words('');
-  const [first, last] = [from, to].map((seconds) => timeOfDay(new Date(now + 1000 * seconds).toISOString()));
-  if (first === undefined || last === undefined) return words('');
-  return first.text === last.text ? say`, done about ${last}${zone}` : say`, done about ${first} to ${last}${zone}`;
+  const after = (seconds: number) => new Date(now + 1000 * seconds).toISOString();
+  const [first, last] = [timeOfDay(after(from)), timeOfDay(after(to))];
+  const times = first.equals(last) ? last : say`${first} to ${last}`;
+  return say`, done about ${times} ${zoneAt(after(to))}`;
 }
 
 function rate(
   { bytesPerSecond, bytesPerSecondBefore: before, rateSince, ...rest }: Summary,
-  { timeOfDay, zone }: Clock,
+  { timeOfDay, zoneAt }: Clock,
 ): SafeText | false {
   if (bytesPerSecond === undefined) return whyNoRate(rest);
   const now = say`${bytes(bytesPerSecond)}/s`;
   if (before === undefined || rateSince === undefined) return say`Rate ${now}.`;
   const change = words(bytesPerSecond < before ? 'Slower' : 'Faster');
-  return say`${change} since ${timeOfDay(rateSince)}${zone}: ${now} instead of ${bytes(before)}/s.`;
+  return say`${change} since ${timeOfDay(rateSince)} ${zoneAt(rateSince)}: ${now} instead of ${bytes(before)}/s.`;
 }
 
 function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): SafeText | false {

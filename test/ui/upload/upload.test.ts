@@ -120,6 +120,15 @@ describe('how it goes', () => {
   });
 });
 
+test('a range of times has the zone of the reader once', async () => {
+  const left = { partCount: 3, checkedAt: iso(60), bytesPerSecond: mebibyte, secondsLeft: { from: 480, to: 720 } };
+  const upload = await readUpload(result(left), {});
+  const inTokyo = timeFormat({ locale: 'en-GB', timeZone: 'Asia/Tokyo' });
+  expect(progressText(upload, inTokyo)).toBe(
+    'Rate 1.0 MiB/s. About 8 to 12 min left, done about 21:09 to 21:13 GMT+9.',
+  );
+});
+
 test('a change of the rate has the time of the reader', async () => {
   const rate = { partCount: 3, bytesPerSecond: mebibyte, bytesPerSecondBefore: 2 * mebibyte, rateSince: iso(60) };
   const upload = await readUpload(result(rate), {});
