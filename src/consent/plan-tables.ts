@@ -1,5 +1,5 @@
 import type { Operation } from '../tools/define-operation.js';
-import { fieldNames } from '../tools/schema/field-names.js';
+import { argumentInWords } from '../tools/schema/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { leavesOf } from '../util/objects.js';
 import { defined, quoted, type SafeText, say, shortNames } from '../util/safe-text.js';
@@ -23,17 +23,17 @@ const mostColumns = 12;
  * @param input without secrets
  */
 export function planTables(operation: Operation, input: Readonly<Record<string, unknown>>): PlanTable[] {
-  const names = fieldNames(operation.input());
+  const schema = operation.input();
   return listsIn(input).map(([path, elements]) => {
-    const owner = `${names.of(`${path}[0]`) ?? ''}'s `;
+    const owner = `${argumentInWords(schema, `${path}[0]`) ?? ''}'s `;
     const nameOf = (field: string) => {
-      const name = names.of(`${path}[0].${field}`) ?? field;
+      const name = argumentInWords(schema, `${path}[0].${field}`) ?? field;
       return name.startsWith(owner) ? name.slice(owner.length) : name;
     };
     const leaves = elements.slice(0, mostRows).map((element) => new Map(leavesOf(element)));
     const fields = [...new Set(leaves.flatMap((row) => [...row.keys()]))].slice(0, mostColumns);
     return {
-      title: say`${defined(sentenceCase(names.of(path) ?? path))}`,
+      title: say`${defined(sentenceCase(argumentInWords(schema, path) ?? path))}`,
       columns: fields.map((field) => defined(sentenceCase(field === '' ? 'value' : nameOf(field)))),
       rows: leaves.map((row) => fields.map((field) => cell(row.get(field)))),
       more: Math.max(0, elements.length - mostRows),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
 import type { RequestBody } from '../tools/request-body.js';
-import { fieldNames } from '../tools/schema/field-names.js';
+import { argumentInWords } from '../tools/schema/field-names.js';
 import { place, regionWarnings } from '../tools/schema/zones.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
 import { encodeContent } from '../transport/request.js';
@@ -9,6 +9,7 @@ import { sentences } from '../util/human.js';
 import { parseJson, textsAt, valueAt, withText } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import {
+  argument,
   defined,
   distinct,
   fitted,
@@ -16,10 +17,10 @@ import {
   join,
   listed,
   longestLabelName,
-  namesOf,
   own,
   type SafeText,
   say,
+  withArgumentNames,
   words,
 } from '../util/safe-text.js';
 import { alsoSentence, type OtherArguments, otherArguments, shortList } from './other-arguments.js';
@@ -99,7 +100,8 @@ export function makePlan(call: PlanInput): Plan {
   const { operation, change, input, request, shown = request, endpoint, keyId } = call;
   const { origin, region, service, profile, isSandbox = false } = endpoint;
   const { defaults, warnings } = hintsOf(operation, change, input, region);
-  const names = fieldNames(operation.input());
+  const schema = operation.input();
+  const inWords = (text: SafeText) => withArgumentNames(text, (path) => argumentInWords(schema, path));
   const shownInput = withoutSecrets(call, input);
   const tables = planTables(operation, shownInput);
   const also = otherArguments(change.named, shownInput, shortList);
@@ -119,17 +121,17 @@ export function makePlan(call: PlanInput): Plan {
     consequences: sentences(
       operation.effect === 'delete' && say`This is destructive.`,
       ...change.consequences(input, region),
-    ).map(names.in),
+    ).map(inWords),
     risks: risksOf(call),
     ...([...also.fields, ...also.lists].length > 0 && { also }),
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
     defaults: defaults.map(({ path, value }) => ({
-      name: say`${defined(names.of(path) ?? path)}`,
+      name: say`${defined(argumentInWords(schema, path) ?? path)}`,
       value: say`${defined(value)}`,
     })),
-    warnings: [...pastedSecrets(call), ...warnings].map(names.in),
-    notChecked: change.notChecked.map((what) => names.in(say`${defined(what)}`)),
+    warnings: [...pastedSecrets(call), ...warnings].map(inWords),
+    notChecked: change.notChecked.map(defined),
   };
 }
 
@@ -175,9 +177,9 @@ const pastedSecrets = ({ operation: { secrets = [], secretNames = {} }, input, s
     const other =
       byName === undefined
         ? words('')
-        : say` Give ${own(byName)} instead: it takes the name of a secret on this server.`;
+        : say` Give ${argument(byName)} instead: it takes the name of a secret on this server.`;
     return [
-      say`${own(path.replaceAll('[]', ''))} came with the call, so the client and the provider of its model have seen it and may keep it.${other}`,
+      say`${argument(path.replaceAll('[]', ''))} came with the call, so the client and the provider of its model have seen it and may keep it.${other}`,
     ];
   });
 
@@ -272,8 +274,8 @@ function undocumentedDefaults(operation: Operation, args: Fields, region: string
 
 function undocumentedWarning(paths: readonly string[], costDrivers: readonly string[] = []): SafeText {
   const costly = paths.filter((path) => costDrivers.includes(path));
-  const cost = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(costly.map(own))}`;
-  return say`Not given: ${namesOf(paths)}. What the cloud uses instead is not documented${cost}.`;
+  const cost = costly.length === 0 ? words('') : say`, and the cost depends on ${listed(costly.map(argument))}`;
+  return say`Not given: ${join(paths.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`;
 }
 
 /** A copy with the names or fingerprints of secrets in place of secrets. */

@@ -19,6 +19,7 @@ export const storedSchemas = lazy(() => {
     z.object({ kind: z.literal('name'), name: z.string(), longest: z.number().exactOptional() }),
     z.object({ kind: z.literal('exact'), value: z.string() }),
     z.object({ kind: z.literal('time'), time: z.number() }),
+    z.object({ kind: z.literal('argument'), path: z.string() }),
     z.object({ kind: z.literal('detail'), parts: z.lazy(() => parts) }),
     z.object({
       kind: z.literal('readers'),

@@ -5,7 +5,7 @@ import { form, json, plainText, xml } from '../tools/request-body.js';
 import * as fields from '../tools/schema/fields.js';
 import { xmlRecord } from '../tools/upload/xml-record.js';
 import { sentences } from '../util/human.js';
-import { counted, join, quoted, say } from '../util/safe-text.js';
+import { argument, counted, join, quoted, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import type { FromModel } from './model/from-model.js';
 
@@ -55,6 +55,8 @@ export interface Kit {
   readonly xmlRecord: typeof xmlRecord;
   /** Makes text for people and models: say`Bucket ${name} has ${count} rules`. Strings in it are quoted; texts of `say` are not. */
   readonly say: typeof say;
+  /** An argument by its dotted path. A plan shows its name in words. */
+  readonly argument: typeof argument;
   /** Quotes a string, and shows at most `limit` characters. */
   readonly quoted: typeof quoted;
   /** Makes a text such as `3 parts`. */
@@ -103,6 +105,7 @@ export const createKit = (fromModel: FromModel): Kit => ({
   plainText,
   xmlRecord,
   say,
+  argument,
   quoted,
   counted,
   join,

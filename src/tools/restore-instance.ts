@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { detail, join, own, say, words } from '../util/safe-text.js';
+import { argument, detail, join, own, say, words } from '../util/safe-text.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
 import { defaultZones, devopsInstanceTypes, devopsZones, objectStorageRegions } from './schema/enumerations.js';
@@ -150,10 +150,10 @@ export const restoreInstance = defineOperation({
       ...sentences(
         input.networkConfig?.networkId !== undefined &&
           input.networkConfig.privateAddress === undefined &&
-          say`networkConfig.networkId is given without privateAddress. The effect is not documented.`,
+          say`${argument('networkConfig.networkId')} is given without a private address. The effect is not documented.`,
         input.objectStorageConfig?.account !== undefined &&
           input.objectStorageConfig.region === undefined &&
-          say`objectStorageConfig.account is given without region. Which region applies is not documented.`,
+          say`${argument('objectStorageConfig.account')} is given without a region. Which region applies is not documented.`,
       ),
     ],
     notChecked: ['that the backup exists', 'that the name is free'],

@@ -45,6 +45,8 @@ export type Part =
   | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number; readonly longest?: number }
   /** The name of something of this server's own. */
   | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
+  /** An argument by its dotted path. A plan shows its name in words instead. */
+  | { readonly kind: 'argument'; readonly path: string }
   /** A value that is shown without quotation marks. */
   | { readonly kind: 'exact'; readonly value: string }
   /** Milliseconds since 1970. */
@@ -75,6 +77,8 @@ function renderPart(part: Part): string {
       return shortened(quote(part.value, part.limit), part.value, part.longest);
     case 'name':
       return shortened(quoteName(part.name), part.name, part.longest);
+    case 'argument':
+      return quoteName(part.path);
     case 'exact':
       return escapeInvisible(part.value);
     case 'time':
@@ -123,6 +127,9 @@ export const quoted = (value: string, limit: number): SafeText => textOfPart({ k
 
 /** The name of something of this server's own, such as a tool, an argument, a setting or a time. Quoted if it is not a single word. */
 export const own = (name: string): SafeText => textOfPart({ kind: 'name', name });
+
+/** An argument of an operation by its dotted path: `adminCluster.controlPlane`. A plan shows its name in words instead. */
+export const argument = (path: string): SafeText => textOfPart({ kind: 'argument', path });
 
 /** Names of things of this server's own, in a row. */
 export const namesOf = (names: readonly string[], between: ', ' | ' or ' | '.' = ', '): SafeText =>
@@ -329,13 +336,19 @@ export function upTo(text: SafeText, mark: '. ' | ': ' | '\n'): SafeText | undef
 export const withTimes = (text: SafeText, write: (time: number) => SafeText): SafeText =>
   mapParts(text, (part) => (part.kind === 'time' ? write(part.time).parts : [part]));
 
-/** With other words for what an expression without groups finds; undefined leaves it as it is. */
-export const replaced = (
-  text: SafeText,
-  found: RegExp,
-  other: (found: string, before: string) => SafeText | undefined,
-): SafeText =>
-  ownWords(text.text.replace(found, (one, offset: number) => other(one, text.text.slice(0, offset))?.text ?? one));
+/** The text with arguments in words: `the disk size`. An argument for which `nameOf` returns undefined stays a path. */
+export const withArgumentNames = ({ parts }: SafeText, nameOf: (path: string) => string | undefined): SafeText =>
+  new SafeText(
+    parts.map((part, index) => {
+      const name = part.kind === 'argument' ? nameOf(part.path) : undefined;
+      if (name === undefined) return part;
+      // "node pool 1" is a name by itself.
+      const withArticle = /\d$/.test(name) ? name : `the ${name}`;
+      const before = parts[index - 1];
+      const startsSentence = before === undefined || (before.kind === 'words' && before.text.endsWith('. '));
+      return wordsPart(startsSentence ? sentenceCase(withArticle) : withArticle);
+    }),
+  );
 
 /** Its lines. What is quoted is on one. */
 export function linesOf(text: SafeText): SafeText[] {

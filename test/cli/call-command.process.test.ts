@@ -240,7 +240,14 @@ test('what an earlier process left open is told with the next change, whatever c
       what: 'w',
       target: 'POST x',
     },
-    ...{ account: 'a', client: 'c', consent: 'asked', digest: 'd', process: { pid: 1, host: 'elsewhere' } },
+    ...{
+      account: 'a',
+      client: 'c',
+      consent: 'asked',
+      digest: 'd',
+      keyFormat: 1,
+      process: { pid: 1, host: 'elsewhere' },
+    },
   };
   writeFileSync(env.CLOUDOPS_JOURNAL, `${json({ intent })}\n`);
   const run = await runServer(['call', 'restore_instance', json(restore), '--yes', '--json'], { env });

@@ -299,13 +299,13 @@ describe('the plan', () => {
       'network without address',
       'restore_instance',
       { ...args, networkConfig: { networkId: 'n' } },
-      "The private network's LAN is given without the private address.",
+      "The private network's LAN is given without a private address.",
     ],
     [
       'account without region',
       'restore_instance',
       { ...args, objectStorageConfig: { account: 'a' } },
-      "The object storage's account is given without region.",
+      "The object storage's account is given without a region.",
     ],
     [
       'no service account key',

@@ -258,7 +258,7 @@ describe('with an issuer that hangs, 32 requests wait for it, and others are tol
       return answer;
     });
     await vi.waitFor(() => expect(busy).toHaveLength(1), { timeout: 10_000 });
-    expect(issuer.held).toHaveLength(32);
+    await vi.waitFor(() => expect(issuer.held).toHaveLength(32), { timeout: 10_000 });
     issuer.resume();
     await Promise.all(all);
     // Each access token of this issuer names the odd issuer behind it, so that no sign-in succeeds.

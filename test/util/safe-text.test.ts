@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  argument,
   counted,
   defined,
   detail,
@@ -21,6 +22,7 @@ import {
   textFor,
   time,
   upTo,
+  withArgumentNames,
   withTimes,
   words,
 } from '../../src/util/safe-text.js';
@@ -196,7 +198,6 @@ test.each([
       'operations/load-operations.ts',
       'operations/model/answer-summary.ts',
       'operations/model/change-texts.ts',
-      'tools/schema/field-names.ts',
       'tools/schema/meanings.ts',
       'tools/schema/zones.ts',
     ],
@@ -234,4 +235,27 @@ test('no command writes words to a terminal but by what takes text to be shown',
   const commands = sources.filter((file) => file.startsWith('cli/') && file !== 'cli/layout.ts');
   expect(commands).not.toEqual([]);
   expect(commands.filter((file) => /\.write\(\s*['"`][^$]/.test(textOf(file)))).toEqual([]);
+});
+
+describe('an argument', () => {
+  const names = new Map([
+    ['diskSize', 'disk size'],
+    ['pools[0]', 'pool 1'],
+  ]);
+  const inWords = (text: SafeText) => withArgumentNames(text, (path) => names.get(path)).text;
+
+  test('is a path until a plan names it', () => {
+    expect(say`Give ${argument('pools[0].type')}.`.text).toBe('Give pools[0].type.');
+  });
+
+  test.each([
+    [say`Not given: ${argument('diskSize')}.`, 'Not given: the disk size.'],
+    [say`${argument('diskSize')} decides.`, 'The disk size decides.'],
+    [say`A sentence. ${argument('diskSize')} decides.`, 'A sentence. The disk size decides.'],
+    [
+      say`${argument('pools[0]')} has no region, and ${argument('pools[0]')} no zone.`,
+      'Pool 1 has no region, and pool 1 no zone.',
+    ],
+    [say`${argument('other')} and the value ${'diskSize'} stay.`, 'other and the value "diskSize" stay.'],
+  ])('%s in words', (text, expected) => expect(inWords(text)).toBe(expected));
 });

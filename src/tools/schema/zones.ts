@@ -1,5 +1,15 @@
 import { sentences } from '../../util/human.js';
-import { defined, listed, own, quoted, type SafeText, say, type Wording, words } from '../../util/safe-text.js';
+import {
+  argument,
+  defined,
+  listed,
+  own,
+  quoted,
+  type SafeText,
+  say,
+  type Wording,
+  words,
+} from '../../util/safe-text.js';
 
 /**
  * The region that a zone seems to be in: `east-11` is in jp-east-1, `west-13` in jp-west-1, `jp-west-21` in jp-west-2 (from the
@@ -75,10 +85,10 @@ export function unplacedWarnings(
 ): SafeText[] {
   const proposed = sentences(
     region !== undefined && say`region ${place(region)}`,
-    zone !== undefined && say`availabilityZone ${place(zone)}`,
+    zone !== undefined && say`zone ${place(zone)}`,
   );
   const unplaced = Object.entries(servers).flatMap(([path, server]) =>
-    server !== undefined && (server.region ?? server.availabilityZone) === undefined ? [say`${own(path)}`] : [],
+    server !== undefined && (server.region ?? server.availabilityZone) === undefined ? [argument(path)] : [],
   );
   if (unplaced.length === 0 || proposed.length === 0) return [];
   return [
