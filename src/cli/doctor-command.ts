@@ -16,6 +16,7 @@ import type { Journal } from '../journal/journal.js';
 import { countMissingIntents } from '../journal/missing-intents.js';
 import { openStore, type Store } from '../journal/open-store.js';
 import { planKeyPath, type Runtime, startRuntime } from '../runtime.js';
+import { KeysUnavailable } from '../signing/keys.js';
 import { sign } from '../signing/sign.js';
 import type { Operation, Probe, Service } from '../tools/define-operation.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
@@ -38,7 +39,6 @@ import {
   words,
 } from '../util/safe-text.js';
 import { type Command, pageOf, type Terminal } from './command.js';
-import { remedyOfKeys, remedyOfSetting } from './doctor-remedies.js';
 import { type HelpPage, padded, widthOf, wrapped } from './layout.js';
 import { type Finding, notChecked, ok, type ProbeOptions, probe, problem, warning } from './probe.js';
 import { insecureTlsWarning } from './run-until-signal.js';
@@ -55,7 +55,9 @@ export const doctorCommand: Command = {
     const rest = config.ok
       ? await examine(config.config, options.bucket, terminal)
       : {
-          findings: config.problems.map((text) => problem('configuration', text, remedyOfSetting(text))),
+          findings: config.problems.map((text) =>
+            problem('configuration', text, 'Change or unset it, then run doctor again for the other checks.'),
+          ),
           apisChecked: undefined,
         };
     const findings = [nodeFinding(process.versions.node), ...rest.findings];
@@ -160,7 +162,8 @@ async function checkKeys(account: Account): Promise<Finding | undefined> {
     return undefined;
   } catch (error) {
     const reason = error instanceof Refusal ? join(error.problems, '; ') : say`${shownReason(error)}`;
-    return problem('keys', reason, remedyOfKeys(reason));
+    const remedy = error instanceof KeysUnavailable ? error.remedy : words('Give the account keys of its own.');
+    return problem('keys', reason, say`${remedy} Until then, calls are refused.`);
   }
 }
 

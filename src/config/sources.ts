@@ -1,6 +1,6 @@
 import { storePlace } from '../journal/store-place.js';
 import type { OwnOperations } from '../operations/load-operations.js';
-import { shownReason } from '../util/log.js';
+import { fileFault } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
 import { own as ownName, say, type Wording } from '../util/safe-text.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
@@ -164,7 +164,7 @@ export function readSettingFile(
       report(say`${file} must hold postgres://…; a journal in a file is ${saidVariable(setting)}.`);
     return text === '' ? undefined : text;
   } catch (error) {
-    report(say`${file} cannot be read (${shownReason(error)}).`);
+    report(say`${file} cannot be read (${fileFault(error)}).`);
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { say } from '../util/safe-text.js';
+import { say, words } from '../util/safe-text.js';
 import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.js';
 import { createProcessKeys } from './process-keys.js';
 import type { RunProgram } from './run-program.js';
@@ -90,7 +90,10 @@ export function openProfile(options: ProfileOptions): {
     const profiles = await (await load())(init);
     const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
     if (profile === undefined)
-      throw new KeysUnavailable(say`there is no profile ${name} in ${files.config} or ${files.credentials}`);
+      throw new KeysUnavailable(
+        say`there is no profile ${name} in ${files.config} or ${files.credentials}`,
+        words('Add the profile there, or name another one in CLOUDOPS_PROFILE.'),
+      );
     return readProfile(name, profile);
   };
   const watched = watchFiles({ ...options, paths: [files.config, files.credentials], initial: undefined, read });
@@ -120,6 +123,8 @@ export function openProfile(options: ProfileOptions): {
   };
 }
 
+const correctProfile = words('Correct the profile in ~/.aws/config or ~/.aws/credentials.');
+
 /** @throws KeysUnavailable if the profile has neither keys nor a program that prints keys */
 function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
   const shown = say`${name}`;
@@ -132,13 +137,18 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
   if (Object.keys(settings).some((setting) => federated.test(setting)))
     throw new KeysUnavailable(
       say`the profile ${shown} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${shown}, "--format", "process"], which is aws configure export-credentials --format process`,
+      words('Set it, or give the account keys of its own.'),
     );
   if (accessKeyId !== undefined && secretAccessKey !== undefined)
     return { region, endpointUrl, keys: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) } };
   const command = splitCommand(program ?? '');
   if (command === undefined)
-    throw new KeysUnavailable(say`credential_process of the profile ${shown} has a quotation mark without its pair`);
-  if (command.length === 0) throw new KeysUnavailable(say`the profile ${shown} has no keys and no credential_process`);
+    throw new KeysUnavailable(
+      say`credential_process of the profile ${shown} has a quotation mark without its pair`,
+      correctProfile,
+    );
+  if (command.length === 0)
+    throw new KeysUnavailable(say`the profile ${shown} has no keys and no credential_process`, correctProfile);
   return { region, endpointUrl, keys: { command } };
 }
 

@@ -1,4 +1,5 @@
-import { ShownError } from '../util/log.js';
+import { fileFault, ShownError } from '../util/log.js';
+import { type SafeText, say, words } from '../util/safe-text.js';
 import type { Credentials } from './sign.js';
 
 /** The source of an account's keys. The keys may be replaced there while the server runs. */
@@ -18,7 +19,21 @@ export interface KeySource {
 }
 
 /** Thrown if there are no keys to sign with. The message says why; it is for people and holds no secret. */
-export class KeysUnavailable extends ShownError {}
+export class KeysUnavailable extends ShownError {
+  /** The step that makes keys available, for the person who runs this server. */
+  readonly remedy: SafeText;
+  constructor(shown: SafeText, remedy: SafeText) {
+    super(shown);
+    this.remedy = remedy;
+  }
+}
+
+/** The error for a file of keys that cannot be read. */
+export const unreadableKeys = (error: unknown): KeysUnavailable =>
+  new KeysUnavailable(
+    say`a file of keys cannot be read (${fileFault(error)})`,
+    words('Correct the path, or the file.'),
+  );
 
 /** Keys that do not change while the server runs. */
 export const fixedKeys = (credentials: Credentials): KeySource => ({

@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Log, shownReason } from '../util/log.js';
-import { say, words } from '../util/safe-text.js';
+import type { Log } from '../util/log.js';
+import { words } from '../util/safe-text.js';
 import { filesOfProfiles, openProfile, type ProfileFacts, parserOfProfiles } from './aws-profile.js';
-import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.js';
+import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable, unreadableKeys } from './keys.js';
 import { createProcessKeys } from './process-keys.js';
 import { runProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
@@ -76,13 +76,13 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
 /** Keys from settings and files. Keys in files are read again when the files change. */
 function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAccess): KeySource {
   const initial = wholeCredentials(credentials);
-  if (initial === undefined) throw new KeysUnavailable(words('keys are missing'));
+  if (initial === undefined) throw new KeysUnavailable(words('keys are missing'), onlyTheKey);
   const parts = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
   if (parts.length === 0) return fixedKeys(initial);
   const read = async () => {
     const texts = await Promise.all(parts.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
     const keys = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
-    if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'));
+    if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'), onlyTheKey);
     return keys;
   };
   const watched = watchFiles({ ...access, paths: parts.map(([, path]) => path), initial, read });
@@ -97,15 +97,17 @@ function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAcc
   };
 }
 
+const onlyTheKey = words('Write the key, and nothing else, into the file.');
+
 /** Longer than any key. */
 const maximumBytes = 64 * 1024;
 
 /** The text of a file, without white space around it. */
 async function readKeyFile(path: string): Promise<string> {
   const { size } = await stat(path);
-  if (size > maximumBytes) throw new KeysUnavailable(words('a file of keys is larger than 64 KiB'));
+  if (size > maximumBytes) throw new KeysUnavailable(words('a file of keys is larger than 64 KiB'), onlyTheKey);
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new KeysUnavailable(say`a file of keys cannot be read (${shownReason(error)})`);
+    throw unreadableKeys(error);
   });
   return text.trim();
 }

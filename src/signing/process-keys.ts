@@ -25,6 +25,9 @@ const headerText = /^[\x21-\x7e]+$/;
 /** The keys had expired when they were printed, or have expired since. */
 const haveExpired = words('printed keys that have expired');
 
+const signInAgain = words('Sign in again with the program that prints the keys.');
+const runByHand = words('Run the program by hand: it has to print the keys as JSON, and end with exit code 0.');
+
 /** The output of a program as AWS defines it for `credential_process`. */
 const outputSchema = lazy(() =>
   z.object({
@@ -48,15 +51,15 @@ interface Printed {
  */
 export function createProcessKeys({ id, command, name, run, now, log }: ProcessKeysOptions): KeySource {
   let printed: Printed | undefined;
-  let failure = say``;
+  let problem = haveExpired;
   let ranAt: number | undefined;
   let running: Promise<void> | undefined;
 
   const runOnce = async (): Promise<void> => {
     const result = await run(command);
-    const problem = result.kind === 'failed' ? result.problem : take(result.stdout);
-    failure = say`${name} ${problem ?? haveExpired}`;
-    if (problem !== undefined) log('error', 'keys', { problem: failure });
+    const failure = result.kind === 'failed' ? result.problem : take(result.stdout);
+    problem = failure ?? haveExpired;
+    if (failure !== undefined) log('error', 'keys', { problem: say`${name} ${failure}` });
   };
   /** Keeps the keys in the output of the program, or returns the problem with them. */
   const take = (stdout: string): SafeText | undefined => {
@@ -94,7 +97,7 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
       if (left > 0 && left < earlyMs) void refresh();
       else if (left <= 0) await refresh();
       if (printed !== undefined && printed.expires > now().getTime()) return printed.credentials;
-      throw new KeysUnavailable(failure);
+      throw new KeysUnavailable(say`${name} ${problem}`, problem === haveExpired ? signInAgain : runByHand);
     },
     renewed: async (refused) => {
       if (printed === undefined || areSameKeys(printed.credentials, refused)) await refresh();

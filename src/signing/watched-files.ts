@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Log, shownReason } from '../util/log.js';
-import { say } from '../util/safe-text.js';
-import { KeysUnavailable } from './keys.js';
+import type { Log } from '../util/log.js';
+import { words } from '../util/safe-text.js';
+import { KeysUnavailable, unreadableKeys } from './keys.js';
 
 /** The facts that change when a file is written or replaced. */
 interface Stats {
@@ -58,7 +58,7 @@ export function watchFiles<Value>({
   let value = initial;
   let loaded: string | undefined;
   let seen: { readonly mark: string; readonly since: number } | undefined;
-  let problem = say`a file was written while it was read`;
+  let problem = new KeysUnavailable(words('a file was written while it was read'), words('Try again.'));
   let turn: Promise<unknown> = Promise.resolve();
   let settling: Promise<void> | undefined;
 
@@ -75,12 +75,12 @@ export function watchFiles<Value>({
   };
   const load = async (mark: string): Promise<void> => {
     const newValue = await read().catch((error: unknown) => {
-      problem = error instanceof KeysUnavailable ? error.shown : say`a file cannot be read (${shownReason(error)})`;
+      problem = error instanceof KeysUnavailable ? error : unreadableKeys(error);
     });
     // A file was written during the read, so the next call tries again.
     if ((await look()).mark !== mark) return;
     loaded = mark;
-    if (newValue === undefined) log('error', 'keys', { problem });
+    if (newValue === undefined) log('error', 'keys', { problem: problem.shown });
     else if (!isDeepStrictEqual(newValue, value)) {
       value = newValue;
       log('info', 'keys', { read: paths });
@@ -102,7 +102,7 @@ export function watchFiles<Value>({
     for (let waitedMs = 0; !(await inTurn()) && waitedMs < longestWaitMs; waitedMs += pollMs) await sleep(pollMs);
   };
   const valueNow = (): Value => {
-    if (value === undefined) throw new KeysUnavailable(problem);
+    if (value === undefined) throw problem;
     return value;
   };
   return {

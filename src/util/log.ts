@@ -1,6 +1,6 @@
 import { textAt } from './objects.js';
 import { everyInvisible } from './quote.js';
-import { own, quoted, type SafeText } from './safe-text.js';
+import { own, quoted, type SafeText, say, words } from './safe-text.js';
 
 /** Severities, least first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
@@ -101,6 +101,20 @@ export class ShownError extends Error {
     super(shown.text);
     this.shown = shown;
   }
+}
+
+const fileFaults: Readonly<Record<string, SafeText>> = {
+  ENOENT: words('there is no such file'),
+  ENOTDIR: words('a part of its path is a file'),
+  EISDIR: words('it is a folder'),
+  EACCES: words('the user that cloudops-mcp runs as may not read it'),
+  EPERM: words('the user that cloudops-mcp runs as may not read it'),
+};
+
+/** Returns the reason why a file cannot be read, for people: `ENOENT: there is no such file`. */
+export function fileFault(error: unknown): SafeText {
+  const fault = fileFaults[textAt(error, 'code') ?? ''];
+  return fault === undefined ? shownReason(error) : say`${shownReason(error)}: ${fault}`;
 }
 
 /** Returns the reason of a failure for people. A message that is not our own is quoted. */

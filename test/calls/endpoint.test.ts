@@ -160,7 +160,7 @@ test.each([
     );
 });
 
-const noKeys = new KeysUnavailable(words('the file of keys is gone'));
+const noKeys = new KeysUnavailable(words('the file of keys is gone'), words('Correct the path.'));
 test.each([
   ['an error about keys', noKeys, true],
   ['one that it caused', new Error('not sent', { cause: noKeys }), true],

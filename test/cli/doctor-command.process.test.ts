@@ -113,13 +113,18 @@ describe('the configuration', () => {
   });
 
   test.each([
-    ['names a file that is not there', { CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/nowhere' }, 'create the file'],
-    ['names a folder', { CLOUDOPS_SECRET_ACCESS_KEY_FILE: folder }, 'name a file in it'],
+    [
+      'names a file that is not there',
+      { CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/nowhere' },
+      'there is no such file). Change or unset it',
+    ],
+    ['names a folder', { CLOUDOPS_SECRET_ACCESS_KEY_FILE: folder }, 'it is a folder). Change or unset it'],
     ['names a profile that is not there', { CLOUDOPS_PROFILE: 'nobody' }, 'Add the profile there'],
     ['names a program that is not there', { CLOUDOPS_CREDENTIAL_PROCESS: '["/nowhere"]' }, 'Run the program by hand'],
   ])('that %s has a remedy that says what to do', async (_what, env, remedy) => {
     const { findings } = await examine({ CLOUDOPS_STORAGE_URL: 'https://storage.test.invalid', ...env });
-    expect(findings.find(({ status }) => status === 'problem')?.remedy).toContain(remedy);
+    const found = findings.find(({ status }) => status === 'problem');
+    expect(`${found?.detail} ${found?.remedy}`).toContain(remedy);
   });
 
   test.skipIf(process.platform === 'win32')('has a warning for a kept key that cannot be used', async () => {

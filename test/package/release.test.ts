@@ -50,7 +50,8 @@ describe('the notes of a release', () => {
 
   test('are what the changelog says of its version', () => {
     dated('2026-12-01');
-    expect(notes(`v${release}`)()).toMatch(/^- /);
+    const [, section = ''] = readFileSync('CHANGELOG.md', 'utf8').split(/^## .*$/m);
+    expect(notes(`v${release}`)()).toBe(`${section.trim()}\n`);
   });
 
   test.each([

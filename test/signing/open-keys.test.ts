@@ -52,7 +52,7 @@ describe('keys of settings', () => {
     ['a session token that is not ASCII', { ...whole, sessionToken: 'tokén' }],
   ])('are refused if they are %s', (_what, credentials) => {
     expect(() => open({ kind: 'keys', credentials, files: {} })).toThrow(
-      new KeysUnavailable(words('keys are missing')),
+      new KeysUnavailable(words('keys are missing'), words('Write the key, and nothing else, into the file.')),
     );
   });
 });
@@ -102,7 +102,7 @@ describe('keys in files', () => {
     const credentials = { accessKeyId: 'OLD', secretAccessKey: 'old secret' };
     const { keys, logged } = open({ kind: 'keys', credentials, files: { secretAccessKey: folder } });
     expect(await keys.current()).toStrictEqual(credentials);
-    expect(logged).toEqual([{ problem: 'a file of keys cannot be read (EISDIR)' }]);
+    expect(logged).toEqual([{ problem: 'a file of keys cannot be read (EISDIR: it is a folder)' }]);
   });
 
   test('are others after they were refused only if the files hold others', async () => {

@@ -20,7 +20,8 @@ function setUp(initial: string | undefined = undefined, { whileRead = () => {}, 
     const [id = '', secret = ''] = ['/id', '/secret'].map((path) => files.get(path)?.text);
     reads.push(`${id}/${secret}`);
     whileRead();
-    if (id === '' || secret === '') throw new KeysUnavailable(words('a file of keys is empty'));
+    if (id === '' || secret === '')
+      throw new KeysUnavailable(words('a file of keys is empty'), words('Write the key.'));
     return `${id}/${secret}`;
   };
   const watched = watchFiles({
@@ -148,8 +149,16 @@ test('without a value, each call tries again, and the log says why', async () =>
       if (!isReadable) throw Object.assign(new Error('/secret/path'), { code: 'EACCES' });
     },
   });
-  await expect(watched.current()).rejects.toThrow('a file cannot be read (EACCES)');
-  expect(logged).toEqual([['error', 'keys', { problem: 'a file cannot be read (EACCES)' }]]);
+  await expect(watched.current()).rejects.toThrow(
+    'a file of keys cannot be read (EACCES: the user that cloudops-mcp runs as may not read it)',
+  );
+  expect(logged).toEqual([
+    [
+      'error',
+      'keys',
+      { problem: 'a file of keys cannot be read (EACCES: the user that cloudops-mcp runs as may not read it)' },
+    ],
+  ]);
   isReadable = true;
   expect(await watched.current()).toBe('old/old');
 });
