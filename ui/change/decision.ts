@@ -53,7 +53,7 @@ export const mayBeDecided = (stage: Stage, now: number): boolean =>
   now - Date.parse(stage.change.issuedAt ?? '') > freshMs;
 
 /** The stage of a plan after the server reported its state. */
-export function looked(stage: Stage, result: ToolResult): Stage {
+export function stateReported(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   const isWaiting = stage.kind === 'open' || stage.kind === 'expired';
   if (!isWaiting || outcome === undefined || outcome.kind === 'refused' || outcome.kind === 'expired') return stage;

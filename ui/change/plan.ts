@@ -9,7 +9,7 @@ const risks: Readonly<Record<RiskName, { readonly words: string; readonly icon: 
   'no way back': { words: 'No way back', icon: 'oneWay' },
 };
 
-/** Says that nothing real happens, if so. */
+/** The banner of a plan for the sandbox. */
 export const sandboxBanner = (isSandbox: boolean): readonly Node[] =>
   isSandbox ? [element('p', { class: 'sandbox' }, 'Sandbox: nothing real happens')] : [];
 

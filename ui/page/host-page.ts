@@ -10,10 +10,10 @@ import { element, nameText } from '../shared/elements.js';
 export function startHostPage(): void {
   const frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
   const heading = element('h1', {}, 'cloudops-mcp');
-  const said = element('p', { role: 'alert' });
+  const problem = element('p', { role: 'alert' });
   const note = element('p', { class: 'note', dir: 'auto' });
-  const more = element('p', { role: 'status' });
-  document.body.append(element('main', {}, heading, said, note, more, frame));
+  const nextChange = element('p', { role: 'status' });
+  document.body.append(element('main', {}, heading, problem, note, nextChange, frame));
   // Starts the call before the view is loaded, because reading a large upload takes a while.
   const call = ask('call', {});
   const send = (message: Fields) => frame.contentWindow?.postMessage(message, '*');
@@ -36,48 +36,47 @@ export function startHostPage(): void {
     },
   });
 
-  /** Waits for the next plan. The person opens it after reading the outcome of this one. */
-  async function follow(shown: string | undefined): Promise<void> {
+  /** Waits for the next plan, and offers it with a button, so that the person can read the outcome of this plan first. */
+  async function waitForNextPlan(shown: string | undefined): Promise<void> {
     while ((await ask('next', { shown })).waits !== true);
     if (shown === undefined) return location.reload();
     const button = element('button', { type: 'button' }, 'Show the next change');
     button.addEventListener('click', () => location.reload());
-    more.append('Another change waits for a decision. ', button);
+    nextChange.append('Another change waits for a decision. ', button);
     document.title = 'A change waits';
   }
 
   async function callTool(params: Fields): Promise<Fields> {
     const result = await ask('tool', params);
-    entitle(result);
+    setTitles(result);
     return result;
   }
 
   /** Sets the heading, the name of the frame for screen readers, and the title of the browser tab. */
-  function entitle(result: Fields): void {
-    const shown = shownBy(result);
-    if (shown === undefined) return;
-    const { heading: text, title } = shown;
-    heading.textContent = text;
-    frame.title = text;
-    document.title = `${title} – cloudops-mcp`;
+  function setTitles(result: Fields): void {
+    const titles = titlesOf(result);
+    if (titles === undefined) return;
+    heading.textContent = titles.heading;
+    frame.title = titles.heading;
+    document.title = `${titles.tab} – cloudops-mcp`;
   }
 
   async function begin(): Promise<void> {
     try {
       const { args, result, note: text, follows, shown } = await call;
       note.textContent = readText(text) ?? '';
-      if (follows === true) follow(readText(shown)).catch(tellOfSilence);
+      if (follows === true) waitForNextPlan(readText(shown)).catch(showNoAnswer);
       frame.hidden = result === undefined;
-      entitle(fieldsOf(result));
+      setTitles(fieldsOf(result));
       peer.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
       peer.notify('ui/notifications/tool-result', fieldsOf(result));
     } catch {
-      tellOfSilence();
+      showNoAnswer();
     }
   }
 
-  function tellOfSilence(): void {
-    said.textContent =
+  function showNoAnswer(): void {
+    problem.textContent =
       'The server does not answer, or has ended. If this page is from cloudops-mcp view, see the terminal that it runs in; otherwise load it again.';
   }
 
@@ -87,15 +86,15 @@ export function startHostPage(): void {
   frame.src = 'view';
 }
 
-/** Heading and title for a result. Undefined if the result names no subject, such as a failed call. */
-function shownBy({ _meta, structuredContent }: Fields): { heading: string; title: string } | undefined {
+/** The heading of the page and the title of its tab for a result. Undefined if the result names no subject, such as a failed call. */
+function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab: string } | undefined {
   const outcome = readOutcome(_meta);
-  if (outcome !== undefined) return { heading: 'A change and its outcome', title: outcome.sentence };
+  if (outcome !== undefined) return { heading: 'A change and its outcome', tab: outcome.sentence };
   const change = readProposedChange(_meta);
-  if (change !== undefined) return { heading: 'A change to decide on', title: change.sentence };
+  if (change !== undefined) return { heading: 'A change to decide on', tab: change.sentence };
   const { object } = fieldsOf(fieldsOf(structuredContent).answer);
   const name = readText(object);
-  return name === undefined ? undefined : { heading: 'An upload', title: `Upload of ${nameText(name)}` };
+  return name === undefined ? undefined : { heading: 'An upload', tab: `Upload of ${nameText(name)}` };
 }
 
 /** Sends a request to the process. Rejects if the process does not answer. */

@@ -10,10 +10,10 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   attributes: Readonly<Record<string, string>> = {},
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name);
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
-  made.append(...children);
-  return made;
+  const created = document.createElement(name);
+  for (const [attribute, value] of Object.entries(attributes)) created.setAttribute(attribute, value);
+  created.append(...children);
+  return created;
 }
 
 /** Makes an SVG element. */
@@ -22,10 +22,10 @@ export function svgElement(
   attributes: Readonly<Record<string, string | number>>,
   ...children: readonly Node[]
 ): SVGElement {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, String(value));
-  made.append(...children);
-  return made;
+  const created = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [attribute, value] of Object.entries(attributes)) created.setAttribute(attribute, String(value));
+  created.append(...children);
+  return created;
 }
 
 /** Matches a quoted value. The server quotes all text from outside. */
@@ -50,5 +50,5 @@ export function listSection(title: string, lines: readonly string[], className: 
   return [element('section', { class: className }, element('h2', {}, title), element('ul', {}, ...items))];
 }
 
-/** The name of a thing. Only a plain path stands without quotation marks, so that no name can pass for our words. */
+/** A name from outside. Any name but a plain path is quoted, so that it cannot be mistaken for our own words. */
 export const nameText = (name: string): string => (/^[\w./:@+=~-]+$/.test(name) ? name : `"${escapeQuoted(name)}"`);

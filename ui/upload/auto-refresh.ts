@@ -1,4 +1,4 @@
-/** Runs a task at regular intervals while the view is visible and there is something to wait for. */
+/** Runs a task at regular intervals while the view is visible and the task is needed. */
 export interface AutoRefresh {
   /** Restarts the interval, because something has changed. */
   plan(): void;
@@ -7,24 +7,24 @@ export interface AutoRefresh {
 
 export interface AutoRefreshOptions {
   readonly everyMs: number;
-  /** True if there is anything to wait for. */
-  wanted(): boolean;
+  /** True if the task should run again after the interval. */
+  isNeeded(): boolean;
   run(): void;
 }
 
 /** @param shown the element that has to be visible */
-export function createAutoRefresh(shown: Element, { everyMs, wanted, run }: AutoRefreshOptions): AutoRefresh {
+export function createAutoRefresh(shown: Element, { everyMs, isNeeded, run }: AutoRefreshOptions): AutoRefresh {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let inSight = true;
+  let isInSight = true;
   const plan = () => {
     clearTimeout(timer);
-    if (!inSight || document.visibilityState !== 'visible' || !wanted()) return;
+    if (!isInSight || document.visibilityState !== 'visible' || !isNeeded()) return;
     timer = setTimeout(run, everyMs);
   };
   const observer = new IntersectionObserver((entries) => {
-    const seen = entries.at(-1)?.isIntersecting === true;
-    if (seen === inSight) return;
-    inSight = seen;
+    const isIntersecting = entries.at(-1)?.isIntersecting === true;
+    if (isIntersecting === isInSight) return;
+    isInSight = isIntersecting;
     plan();
   });
   observer.observe(shown);

@@ -5,59 +5,91 @@ import type { Host } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 import type { PartState, Upload } from './upload.js';
 
-/** Details of parts that the packed data lacks. A page of details is read when the user rests on a part. */
+/** Details of parts that the packed data lacks, such as ETags. They are read in pages while the user points at parts. */
 export interface PartDetails {
-  /** The details of a part, if they were read. `onChange` is called when more were read. */
+  /** Returns the details of a part; undefined if they were not read. */
   of(partNumber: number): UploadPart | undefined;
-  /** The user rests on the part. */
-  want(partNumber: number): void;
+  /** Reads the details of a part, if the user goes on pointing at the part for `restMs`. */
+  request(partNumber: number): void;
   /** Drops all details, because parts may have changed. */
   forget(): void;
 }
 
-/** The page of a part is read after the user has rested on the part for this time. */
+export interface PartDetailsOptions {
+  /** Reads the page of parts after the part number `marker`. Resolves with undefined if the tool answers with an error. */
+  readPage(marker: number): Promise<readonly UploadPart[] | undefined>;
+  /** Called when a page was read. */
+  onRead(): void;
+}
+
 const restMs = 300;
 
-/** Parts a page. */
-const page = 100;
+const partsPerPage = 100;
 
 const answerMs = 60_000;
 
-export function createPartDetails(host: () => Host | undefined, args: () => Fields, onChange: () => void): PartDetails {
-  let known = new Map<number, UploadPart>();
-  let asked = new Set<number>();
-  let resting: ReturnType<typeof setTimeout> | undefined;
+/** The details of one state of the upload, and the markers of the pages that were requested. */
+interface Snapshot {
+  readonly parts: Map<number, UploadPart>;
+  readonly requestedPages: Set<number>;
+}
 
-  const read = async (partNumber: number) => {
-    const marker = Math.floor((partNumber - 1) / page) * page;
-    if (asked.has(marker)) return;
-    const [into, askedNow] = [known, asked];
-    askedNow.add(marker);
+const emptySnapshot = (): Snapshot => ({ parts: new Map(), requestedPages: new Set() });
+
+export function createPartDetails({ readPage, onRead }: PartDetailsOptions): PartDetails {
+  let snapshot = emptySnapshot();
+  let restTimer: ReturnType<typeof setTimeout> | undefined;
+
+  const readPageOf = async (partNumber: number) => {
+    // An answer that arrives after `forget` goes into the old snapshot, and is dropped with it.
+    const { parts, requestedPages } = snapshot;
+    const marker = Math.floor((partNumber - 1) / partsPerPage) * partsPerPage;
+    if (requestedPages.has(marker)) return;
+    requestedPages.add(marker);
     try {
-      const { bucket, object, uploadId, region } = args();
-      const place = { bucket, object, uploadId, ...(region !== undefined && { region }) };
-      const view = { view: 'parts', maxParts: page, partNumberMarker: marker };
-      const { structured, isError } = (await host()?.callTool('list_parts', { ...place, ...view }, answerMs)) ?? {};
-      if (isError === true) return;
-      for (const part of partsOf(fieldsOf(fieldsOf(structured).answer).parts)) into.set(part.partNumber, part);
-      onChange();
+      const page = await readPage(marker);
+      if (page === undefined) return;
+      for (const part of page) parts.set(part.partNumber, part);
+      onRead();
     } catch {
-      // The view shows the part without these details. Resting on it again reads them again.
-      askedNow.delete(marker);
+      // The view shows the part without these details. The next time that the user points at the part, the page is read again.
+      requestedPages.delete(marker);
     }
   };
 
   return {
-    of: (partNumber) => known.get(partNumber),
-    want(partNumber) {
-      clearTimeout(resting);
-      resting = setTimeout(() => void read(partNumber), restMs);
+    of: (partNumber) => snapshot.parts.get(partNumber),
+    request(partNumber) {
+      clearTimeout(restTimer);
+      restTimer = setTimeout(() => void readPageOf(partNumber), restMs);
     },
     forget() {
-      known = new Map();
-      asked = new Set();
+      snapshot = emptySnapshot();
     },
   };
+}
+
+/**
+ * Reads a page of parts with the tool. Resolves with undefined if the tool answers with an error.
+ * @param args the arguments of the call that the view belongs to
+ * @throws RequestFailed
+ */
+export async function readPartsPage(host: Host, args: Fields, marker: number): Promise<UploadPart[] | undefined> {
+  const { bucket, object, uploadId, region } = args;
+  const result = await host.callTool(
+    'list_parts',
+    {
+      bucket,
+      object,
+      uploadId,
+      ...(region !== undefined && { region }),
+      view: 'parts',
+      maxParts: partsPerPage,
+      partNumberMarker: marker,
+    },
+    answerMs,
+  );
+  return result.isError ? undefined : partsOf(fieldsOf(result.structured.answer).parts);
 }
 
 const partsOf = (parts: unknown): UploadPart[] =>
@@ -74,14 +106,14 @@ const partsOf = (parts: unknown): UploadPart[] =>
     ];
   });
 
-const whyAbsent = (state: PartState | undefined) =>
-  state === 'sending'
-    ? 'is probably in flight'
-    : state === 'passed'
-      ? 'was passed over: later ones have arrived'
-      : 'is still to come';
+/** The end of the sentence about a part that is not stored. */
+function absenceText(state: PartState | undefined): string {
+  if (state === 'sending') return 'is probably in flight';
+  if (state === 'passed') return 'was passed over: later ones have arrived';
+  return 'is still to come';
+}
 
-/** The text about one part. */
+/** Describes one part. Sizes are rounded to `unit` bytes. */
 export function partText(
   number: number,
   state: PartState | undefined,
@@ -89,15 +121,19 @@ export function partText(
   { unit }: Pick<Upload, 'unit'>,
   formatTime: FormatTime,
 ): string {
-  if (part === undefined) {
-    return `Part ${number.toLocaleString('en')} ${whyAbsent(state)}.`;
-  }
+  const name = `Part ${number.toLocaleString('en')}`;
+  if (part === undefined) return `${name} ${absenceText(state)}.`;
   const { size, uploadedAt, etag } = part;
-  const exact = unit === 1 && size >= 1024 ? ` (${size.toLocaleString('en')} bytes)` : '';
-  return [
-    `Part ${number.toLocaleString('en')}${state === 'new' ? ', new' : ''}`,
-    `${unit === 1 ? '' : 'about '}${humanBytes(size)}${exact}${state === 'small' ? ': too small, because parts but the last need 5 MiB' : ''}`,
+  const facts = [
+    state === 'new' ? `${name}, new` : name,
+    sizeText(size, unit) + (state === 'small' ? ': too small, because parts but the last need 5 MiB' : ''),
     Number.isNaN(uploadedAt) ? 'time not known' : `arrived ${formatTime(uploadedAt)}`,
-    ...(etag === undefined ? [] : [`ETag ${etag}`]),
-  ].join(' · ');
+  ];
+  if (etag !== undefined) facts.push(`ETag ${etag}`);
+  return facts.join(' · ');
+}
+
+function sizeText(size: number, unit: number): string {
+  if (unit > 1) return `about ${humanBytes(size)}`;
+  return size < 1024 ? humanBytes(size) : `${humanBytes(size)} (${size.toLocaleString('en')} bytes)`;
 }

@@ -2,12 +2,12 @@ import { element } from '../shared/elements.js';
 import { boxOf, cellAt, layoutMap, type MapLayout, numbersOf, rowShares } from './map-layout.js';
 import { gapStates, type PartState, partStates } from './upload.js';
 
-/** A map of the parts that can be pointed at and walked through with the arrow keys. */
+/** A map of the parts: a grid of cells that the user can point at, or select with the arrow keys. */
 export interface PartMap {
   readonly elements: readonly HTMLElement[];
   /** Draws the states of the parts from number 1 on. */
   show(states: readonly PartState[]): void;
-  /** Draws again, in colours that may have changed. */
+  /** Draws the map again, because colours have changed. */
   redraw(): void;
   /** Selects the next or previous part number that has to be sent, and goes round at the ends. */
   jump(step: 1 | -1): void;
@@ -18,14 +18,14 @@ export interface PartMap {
 export interface PartMapOptions {
   /** The legend's swatch for each state. Its CSS `color` is the colour of the state. */
   readonly swatches: Readonly<Record<PartState, HTMLCanvasElement>>;
-  /** The user points at these part numbers, or selected them. */
-  onLook(first: number, last: number): void;
+  /** Called when the user points at the parts `first` to `last`, or selects them. */
+  onPoint(first: number, last: number): void;
 }
 
 /** The state that a cell of several parts shows. States that need attention come first. */
 const precedence: readonly PartState[] = ['small', 'passed', 'new', 'sending', 'there', 'expected'];
 
-export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
+export function createPartMap({ swatches, onPoint }: PartMapOptions): PartMap {
   const canvas = element('canvas', { 'aria-hidden': 'true' });
   const cursor = element('div', { class: 'cursor', hidden: '' });
   const map = element(
@@ -62,23 +62,17 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
     sizeCanvas(canvas, cellsWidth + (isDense ? densityWidth : 0), layout.rows * layout.pitch);
     const context = canvas.getContext('2d');
     if (context === null) return;
-    const ratio = devicePixelRatio;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const cells = cellsByState(states, layout);
-    for (const state of partStates) {
-      context.fillStyle = getComputedStyle(swatches[state]).color;
-      for (const cell of cells[state]) {
-        const { left, top, side } = boxOf(layout, cell);
-        drawCell(context, state, left, top, side);
-      }
-    }
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    const colourOf = (state: PartState) => getComputedStyle(swatches[state]).color;
+    drawCells(context, layout, states, colourOf);
     density.hidden = !isDense;
-    if (isDense) drawDensity(context, layout, states, getComputedStyle(swatches.there).color);
+    if (isDense) drawDensity(context, layout, states, colourOf('there'));
     map.setAttribute('aria-valuemax', String(states.length));
-    look(selected);
+    pointAt(selected);
   };
 
-  const look = (cell: number) => {
+  /** Puts the cursor around a cell, and reports its parts. */
+  const pointAt = (cell: number) => {
     const { left, top, side } = boxOf(layout, cell);
     const { first, last } = numbersOf(layout, cell);
     const size = Math.max(side, 4);
@@ -89,23 +83,23 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
       height: `${size + 4}px`,
     });
     map.setAttribute('aria-valuenow', String(first));
-    onLook(first, Math.min(last, states.length));
+    onPoint(first, Math.min(last, states.length));
   };
 
   const select = (cell: number) => {
     selected = Math.min(layout.cells - 1, Math.max(0, cell));
     cursor.hidden = false;
-    look(selected);
+    pointAt(selected);
   };
 
   map.addEventListener('pointermove', ({ offsetX, offsetY }) => {
     const cell = cellAt(layout, offsetX, offsetY);
     cursor.hidden = cell === undefined;
-    if (cell !== undefined) look(cell);
+    if (cell !== undefined) pointAt(cell);
   });
   map.addEventListener('pointerleave', () => {
     cursor.hidden = document.activeElement !== map;
-    look(selected);
+    pointAt(selected);
   });
   map.addEventListener('pointerdown', ({ offsetX, offsetY }) => {
     const cell = cellAt(layout, offsetX, offsetY);
@@ -115,30 +109,16 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
   map.addEventListener('blur', () => {
     cursor.hidden = true;
   });
+
   const jump = (step: 1 | -1) => {
-    const { cells } = layout;
-    for (let distance = 1; distance <= cells; distance += 1) {
-      const cell = (selected + step * distance + cells * distance) % cells;
-      const { first, last } = numbersOf(layout, cell);
-      if (states.slice(first - 1, last).some((state) => gapStates.includes(state))) return select(cell);
-    }
+    const cell = nextGap(states, layout, selected, step);
+    if (cell !== undefined) select(cell);
   };
 
   map.addEventListener('keydown', (event) => {
     const isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
     if (isPlain && event.key.toLowerCase() === 'n') return jump(event.shiftKey ? -1 : 1);
-    const { columns, cells } = layout;
-    const steps: Readonly<Record<string, number>> = {
-      ArrowRight: selected + 1,
-      ArrowLeft: selected - 1,
-      ArrowDown: selected + columns,
-      ArrowUp: selected - columns,
-      PageDown: selected + 10 * columns,
-      PageUp: selected - 10 * columns,
-      Home: 0,
-      End: cells - 1,
-    };
-    const cell = isPlain ? steps[event.key] : undefined;
+    const cell = isPlain ? cellForKey(event.key, selected, layout) : undefined;
     if (cell === undefined) return;
     event.preventDefault();
     select(cell);
@@ -147,8 +127,8 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
 
   return {
     elements: [map, density],
-    show(given) {
-      states = given;
+    show(shownStates) {
+      states = shownStates;
       draw();
     },
     redraw() {
@@ -160,17 +140,43 @@ export function createPartMap({ swatches, onLook }: PartMapOptions): PartMap {
   };
 }
 
+/** The cell that a key moves to from the selected cell. Undefined for other keys. */
+function cellForKey(key: string, selected: number, { columns, cells }: MapLayout): number | undefined {
+  const targets: Readonly<Record<string, number>> = {
+    ArrowRight: selected + 1,
+    ArrowLeft: selected - 1,
+    ArrowDown: selected + columns,
+    ArrowUp: selected - columns,
+    PageDown: selected + 10 * columns,
+    PageUp: selected - 10 * columns,
+    Home: 0,
+    End: cells - 1,
+  };
+  return targets[key];
+}
+
+/** The next or previous cell with a part that has to be sent, going round at the ends. Undefined if there is none. */
+function nextGap(states: readonly PartState[], layout: MapLayout, selected: number, step: 1 | -1): number | undefined {
+  const { cells } = layout;
+  for (let distance = 1; distance <= cells; distance += 1) {
+    const cell = (selected + step * distance + cells * distance) % cells;
+    const { first, last } = numbersOf(layout, cell);
+    if (states.slice(first - 1, last).some((state) => gapStates.includes(state))) return cell;
+  }
+  return undefined;
+}
+
 function cellsByState(states: readonly PartState[], { cells, partsPerCell }: MapLayout): Record<PartState, number[]> {
-  const found: Record<PartState, number[]> = { there: [], new: [], small: [], sending: [], passed: [], expected: [] };
+  const byState: Record<PartState, number[]> = { there: [], new: [], small: [], sending: [], passed: [], expected: [] };
   for (let cell = 0; cell < cells; cell += 1) {
     const first = cell * partsPerCell;
     const state =
       partsPerCell === 1
         ? states[first]
         : precedence.find((candidate) => states.slice(first, first + partsPerCell).includes(candidate));
-    if (state !== undefined) found[state].push(cell);
+    if (state !== undefined) byState[state].push(cell);
   }
-  return found;
+  return byState;
 }
 
 /** Cells with a smaller pitch cannot be told apart. Then bars beside the rows show how much of each row is there (CSS pixels). */
@@ -190,7 +196,23 @@ function drawDensity(
     context.fillRect(left, row * pitch, share * (densityWidth - densityGap), pitch);
 }
 
-/** States also differ in shape if the cell is large enough. */
+function drawCells(
+  context: CanvasRenderingContext2D,
+  layout: MapLayout,
+  states: readonly PartState[],
+  colourOf: (state: PartState) => string,
+): void {
+  const cells = cellsByState(states, layout);
+  for (const state of partStates) {
+    context.fillStyle = colourOf(state);
+    for (const cell of cells[state]) {
+      const { left, top, side } = boxOf(layout, cell);
+      drawCell(context, state, left, top, side);
+    }
+  }
+}
+
+/** Draws a cell in the shape of its state, or as a square if the cell is too small for shapes. */
 function drawCell(context: CanvasRenderingContext2D, state: PartState, left: number, top: number, side: number): void {
   const line = side >= 10 ? 2 : 1;
   if (side < 5 || state === 'there') context.fillRect(left, top, side, side);

@@ -47,14 +47,18 @@ const rateText = (bytes: number) => `${humanBytes(Math.round(bytes))}/s`;
 /** The height of the drawing in its own units. */
 const height = 60;
 
-/** A chart of rates that can be pointed at and walked through with the arrow keys. */
+/** The width of a bar and of the step from one bar to the next, in units of the drawing. */
+const barWidth = 3;
+const barStep = 4;
+
+/** A chart of rates: bars that the user can point at, or select with the arrow keys. */
 export interface RateChart {
   readonly elements: readonly HTMLElement[];
   /** Draws the rates, with a line at the last change of speed. */
   show(rates: Rates, formatTime: FormatTime, changedAt: number | undefined): void;
 }
 
-const usual = 'Point at a bar to read its value, or use the arrow keys.';
+const instruction = 'Point at a bar to read its value, or use the arrow keys.';
 
 /**
  * A bar chart with a scale. The value of the bar under the pointer, or of the selected bar, stands below the chart and is read by screen
@@ -63,76 +67,123 @@ const usual = 'Point at a bar to read its value, or use the arrow keys.';
 export function createRateChart(): RateChart {
   const hidden = { 'aria-hidden': 'true' };
   const scale = element('div', { class: 'scale', ...hidden });
-  const reader = element('div', { class: 'reader', role: 'slider', tabindex: '0', 'aria-label': 'Rate at a time' });
-  const plot = element('div', { class: 'plot' }, reader);
+  const slider = element('div', { class: 'reader', role: 'slider', tabindex: '0', 'aria-label': 'Rate at a time' });
+  const plot = element('div', { class: 'plot' }, slider);
   const times = element('div', { class: 'times', ...hidden });
-  const value = element('p', { class: 'value', ...hidden }, usual);
+  const value = element('p', { class: 'value', ...hidden }, instruction);
   let bars: readonly SVGElement[] = [];
-  let textAt = (_step: number) => '';
-  /** The bar that the keyboard selected; at first the newest. */
+  let barTexts: readonly string[] = [];
+  /** Index of the bar that the keyboard selected; at first the newest. */
   let selected = Number.POSITIVE_INFINITY;
 
-  const within = (step: number) => Math.min(bars.length - 1, Math.max(0, step));
-  const look = (step: number | undefined) => {
-    setText(value, step === undefined ? usual : textAt(step));
-    for (const [index, bar] of bars.entries()) bar.classList.toggle('looked', index === step);
+  const clamp = (index: number) => Math.min(bars.length - 1, Math.max(0, index));
+  const textAt = (index: number) => barTexts[index] ?? '';
+  /** Marks a bar and shows its value, or shows the instruction. */
+  const highlight = (index: number | undefined) => {
+    setText(value, index === undefined ? instruction : textAt(index));
+    for (const [other, bar] of bars.entries()) bar.classList.toggle('looked', other === index);
   };
-  const tell = () => {
-    const step = within(selected);
-    reader.setAttribute('aria-valuemin', '1');
-    reader.setAttribute('aria-valuemax', String(bars.length));
-    reader.setAttribute('aria-valuenow', String(step + 1));
-    reader.setAttribute('aria-valuetext', textAt(step));
-    look(document.activeElement === reader ? step : undefined);
+  const showSelected = () => {
+    const index = clamp(selected);
+    slider.setAttribute('aria-valuemin', '1');
+    slider.setAttribute('aria-valuemax', String(bars.length));
+    slider.setAttribute('aria-valuenow', String(index + 1));
+    slider.setAttribute('aria-valuetext', textAt(index));
+    highlight(document.activeElement === slider ? index : undefined);
   };
 
   plot.addEventListener('pointermove', ({ clientX }) => {
     const { left, width } = plot.getBoundingClientRect();
-    look(within(Math.floor(((clientX - left) / width) * bars.length)));
+    highlight(clamp(Math.floor(((clientX - left) / width) * bars.length)));
   });
-  plot.addEventListener('pointerleave', tell);
-  reader.addEventListener('focus', tell);
-  reader.addEventListener('blur', () => look(undefined));
-  reader.addEventListener('keydown', (event) => {
-    const step = within(selected);
-    const steps: Readonly<Record<string, number>> = {
-      ...{ ArrowRight: step + 1, ArrowUp: step + 1, ArrowLeft: step - 1, ArrowDown: step - 1 },
-      ...{ PageUp: step + 10, PageDown: step - 10, Home: 0, End: bars.length - 1 },
-    };
-    const next = event.ctrlKey || event.altKey || event.metaKey ? undefined : steps[event.key];
-    if (next === undefined) return;
+  plot.addEventListener('pointerleave', showSelected);
+  slider.addEventListener('focus', showSelected);
+  slider.addEventListener('blur', () => highlight(undefined));
+  slider.addEventListener('keydown', (event) => {
+    const isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
+    const index = isPlain ? indexForKey(event.key, clamp(selected), bars.length) : undefined;
+    if (index === undefined) return;
     event.preventDefault();
-    selected = within(next);
-    tell();
+    selected = clamp(index);
+    showSelected();
   });
 
   return {
     elements: [element('div', { class: 'chart' }, scale, plot, times), value],
-    show({ from, to, perSecond }, formatTime, changedAt) {
-      const highest = Math.max(...perSecond);
+    show(rates, formatTime, changedAt) {
+      const { from, to } = rates;
+      const highest = Math.max(...rates.perSecond);
       const end = scaleEnd(highest);
-      const at = (index: number) => formatTime(from + ((to - from) * index) / perSecond.length, 'second');
-      textAt = (step) => `${at(step)} to ${at(step + 1)}: ${rateText(perSecond[step] ?? 0)}`;
-      bars = perSecond.map((rate, index) => {
-        const tall = Math.max(rate > 0 ? 1 : 0, (rate / end) * height);
-        return svgElement('rect', { x: index * 4, y: height - tall, width: 3, height: tall });
-      });
-      const isChanged = changedAt !== undefined && changedAt > from && changedAt < to;
-      const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${rateText(highest)}${isChanged ? `, changed at ${formatTime(changedAt)}` : ''}.`;
-      const width = perSecond.length * 4;
-      const line = (y: number, name: string) => svgElement('line', { class: name, x1: 0, y1: y, x2: width, y2: y });
-      const x = isChanged ? ((changedAt - from) / (to - from)) * width : 0;
-      const change = isChanged ? [svgElement('line', { class: 'change', x1: x, y1: 0, x2: x, y2: height })] : [];
-      const view = { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label };
-      const grid = [line(0.5, 'grid'), line(height / 2, 'grid'), line(height - 0.5, 'base')];
-      const drawing = svgElement('svg', { class: 'rates', ...view }, ...grid, ...bars, ...change);
+      const change = changedAt !== undefined && changedAt > from && changedAt < to ? changedAt : undefined;
+      const changeText = change === undefined ? '' : `, changed at ${formatTime(change)}`;
+      const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${rateText(highest)}${changeText}.`;
+      bars = barsOf(rates, end);
+      barTexts = barTextsOf(rates, formatTime);
       plot.querySelector('svg')?.remove();
-      plot.prepend(drawing);
+      plot.prepend(drawingOf(rates, bars, change, label));
       scale.replaceChildren(
         ...[end, end / 2, 0].map((bytes) => element('span', {}, bytes === 0 ? '0' : rateText(bytes))),
       );
       times.replaceChildren(element('span', {}, formatTime(from, 'second')), element('span', {}, formatTime(to)));
-      tell();
+      showSelected();
     },
   };
+}
+
+/** The index that a key moves to from the selected bar. Undefined for other keys. */
+function indexForKey(key: string, selected: number, count: number): number | undefined {
+  const targets: Readonly<Record<string, number>> = {
+    ArrowRight: selected + 1,
+    ArrowUp: selected + 1,
+    ArrowLeft: selected - 1,
+    ArrowDown: selected - 1,
+    PageUp: selected + 10,
+    PageDown: selected - 10,
+    Home: 0,
+    End: count - 1,
+  };
+  return targets[key];
+}
+
+/** @param end the end of the scale, in bytes a second */
+const barsOf = ({ perSecond }: Rates, end: number): SVGElement[] =>
+  perSecond.map((rate, index) => {
+    const barHeight = Math.max(rate > 0 ? 1 : 0, (rate / end) * height);
+    return svgElement('rect', { x: index * barStep, y: height - barHeight, width: barWidth, height: barHeight });
+  });
+
+/** The times and the rate of each bar. */
+function barTextsOf({ from, to, perSecond }: Rates, formatTime: FormatTime): string[] {
+  const timeAt = (index: number) => formatTime(from + ((to - from) * index) / perSecond.length, 'second');
+  return perSecond.map((rate, index) => `${timeAt(index)} to ${timeAt(index + 1)}: ${rateText(rate)}`);
+}
+
+/** The bars over a grid, with a line at the time `change`. */
+function drawingOf(
+  { from, to, perSecond }: Rates,
+  bars: readonly SVGElement[],
+  change: number | undefined,
+  label: string,
+): SVGElement {
+  const width = perSecond.length * barStep;
+  const horizontal = (y: number, name: string) => svgElement('line', { class: name, x1: 0, y1: y, x2: width, y2: y });
+  const drawing = svgElement(
+    'svg',
+    {
+      class: 'rates',
+      viewBox: `0 0 ${width} ${height}`,
+      preserveAspectRatio: 'none',
+      role: 'img',
+      'aria-label': label,
+    },
+    horizontal(0.5, 'grid'),
+    horizontal(height / 2, 'grid'),
+    horizontal(height - 0.5, 'base'),
+    ...bars,
+  );
+  if (change !== undefined) {
+    const x = ((change - from) / (to - from)) * width;
+    drawing.append(svgElement('line', { class: 'change', x1: x, y1: 0, x2: x, y2: height }));
+  }
+  return drawing;
 }

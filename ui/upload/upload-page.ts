@@ -22,8 +22,8 @@ export interface UploadPage {
 }
 
 export interface UploadPageEvents {
-  /** The user points at these part numbers, or selected them. */
-  onLook(first: number, last: number): void;
+  /** Called when the user points at the parts `first` to `last`, or selects them. */
+  onPoint(first: number, last: number): void;
   onRefresh(): void;
   onAutomatic(): void;
 }
@@ -31,7 +31,7 @@ export interface UploadPageEvents {
 /** Isolates the writing direction of a name from the text around it. */
 const isolated = (name: string) => element('bdi', {}, name);
 
-/** A longer key is shortened to its end, and shown in full on request. */
+/** Characters of a name in the heading. A longer name is shortened to its end, and shown in full on request. */
 const longestTitle = 80;
 
 /** A name in the heading. A quoted name stays within quotation marks. */
@@ -49,7 +49,7 @@ export const stateNames: Readonly<Record<PartState, string>> = {
   expected: 'still to come',
 };
 
-export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageEvents): UploadPage {
+export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPageEvents): UploadPage {
   const title = element('h1', {}, 'Upload');
   const amount = element('p', { class: 'amount' });
   const key = element('details', { class: 'key', hidden: '' });
@@ -57,7 +57,7 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
   const status = element('p', { role: 'status' }, 'Waiting for the answer …');
   const problem = element('p', { role: 'alert', class: 'problem', hidden: '' });
   const { legend, swatches, showCounts } = createLegend();
-  const map = createPartMap({ swatches, onLook });
+  const map = createPartMap({ swatches, onPoint });
   const detail = element('p', { class: 'detail' });
   const gaps = element('p', {});
   const nextGap = element('button', { type: 'button' }, 'Next gap ', element('kbd', {}, 'N'));
@@ -137,7 +137,10 @@ export function createUploadPage({ onLook, onRefresh, onAutomatic }: UploadPageE
 const chartedRates = ({ parts, checkedAt, hasRate }: Upload) =>
   parts === undefined || !hasRate ? undefined : ratesOf(parts, checkedAt);
 
-/** A progress bar by part numbers, so that parts of no use show. If part numbers are unknown, the bar shows the share of bytes. */
+/**
+ * A progress bar. If parts are too small and the number of parts is known, the bar shows the shares of usable and of small parts; otherwise
+ * the share of bytes.
+ */
 function createBar() {
   const usable = element('span', { class: 'usable' });
   const unusable = element('span', { class: 'unusable' });
@@ -170,7 +173,7 @@ function createBar() {
   };
 }
 
-/** The states with how many parts are in each, and the colours that the map takes from here. */
+/** The legend: each state with its number of parts, and a swatch from which the map takes the colour. */
 function createLegend() {
   const legend = element('ul', { class: 'legend', 'aria-label': 'Parts by state' });
   const swatchOf = (state: PartState) => element('canvas', { class: `swatch ${state}`, 'aria-hidden': 'true' });
@@ -190,9 +193,9 @@ function createLegend() {
   });
   const showCounts = (states: readonly PartState[]) => {
     for (const { state, count, item } of entries) {
-      const among = states.reduce((sum, other) => (other === state ? sum + 1 : sum), 0);
-      setText(count, among.toLocaleString('en'));
-      item.hidden = among === 0;
+      const partCount = states.filter((other) => other === state).length;
+      setText(count, partCount.toLocaleString('en'));
+      item.hidden = partCount === 0;
     }
   };
   return { legend, swatches, showCounts };

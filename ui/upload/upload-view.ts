@@ -4,128 +4,154 @@ import type { Host, ToolResult } from '../host/host.js';
 import { type FormatTime, timeFormat } from '../shared/appearance.js';
 import { startView } from '../shared/start-view.js';
 import { createAutoRefresh } from './auto-refresh.js';
-import { createPartDetails, partText } from './part-details.js';
+import { createPartDetails, partText, readPartsPage } from './part-details.js';
 import { isComplete, type PartState, partStates, readUpload, statesOf, type Upload } from './upload.js';
 import { createUploadPage, stateNames } from './upload-page.js';
 
 const refreshMs = 10_000;
 
-/** The server gives a call a minute; the way there and back takes a little. */
+/** Time limit for an answer (milliseconds). The server ends a call after a minute. */
 const answerMs = 75_000;
 
 /** Shows the stored parts of an upload, and refreshes while the upload goes on. */
-export async function startUploadView(): Promise<void> {
-  let host: Host | undefined;
-  let formatTime: FormatTime = timeFormat({ locale: undefined, timeZone: undefined });
-  let args: Fields = {};
-  let upload: Upload | undefined;
-  let states: readonly PartState[] = [];
-  let looked: readonly [number, number] = [1, 1];
-  let refreshing = false;
+export const startUploadView = (): Promise<void> => new UploadView().start();
 
-  const page = createUploadPage({
-    onLook(first, last) {
-      looked = [first, last];
-      describeLooked();
-    },
-    onRefresh: () => void refresh(),
-    onAutomatic: () => auto.plan(),
+class UploadView {
+  readonly #page = createUploadPage({
+    onPoint: (first, last) => this.#describeParts(first, last),
+    onRefresh: () => void this.#refresh(),
+    onAutomatic: () => this.#autoRefresh.plan(),
   });
-  const details = createPartDetails(
-    () => host,
-    () => args,
-    () => describeLooked(),
-  );
-  const auto = createAutoRefresh(page.main, {
+  readonly #autoRefresh = createAutoRefresh(this.#page.main, {
     everyMs: refreshMs,
-    wanted: () => page.isAutomatic() && upload !== undefined && !isComplete(upload) && !upload.stopped,
-    run: () => void refresh(),
+    isNeeded: () => this.#page.isAutomatic() && this.#mayGrow(),
+    run: () => void this.#refresh(),
   });
-
-  document.body.append(page.main);
-  page.redraw();
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', page.redraw);
-  host = await startView('cloudops-upload', page.main, {
-    onInput(given) {
-      args = given;
-    },
-    onResult: (result) => take(result, false),
-    onCancelled: () => fail('The call was cancelled.'),
-    onTeardown: auto.stop,
-    onAppearance: page.redraw,
+  readonly #details = createPartDetails({
+    readPage: async (marker) => this.#host && readPartsPage(this.#host, this.#args, marker),
+    onRead: () => this.#describeParts(),
   });
-  if (host !== undefined) formatTime = timeFormat(host.context);
-  page.redraw();
+  #host: Host | undefined;
+  #formatTime: FormatTime = timeFormat({ locale: undefined, timeZone: undefined });
+  /** The arguments of the call that the view belongs to. */
+  #args: Fields = {};
+  #upload: Upload | undefined;
+  #states: readonly PartState[] = [];
+  /** The first and the last part number that the user points at, or selected. */
+  #described: readonly [number, number] = [1, 1];
+  #isRefreshing = false;
 
-  /** Reads the list again, as the call that the view belongs to did. */
-  async function refresh(): Promise<void> {
-    if (host === undefined || refreshing) return;
-    refreshing = true;
-    page.allowRefresh(true, true);
-    const { maxParts: _, partNumberMarker: __, ...rest } = args;
-    const place = upload === undefined ? {} : placeOf(upload);
+  async start(): Promise<void> {
+    const page = this.#page;
+    document.body.append(page.main);
+    page.redraw();
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', page.redraw);
+    const host = await startView('cloudops-upload', page.main, {
+      onInput: (args) => {
+        this.#args = args;
+      },
+      onResult: (result) => this.#showResult(result, undefined),
+      onCancelled: () => this.#showProblem('The call was cancelled.'),
+      onTeardown: this.#autoRefresh.stop,
+      onAppearance: page.redraw,
+    });
+    this.#host = host;
+    if (host !== undefined) this.#formatTime = timeFormat(host.context);
+    page.redraw();
+  }
+
+  /** Reads the list again, with the arguments of the call that the view belongs to. */
+  async #refresh(): Promise<void> {
+    const host = this.#host;
+    if (host === undefined || this.#isRefreshing) return;
+    this.#setRefreshing(true);
+    const { maxParts: _, partNumberMarker: __, ...args } = this.#args;
+    const place = this.#upload === undefined ? {} : placeOf(this.#upload);
     try {
-      await take(await host.callTool('list_parts', { ...place, ...rest, view: 'summary' }, answerMs), true);
+      const result = await host.callTool('list_parts', { ...place, ...args, view: 'summary' }, answerMs);
+      const before = this.#upload;
+      await this.#showResult(result, before);
+      const { summary } = this.#upload ?? {};
+      if (!result.isError && summary !== undefined && summary !== before?.summary) host.updateModelContext(summary);
     } catch {
-      fail('No answer came. This is the state as of the time below; press Refresh to try again.');
+      this.#showProblem('No answer came. This is the state as of the time below; press Refresh to try again.');
     } finally {
-      refreshing = false;
-      page.allowRefresh(true, false);
-      auto.plan();
+      this.#setRefreshing(false);
+      this.#autoRefresh.plan();
     }
   }
 
-  async function take(result: ToolResult, again: boolean): Promise<void> {
-    page.allowRefresh(host?.callsTools === true, refreshing);
-    if (result.isError) {
-      const { summary, problems } = result.structured;
-      const sentence = readText(summary) ?? result.text.split('\n')[0] ?? 'The call failed.';
-      const advice = readText(result.meta[adviceKey]) ?? '';
-      fail([sentence, ...textsOf(problems), advice].join(' ').trim());
-      return;
-    }
-    page.showProblem(undefined);
-    const before = again ? upload : undefined;
-    upload = await readUpload(result, args);
-    states = statesOf(upload, before);
-    details.forget();
-    page.show(upload, states, formatTime);
-    if (again && upload.summary !== before?.summary) host?.updateModelContext(upload.summary);
-    // A single page says little of an upload.
-    if (!again && fieldsOf(result.structured.answer).view === 'parts') void refresh();
-    auto.plan();
+  #setRefreshing(isRefreshing: boolean): void {
+    this.#isRefreshing = isRefreshing;
+    this.#page.allowRefresh(true, isRefreshing);
+  }
+
+  /** @param before the state before a refresh; undefined for the result of the call that the view belongs to */
+  async #showResult(result: ToolResult, before: Upload | undefined): Promise<void> {
+    this.#page.allowRefresh(this.#host?.callsTools === true, this.#isRefreshing);
+    if (result.isError) return this.#showProblem(errorText(result));
+    this.#page.showProblem(undefined);
+    const upload = await readUpload(result, this.#args);
+    this.#upload = upload;
+    this.#states = statesOf(upload, before);
+    this.#details.forget();
+    this.#page.show(upload, this.#states, this.#formatTime);
+    // A result of the view `parts` has a single page, which says little about the upload.
+    if (!this.#isRefreshing && fieldsOf(result.structured.answer).view === 'parts') void this.#refresh();
+    this.#autoRefresh.plan();
   }
 
   /** Shows a problem. The earlier state stays until the user refreshes. */
-  function fail(sentence: string): void {
-    page.endAutomatic();
-    page.showProblem(sentence);
+  #showProblem(sentence: string): void {
+    this.#page.endAutomatic();
+    this.#page.showProblem(sentence);
   }
 
-  function describeLooked(): void {
-    const [first, last] = looked;
-    if (upload !== undefined) page.describePart(first === last ? textOfPart(first, upload) : textOfParts(first, last));
+  /** True if further parts may arrive. */
+  #mayGrow(): boolean {
+    const upload = this.#upload;
+    return upload !== undefined && !isComplete(upload) && !upload.stopped;
   }
 
-  function textOfPart(number: number, { parts = [], unit }: Upload): string {
-    const exact = details.of(number);
-    const part = exact ?? parts.find(({ partNumber }) => partNumber === number);
-    if (part !== undefined && part.etag === undefined && exact === undefined) details.want(number);
-    return partText(number, states[number - 1], part, { unit: exact === undefined ? unit : 1 }, formatTime);
+  /** Describes the parts `first` to `last`, by default again the parts that were described before. */
+  #describeParts(first = this.#described[0], last = this.#described[1]): void {
+    this.#described = [first, last];
+    const upload = this.#upload;
+    if (upload === undefined) return;
+    this.#page.describePart(first === last ? this.#textOfPart(first, upload) : textOfParts(first, last, this.#states));
   }
 
-  function textOfParts(first: number, last: number): string {
-    const among = states.slice(first - 1, last);
-    const found = partStates.flatMap((state) => {
-      const count = among.filter((other) => other === state).length;
-      return count === 0 ? [] : [`${count} ${stateNames[state]}`];
-    });
-    return `Parts ${first.toLocaleString('en')} to ${last.toLocaleString('en')}: ${found.join(', ')}`;
+  #textOfPart(number: number, { parts = [], unit }: Upload): string {
+    const state = this.#states[number - 1];
+    const details = this.#details.of(number);
+    if (details !== undefined) return partText(number, state, details, { unit: 1 }, this.#formatTime);
+    const packed = parts.find(({ partNumber }) => partNumber === number);
+    if (packed !== undefined && packed.etag === undefined) this.#details.request(number);
+    return partText(number, state, packed, { unit }, this.#formatTime);
   }
+}
+
+/** The summary of an error result, its problems and the server's advice. */
+function errorText({ structured, text, meta }: ToolResult): string {
+  const summary = readText(structured.summary) ?? text.split('\n')[0] ?? 'The call failed.';
+  const advice = readText(meta[adviceKey]) ?? '';
+  return [summary, ...textsOf(structured.problems), advice].join(' ').trim();
+}
+
+/** Describes several parts by the number of parts in each state. */
+function textOfParts(first: number, last: number, states: readonly PartState[]): string {
+  const shown = states.slice(first - 1, last);
+  const counts = partStates.flatMap((state) => {
+    const count = shown.filter((other) => other === state).length;
+    return count === 0 ? [] : [`${count} ${stateNames[state]}`];
+  });
+  return `Parts ${first.toLocaleString('en')} to ${last.toLocaleString('en')}: ${counts.join(', ')}`;
 }
 
 /** The arguments that name an upload. */
 const placeOf = ({ account, bucket, object, uploadId }: Upload) => ({
   ...(account !== undefined && { account }),
-  ...{ bucket, object, uploadId },
+  bucket,
+  object,
+  uploadId,
 });

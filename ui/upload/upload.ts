@@ -8,7 +8,7 @@ import { fromServer } from '../../src/util/safe-text.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
-/** An upload as one read of it found it. Sizes in bytes, times in milliseconds since 1970. */
+/** The state of an upload at the time of one answer. Sizes in bytes, times in milliseconds since 1970. */
 export interface Upload {
   /** Name of the account, if accounts have names. */
   readonly account: string | undefined;
@@ -21,24 +21,24 @@ export interface Upload {
   readonly totalBytes: number;
   readonly expectedParts: number | undefined;
   readonly expectedBytes: number | undefined;
-  /** Sorted by number. Undefined if the answer has no single parts. */
+  /** Sorted by number. Undefined if the answer does not list the parts. */
   readonly parts: readonly UploadPart[] | undefined;
   /** Sizes are rounded to a multiple of this; 1 if they are exact. */
   readonly unit: number;
   /** The highest part number that is stored or expected. */
   readonly numbers: number;
   readonly percent: number | undefined;
-  /** The percentage with all parts in flight, if they are a good deal of the whole. */
+  /** The percentage if all parts in flight count as stored. Undefined if they would change it little. */
   readonly percentWithInFlight: number | undefined;
   /** The pace in the tool's sentences, with local times. */
   pace(formatTime: FormatTime): string;
   /** The time of the last change of speed. */
   readonly rateSince: number | undefined;
-  /** False if the first parts do not tell a rate yet. */
+  /** False if too few parts have arrived to compute a rate. */
   readonly hasRate: boolean;
   readonly inFlight: readonly Range[];
   readonly passedOver: readonly Range[];
-  /** True if no part has come for so long that none is likely to come. */
+  /** True if no part has arrived for a long time, so that the upload has probably ended. */
   readonly stopped: boolean;
   readonly idleSeconds: number | undefined;
   readonly lastUploadedAt: number | undefined;
@@ -134,11 +134,13 @@ export function statesOf(
   const states = Array.from({ length: numbers }, (): PartState => 'expected');
   for (const { from, to } of passedOver) states.fill('passed', from - 1, to);
   for (const { from, to } of inFlight) states.fill('sending', from - 1, to);
-  const seen = before?.parts === undefined ? undefined : new Set(before.parts.map(({ partNumber }) => partNumber));
+  const numbersBefore = before?.parts && new Set(before.parts.map(({ partNumber }) => partNumber));
   for (const { partNumber, size } of parts) {
     if (partNumber < 1 || partNumber > numbers) continue;
-    const small = size < minimumPartSize && partNumber < numbers;
-    states[partNumber - 1] = small ? 'small' : seen?.has(partNumber) === false ? 'new' : 'there';
+    const isSmall = size < minimumPartSize && partNumber < numbers;
+    const isNew = numbersBefore?.has(partNumber) === false;
+    if (isSmall) states[partNumber - 1] = 'small';
+    else states[partNumber - 1] = isNew ? 'new' : 'there';
   }
   return states;
 }
@@ -157,7 +159,10 @@ export function amountText(upload: Upload): string {
   ].join(' · ');
 }
 
-/** The share in percent. Left out if small parts, which count for nothing, would make it contradict the number of parts. */
+/**
+ * The share in percent. Left out below 1 % if at least 1 % of the parts have arrived: parts that are too small do not count as stored bytes,
+ * and the two figures would contradict each other.
+ */
 function shareTexts({ percent, percentWithInFlight: atMost, partCount, expectedParts }: Upload): string[] {
   if (percent === undefined) return [];
   if (percent >= 1 || partCount === 0)

@@ -10,12 +10,12 @@ import {
   answered,
   click,
   expire,
-  looked,
   mayBeDecided,
   notPassedOn,
   planAgain,
   plannedAgain,
   type Stage,
+  stateReported,
   unanswered,
 } from '../../../ui/change/decision.js';
 import type { ToolResult } from '../../../ui/host/host.js';
@@ -66,7 +66,7 @@ const events = fc.array(
     fc.constant({ name: 'planned again', to: (stage: Stage) => plannedAgain(stage, planned, after) }),
     fc
       .constantFrom(undefined, ...outcomeKinds)
-      .map((kind) => ({ name: `look ${kind}`, to: (stage: Stage) => looked(stage, result(kind)) })),
+      .map((kind) => ({ name: `look ${kind}`, to: (stage: Stage) => stateReported(stage, result(kind)) })),
     fc
       .constantFrom(undefined, ...outcomeKinds)
       .map((kind) => ({ name: `answer ${kind}`, to: (stage: Stage) => answered(stage, result(kind)) })),
@@ -135,9 +135,9 @@ test.each(outcomeKinds)(
   'what became of a plan is shown, and a click that is under way is not disturbed: %s',
   (kind) => {
     const saysNothing = kind === 'expired' || kind === 'refused';
-    expect(looked(open, result(kind)).kind).toBe(saysNothing ? 'open' : 'ended');
+    expect(stateReported(open, result(kind)).kind).toBe(saysNothing ? 'open' : 'ended');
     const sending = click(open, 'accept');
-    expect(looked(sending, result(kind))).toBe(sending);
+    expect(stateReported(sending, result(kind))).toBe(sending);
   },
 );
 

@@ -5,46 +5,22 @@ import { connect } from 'node:tls';
 import { httpFailureRemedies, httpFailureText } from '../calls/remedies.js';
 import type { HttpClient, Proxies } from '../transport/http-client.js';
 import type { Endpoint } from '../transport/request.js';
-import { exact, namesOf, type SafeText, say, textFor, type Wording, words } from '../util/safe-text.js';
+import { exact, namesOf, say, textFor, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
+import { type Finding, ok, problem, warning } from './finding.js';
 
-/** The result of a check of `doctor`. It has a remedy unless its status is `ok`. */
-export interface Finding {
-  readonly check: string;
-  readonly status: 'ok' | 'not checked' | 'warning' | 'problem';
-  readonly detail: SafeText;
-  readonly remedy?: SafeText;
-}
-
-export const ok = <const Detail extends string>(check: string, detail: Wording<Detail>): Finding => ({
-  check,
-  status: 'ok',
-  detail: words(detail),
-});
-
-const finding =
-  (status: Exclude<Finding['status'], 'ok'>) =>
-  <const Detail extends string, const Remedy extends string>(
-    check: string,
-    detail: Wording<Detail>,
-    remedy: Wording<Remedy>,
-  ): Finding => ({ check, status, detail: words(detail), remedy: words(remedy) });
-
-export const notChecked = finding('not checked');
-export const warning = finding('warning');
-export const problem = finding('problem');
-
-export interface ProbeOptions {
+/** The means of checks that send requests. */
+export interface CheckOptions {
   readonly httpClient: HttpClient;
   readonly proxies: Proxies;
   readonly now: () => Date;
 }
 
 /** Sends an unsigned request to an endpoint. Resolves with its problem, or with findings about its addresses, certificate and clock. */
-export async function probe(
+export async function checkEndpoint(
   check: string,
   { origin, pathPrefix }: Endpoint,
-  { httpClient, proxies, now }: ProbeOptions,
+  { httpClient, proxies, now }: CheckOptions,
 ): Promise<Finding[]> {
   const url = new URL(origin);
   const proxy = proxyOf(url, proxies);
@@ -68,14 +44,19 @@ const dayMs = 24 * 60 * 60 * 1000;
 async function addressFinding(check: string, { origin, hostname, port, protocol }: URL, now: number): Promise<Finding> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [] : await lookup(host, { all: true }).catch(() => []);
-  const known = addresses.length === 0 ? words('') : say` (${namesOf(addresses.map(({ address }) => address))})`;
+  const addressText = addresses.length === 0 ? words('') : say` (${namesOf(addresses.map(({ address }) => address))})`;
   const expiry = protocol === 'https:' ? await certificateExpiry(host, Number(port || 443)) : undefined;
-  if (expiry === undefined) return ok(check, say`${exact(origin)}${known} answers`);
+  if (expiry === undefined) return ok(check, say`${exact(origin)}${addressText} answers`);
   const days = Math.floor((expiry - now) / dayMs);
-  const detail = say`${exact(origin)}${known} answers; its certificate expires in ${days} days`;
+  const detail = say`${exact(origin)}${addressText} answers; its certificate expires in ${days} days`;
   return days >= 14 ? ok(check, detail) : warning(check, detail, 'Ask the operator of the endpoint to renew it.');
 }
 
+/**
+ * Compares the clocks.
+ * @param theirs the time of the endpoint (milliseconds), or NaN if it sends none
+ * @param ours the time of this machine when the endpoint answered (milliseconds)
+ */
 function clockFinding(check: string, theirs: number, ours: number): Finding {
   const remedy = 'Synchronize the clock of this machine (NTP): signatures are refused when it is off by 15 minutes.';
   if (Number.isNaN(theirs)) return warning(check, 'the endpoint sends no Date header', remedy);

@@ -1,0 +1,149 @@
+import type { Account } from '../calls/account.js';
+import { type Cloud, missingSettings, resolveEndpoint } from '../calls/endpoint.js';
+import { isAllowed } from '../calls/policy.js';
+import { Refusal } from '../consent/refusal.js';
+import { createConsentTokens } from '../consent/tokens.js';
+import type { Runtime } from '../runtime.js';
+import { KeysUnavailable } from '../signing/keys.js';
+import { sign } from '../signing/sign.js';
+import type { Operation, Probe, Service } from '../tools/define-operation.js';
+import { parseBody } from '../transport/parse-body.js';
+import { encodeRequest } from '../transport/request.js';
+import { readServiceError } from '../transport/service-error.js';
+import { shownReason } from '../util/log.js';
+import { join, namesOf, own, say, textFor, words } from '../util/safe-text.js';
+import { type CheckOptions, checkEndpoint } from './check-endpoint.js';
+import { type Finding, notChecked, ok, problem } from './finding.js';
+
+export interface AccountsToCheck {
+  readonly runtime: Runtime;
+  /** The bucket of `--bucket`. */
+  readonly bucket: string | undefined;
+  readonly options: CheckOptions;
+}
+
+/** Checks the keys of every account, and every API that an account may call. */
+export async function checkAccounts(checks: AccountsToCheck): Promise<Finding[]> {
+  const { all, areNamed } = checks.runtime.accounts;
+  const findings = await Promise.all(
+    all.map(async (account) => {
+      const ofAccount = await checkAccount(account, checks);
+      if (!areNamed) return ofAccount;
+      return ofAccount.map((finding) => ({ ...finding, check: `${account.name} ${finding.check}` }));
+    }),
+  );
+  return findings.flat();
+}
+
+async function checkAccount(account: Account, checks: AccountsToCheck): Promise<Finding[]> {
+  const keyProblem = await checkKeys(account);
+  // Without keys, every API would have the same problem.
+  if (keyProblem !== undefined) return [keyProblem];
+  const services = [...new Set(checks.runtime.server.operations.map(({ service }) => service))];
+  const findings = await Promise.all(services.map((service) => checkApi(service, account, checks)));
+  return findings.flat();
+}
+
+/** The problem with the keys of an account, if there is any. */
+async function checkKeys(account: Account): Promise<Finding | undefined> {
+  try {
+    const { keys } = await account.cloud();
+    if (!('missing' in keys)) await keys.current();
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof Refusal ? join(error.problems, '; ') : say`${shownReason(error)}`;
+    const remedy = error instanceof KeysUnavailable ? error.remedy : words('Give the account keys of its own.');
+    return problem('keys', reason, say`${remedy} Until then, calls are refused.`);
+  }
+}
+
+/** Checks an API: its settings, its endpoint and its signature. Empty if the account may call none of its operations. */
+async function checkApi(service: Service, account: Account, checks: AccountsToCheck): Promise<Finding[]> {
+  const { runtime, options } = checks;
+  const allowed = runtime.server.operations.filter(
+    (operation) => operation.service === service && isAllowed(account.policy, operation),
+  );
+  const [first] = allowed;
+  if (first === undefined) return [];
+  const tools = namesOf(
+    allowed.map(({ name }) => name),
+    ' or ',
+  );
+  const cloud = await account.cloud();
+  const missing = missingSettings(cloud, service);
+  if (missing.length > 0) {
+    const detail = say`not set: ${namesOf(missing)}`;
+    const remedy = say`Set them to call ${tools}, or try with --sandbox.`;
+    const isUnused = cloud.endpoints[service] === undefined;
+    return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];
+  }
+  const endpointFindings = await checkEndpoint(service, resolveEndpoint(cloud, first), options);
+  // A single finding says that the endpoint cannot be reached.
+  if (endpointFindings.length === 1) return endpointFindings;
+  const check = `${service} signature`;
+  for (const operation of allowed) {
+    const { probe } = operation;
+    if (probe === undefined) continue;
+    const signatureCheck = { check, operation, probe, account: account.name, cloud, ...checks };
+    return [...endpointFindings, await checkSignature(signatureCheck)];
+  }
+  const detail = 'no tool of this API can be tried without changing something';
+  return [...endpointFindings, notChecked(check, detail, say`The first call shows it: ${tools}.`)];
+}
+
+/** A call that checks a signature. */
+interface SignatureCheck extends AccountsToCheck {
+  readonly check: string;
+  readonly operation: Operation;
+  readonly probe: Probe<Readonly<Record<string, unknown>>>;
+  /** Name of the account. */
+  readonly account: string;
+  readonly cloud: Cloud;
+}
+
+/** Makes the probe call of an operation, to check the signature. */
+async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> {
+  const { check, operation, probe, runtime, bucket, account } = signatureCheck;
+  const { call, server } = runtime;
+  const bucketToRead = 'bucket' in probe.arguments ? bucket : undefined;
+  const args = {
+    ...probe.arguments,
+    ...(bucketToRead !== undefined && { bucket: bucketToRead }),
+    ...(server.accounts.areNamed && { account }),
+  };
+  const tokens = createConsentTokens(server.stateKeys, '', server.now);
+  const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
+  if (outcome.kind !== 'failed') return ok(check, 'accepted');
+  const { code, summary, problems, next } = outcome.failure;
+  if (code === 'NoSuchBucket' && bucketToRead !== undefined)
+    return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textFor('operator', next.text));
+  if (probe.accepted.includes(code))
+    return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
+  const headersProblem = operation.service === 'storage' ? await checkOtherHeaders(signatureCheck) : undefined;
+  if (headersProblem !== undefined) return headersProblem;
+  const remedy =
+    code === 'AccessDenied'
+      ? say`${textFor('operator', next.text)} Or name a bucket that you can read with --bucket.`
+      : textFor('operator', next.text);
+  return problem(check, join([summary, ...problems], ' '), remedy);
+}
+
+/** Tries the other kind of signed headers, because many stores answer the wrong kind with `AccessDenied`. */
+async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Finding | undefined> {
+  const { check, operation, probe, cloud, options } = signatureCheck;
+  const storageHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
+  const { method } = operation;
+  const endpoint = resolveEndpoint({ ...cloud, storageHeaders }, operation);
+  const { origin } = endpoint;
+  const request = encodeRequest(method, await operation.request(operation.input().parse(probe.arguments)), endpoint);
+  const credentials = await endpoint.keys.current();
+  const date = options.now();
+  const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date });
+  const message = { method, origin, path: request.target, headers, newConnection: false };
+  const response = await options.httpClient.send(message, new AbortController().signal);
+  if (response.kind === 'failure') return undefined;
+  const { code = '' } = readServiceError(parseBody(response.body), response.headers);
+  if (response.status !== 200 && !probe.accepted.includes(code)) return undefined;
+  const detail = say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(storageHeaders)} headers`;
+  return problem(check, detail, say`Set CLOUDOPS_STORAGE_HEADERS=${own(storageHeaders)}.`);
+}

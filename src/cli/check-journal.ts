@@ -1,0 +1,90 @@
+import { devNull } from 'node:os';
+import type { Config } from '../config/load-config.js';
+import { OtherVersion } from '../journal/conflict.js';
+import type { Journal } from '../journal/journal.js';
+import { countMissingIntents } from '../journal/missing-intents.js';
+import { openStore } from '../journal/open-store.js';
+import { shownReason } from '../util/log.js';
+import { textAt } from '../util/objects.js';
+import { counted, type SafeText, say, words } from '../util/safe-text.js';
+import { type Finding, ok, problem, warning } from './finding.js';
+
+const check = 'journal';
+
+/** Opens the journal, and reports changes without a known outcome and lost entries. */
+export async function checkJournal(config: Config, now: () => Date): Promise<Finding[]> {
+  const { name, path, openJournal } = openStore(config.journal, now);
+  const journal = await openJournal();
+  try {
+    const warnings = await journal.healthCheck();
+    const { changes, open, restored } = await countChanges(journal);
+    const missing = path === undefined || path === devNull ? 0 : await countMissingIntents(path);
+    const findings = [openFinding(name, changes, open)];
+    if (restored > 0) findings.push(restoredFinding(restored));
+    if (missing > 0) findings.push(missingFinding(missing));
+    return [...findings, ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.'))];
+  } catch (error) {
+    const remedy = say`${journalRemedy(error, path === undefined)} Without a journal, changes are refused.`;
+    return [problem(check, say`${name} cannot be used (${shownReason(error)})`, remedy)];
+  } finally {
+    await journal.close();
+  }
+}
+
+/** Counts all changes, those without a known outcome, and those that a server wrote again from its memory. */
+async function countChanges(journal: Journal): Promise<{ changes: number; open: number; restored: number }> {
+  const open = new Set<string>();
+  let changes = 0;
+  let restored = 0;
+  for await (const change of journal.read({})) {
+    // A change whose outcome was unknown comes again with the known one.
+    if (!open.delete(change.id)) {
+      changes += 1;
+      restored += change.restored === undefined ? 0 : 1;
+    }
+    if (change.ending === undefined || change.ending.outcome === 'unknown') open.add(change.id);
+  }
+  return { changes, open: open.size, restored };
+}
+
+function openFinding(name: string, changes: number, open: number): Finding {
+  const detail = say`${name}: ${counted(changes, 'change')}, ${open} without a known outcome`;
+  if (open === 0) return ok(check, detail);
+  return warning(check, detail, 'List them with cloudops-mcp journal, and check in the console whether they happened.');
+}
+
+const restoredFinding = (restored: number): Finding =>
+  warning(
+    check,
+    say`${counted(restored, 'change')} in it were written again by a running server, because the file was removed, emptied or replaced; older changes may be missing`,
+    'Do not use logrotate or delete the file: see the runbook, docs/OPERATE.md.',
+  );
+
+const missingFinding = (missing: number): Finding =>
+  warning(
+    check,
+    say`the changes of ${counted(missing, 'outcome')} in it are missing: the file was truncated, or an older one moved away`,
+    'Look in the console for changes that the journal lacks: see the runbook, docs/OPERATE.md.',
+  );
+
+const networkCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET'];
+
+/** Remedies by the class of an SQLSTATE code, which is its first two characters. */
+const remediesByClass: Readonly<Record<string, SafeText>> = {
+  28: words('Check the user and the password in CLOUDOPS_JOURNAL.'),
+  53: words('The database has no connection or no space left: see its own log.'),
+  57: words('The database is starting or going down: try again, and see its own log if that stays so.'),
+};
+
+/** The remedy for a journal that cannot be used. */
+function journalRemedy(error: unknown, inDatabase: boolean): SafeText {
+  if (error instanceof OtherVersion) return words('Stop all servers of the other version, and wait until then.');
+  if (!inDatabase) return words('Make it writable, or name another in CLOUDOPS_JOURNAL.');
+  const code = textAt(error, 'code') ?? '';
+  if (networkCodes.includes(code) || code === '')
+    return words('Check that the database runs, its host and port in CLOUDOPS_JOURNAL, and the network.');
+  return (
+    remediesByClass[code.slice(0, 2)] ??
+    words('Check the name of the database in CLOUDOPS_JOURNAL, and the rights of its user.')
+  );
+}

@@ -1,0 +1,114 @@
+import { constants } from 'node:fs';
+import { access, readdir, stat } from 'node:fs/promises';
+import { hiddenBySandbox } from '../config/describe.js';
+import type { Config } from '../config/load-config.js';
+import { planKeyProblem } from '../consent/plan-key.js';
+import type { ConsentMode } from '../consent/required-consent.js';
+import { documentBytes, findKeys } from '../http/issuer-keys.js';
+import { openStore, type Store } from '../journal/open-store.js';
+import { planKeyPath } from '../runtime.js';
+import { createHttpClient, defaultLimits } from '../transport/http-client.js';
+import { shownReason } from '../util/log.js';
+import { defined, exact, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { type Finding, ok, problem, warning } from './finding.js';
+import { insecureTlsWarning } from './run-until-signal.js';
+
+/** Checks of `doctor` that depend on settings alone, and not on an account or the journal. */
+
+/** Lists the settings that are given, with their origins. */
+export function listSettings({ origins, sandbox }: Config): Finding[] {
+  const set = origins.map(({ name, shown, secret, from }) =>
+    ok('configuration', say`${own(name)}: ${secret ? exact(shown) : quoted(shown, 200)}, from ${defined(from)}`),
+  );
+  const unused = hiddenBySandbox({ sandbox, origins });
+  if (unused.length > 0) {
+    const remedy = 'For a real account, unset CLOUDOPS_SANDBOX; for the sandbox, unset these.';
+    return [...set, warning('configuration', say`the sandbox is in use; ignored: ${join(unused, ', ')}`, remedy)];
+  }
+  if (sandbox) return [...set, ok('configuration', 'the sandbox has endpoints and credentials of its own')];
+  return set.length > 0 ? set : [ok('configuration', 'nothing is set')];
+}
+
+export function checkTls({ insecureTls }: Config): Finding[] {
+  if (!insecureTls) return [];
+  const remedy = 'Unset it, and name the authority of the endpoint in NODE_EXTRA_CA_CERTS.';
+  return [warning('TLS', insecureTlsWarning, remedy)];
+}
+
+/** Checks the file of extra certificates. Node reads it at the start and goes on without it if it cannot be read. */
+export async function checkCertificates(path: string | undefined): Promise<Finding[]> {
+  if (!path) return [];
+  const check = 'NODE_EXTRA_CA_CERTS';
+  try {
+    await access(path, constants.R_OK);
+    return [ok(check, say`${path}`)];
+  } catch (error) {
+    return [problem(check, say`${path} cannot be read (${shownReason(error)})`, 'Name a PEM file that can be read.')];
+  }
+}
+
+/** Fetches the issuer's keys as a server does, if an issuer is set. */
+export async function checkIssuer({ http: { issuer }, proxies }: Config): Promise<Finding[]> {
+  if (issuer === undefined) return [];
+  const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
+  try {
+    await findKeys(issuer, httpClient);
+    return [ok('issuer', say`${exact(issuer)} answers with metadata and keys`)];
+  } catch (error) {
+    const remedy = 'Until it answers, nobody can log in whose token is signed with a key that is not known yet.';
+    return [problem('issuer', say`${exact(issuer)}: ${shownReason(error)}`, remedy)];
+  } finally {
+    await httpClient.close();
+  }
+}
+
+/** Checks that only this user can open the folder of secrets. */
+export async function checkSecretsFolder(folder: string | undefined, platform: NodeJS.Platform): Promise<Finding> {
+  const check = 'secrets';
+  if (folder === undefined) return ok(check, 'no folder: CLOUDOPS_SECRETS_DIR is not set');
+  try {
+    const { mode } = await stat(folder);
+    const names = (await readdir(folder)).filter((name) => !name.startsWith('.'));
+    const detail = say`${folder}: ${names.length} names`;
+    if (platform === 'win32' || (mode & 0o077) === 0) return ok(check, detail);
+    return warning(check, say`${detail}; others on this machine may open it`, 'Set its mode to 700.');
+  } catch (error) {
+    const remedy = 'Make the folder, or correct CLOUDOPS_SECRETS_DIR.';
+    return problem(check, say`${folder} cannot be read (${shownReason(error)})`, remedy);
+  }
+}
+
+/** Says in which processes a planId is valid. */
+export function checkStateKey(config: Config, now: () => Date): Finding {
+  const check = 'state key';
+  const store = openStore(config.journal, now);
+  const path = planKeyPath(config, store);
+  const reason = path && planKeyProblem(path);
+  if (!reason) return ok(check, stateKeyMeaning(config, store));
+  const detail = say`not set, and ${path} cannot be used (${reason}): a planId is valid only in the process that made it`;
+  return warning(check, detail, 'Delete that file: the next plan makes another one. Or set CLOUDOPS_STATE_KEY.');
+}
+
+const stateKeyMeaning = ({ stateKeys: keys }: Config, { path }: Store): SafeText => {
+  if (keys === undefined)
+    return path === undefined
+      ? words('not set: a planId is valid only in the process that made it')
+      : words('not set: a planId is valid for every process with this journal, and everything else for one process');
+  const set = words('set: a planId is valid in every process with the same key');
+  return keys.length === 1 ? set : say`${set}; the first of ${keys.length} signs`;
+};
+
+const consentMeanings = {
+  ask: 'clients that can ask their user do so; for others, a first call returns a plan, and a second call with its planId carries it out',
+  human: 'a person decides, in the client or on a page; where neither is possible, nothing is changed',
+  approval: 'somebody other than the caller decides, on the page for decisions',
+  plan: 'a first call returns a plan, and a second call with its planId carries it out',
+  off: 'changes are sent without consent',
+} as const satisfies Record<ConsentMode, string>;
+
+export function checkConsent(account: string, mode: ConsentMode): Finding {
+  const check = `${account} consent`.trim();
+  const detail = say`${own(mode)}: ${words(consentMeanings[mode])}`;
+  if (mode !== 'off') return ok(check, detail);
+  return warning(check, detail, 'Unset CLOUDOPS_CONFIRM where a person can be asked.');
+}
