@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
-import type { CallTool } from '../calls/context.js';
+import type { CallOutcome, CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
 import type { Wait } from '../consent/elicitor.js';
 import { createToolCatalog } from '../mcp/tool-catalog.js';
@@ -14,6 +14,7 @@ import { createBodyReader, HttpError, unavailable } from './http-helpers.js';
 import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
 import { createFailedLogins } from './limits-by-address.js';
 import { createMcpSessions, type McpSession, type McpSessions } from './mcp-sessions.js';
+import { parseMessage } from './parse-message.js';
 import type { SharedMessages } from './replica-messages.js';
 import type { Conversation } from './serve-legacy-request.js';
 import { serveMessage } from './serve-message.js';
@@ -34,7 +35,7 @@ export interface McpEndpointOptions {
   readonly now: () => Date;
 }
 
-/** A request to `/mcp` that has passed the first checks. */
+/** A request to `/mcp` whose body was received. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -42,6 +43,11 @@ interface Exchange {
   readonly caller: string;
   readonly principal: Principal | undefined;
   readonly session: McpSession | undefined;
+  /**
+   * Parses the body.
+   * @throws HttpError
+   */
+  readonly readMessage: () => Promise<object>;
 }
 
 /**
@@ -56,25 +62,36 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   const sessions = createMcpSessions(server.stateKeys, newId);
   const inbox = createInbox({ shared: options.shared, stateKeys: server.stateKeys, log });
   const serveCall = createCallServer(options, metrics, concurrency, { sessions, inbox });
+  // Parsing a large body takes milliseconds, in which the event loop does nothing else.
+  const takeTurn = createTurns();
 
-  const receive = async (request: IncomingMessage, principal: Principal | undefined): Promise<Buffer> => {
-    const arrived = concurrency.receive(principal?.name);
+  /** Runs the checks that need no body. Resolves with the caller; undefined if callers are not authenticated. */
+  const admit = async (request: IncomingMessage): Promise<Principal | undefined> => {
+    const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
+    checkMethod(request);
+    refuseIfTooFast(checkRate(principal?.name ?? ''));
+    checkContentType(request);
+    return principal;
+  };
+
+  const receiveBody = async (request: IncomingMessage, caller: string | undefined): Promise<Buffer> => {
+    const arrived = concurrency.receive(caller);
     return readBody(request).finally(arrived);
   };
 
   /** @throws HttpError if the request is refused */
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
+    const principal = await admit(request);
+    const body = await receiveBody(request, principal?.name);
     const caller = principal?.name ?? '';
-    checkMethod(request);
-    refuseIfTooFast(checkRate(caller));
-    checkContentType(request);
-    const body = await receive(request, principal);
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
+    // Only a short message can be a reply. A long one is parsed when its call has a place.
     const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
     const reply = replyIn(shortMessage);
-    if (session === undefined || reply === undefined)
-      return serveCall({ request, response, caller, principal, session }, body, shortMessage);
+    if (session === undefined || reply === undefined) {
+      const readMessage = async () => shortMessage ?? takeTurn(() => parseMessage(body));
+      return serveCall({ request, response, caller, principal, session, readMessage });
+    }
     // A reply takes no place among the calls. Otherwise, calls that wait for replies could keep them out.
     await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
       throw unavailable('reply', 'The reply cannot be passed on now.', 1);
@@ -105,8 +122,6 @@ function createCallServer(
   { sessions, inbox }: { readonly sessions: McpSessions; readonly inbox: Inbox },
 ) {
   const catalog = createToolCatalog(server.operations, server.accounts);
-  // Parsing a large body takes milliseconds, in which the event loop does nothing else.
-  const takeTurn = createTurns();
 
   const conversationOf = ({ caller, session }: Exchange): Conversation => ({
     newId,
@@ -114,26 +129,21 @@ function createCallServer(
     expect: session && ((reply, receive) => inbox.expect({ caller, session: session.id }, reply, receive)),
   });
 
-  return async (exchange: Exchange, body: Buffer, shortMessage: object | undefined): Promise<void> => {
+  return async (exchange: Exchange): Promise<void> => {
     const { request, response, principal, session } = exchange;
     const place = await concurrency.take(principal?.name);
-    const runningCalls: Promise<unknown>[] = [];
-    const call: CallTool = (operation, args, context) => {
-      const running = observeCall(() => server.call(operation, args, context), operation.name, metrics, now);
-      runningCalls.push(running);
-      return running;
-    };
+    const calls = observeCalls(server.call, metrics, now);
     try {
       // The client may have gone while its request waited.
       if (response.destroyed || request.socket.destroyed) return;
-      const message = shortMessage ?? (await takeTurn(() => parseMessage(body)));
+      const message = await exchange.readMessage();
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
       const createWith = (wait: Wait) =>
         createServer(
           {
             ...server,
             principal,
-            call,
+            call: calls.call,
             session: session?.client,
             listLifeMs,
             wait: (work) => place.waitOutside(() => wait(work)),
@@ -143,7 +153,7 @@ function createCallServer(
       await serveMessage(createWith, message, request, response, { log, conversation: conversationOf(exchange) });
     } finally {
       // A change continues without its client, and keeps its place until it ends.
-      await Promise.allSettled(runningCalls);
+      await calls.ended();
       place.leave();
     }
   };
@@ -152,62 +162,23 @@ function createCallServer(
 /** Clients keep lists for five minutes only, because lists follow the scopes of a token. */
 const listLifeMs = 5 * 60_000;
 
-/** Reports the result and the duration of a call to the metrics. */
-async function observeCall(
-  call: () => ReturnType<CallTool>,
-  operation: string,
-  metrics: Metrics,
-  now: () => Date,
-): ReturnType<CallTool> {
-  const startedAt = now().getTime();
-  const report = (result: Awaited<ReturnType<CallTool>> | undefined) =>
-    metrics.called(operation, result, now().getTime() - startedAt);
-  try {
-    const result = await call();
-    report(result);
+/** Reports the result and the duration of each call to the metrics. `ended` resolves when all calls so far have ended. */
+function observeCalls(callTool: CallTool, metrics: Metrics, now: () => Date) {
+  const running: Promise<unknown>[] = [];
+  const observe: CallTool = async (operation, args, context) => {
+    const startedAt = now().getTime();
+    let outcome: CallOutcome | undefined;
+    try {
+      outcome = await callTool(operation, args, context);
+      return outcome;
+    } finally {
+      metrics.called(operation.name, outcome, now().getTime() - startedAt);
+    }
+  };
+  const call: CallTool = (operation, args, context) => {
+    const result = observe(operation, args, context);
+    running.push(result);
     return result;
-  } catch (error) {
-    report(undefined);
-    throw error;
-  }
-}
-
-/** More than any call has. Each value costs memory and time from here on, even if it has few bytes. */
-const maximumValues = 5_000;
-
-/**
- * Parses the one message of a body. Batches exist only in a protocol version that is not supported.
- * @throws HttpError
- */
-export function parseMessage(body: Buffer): object {
-  if (hasMoreValuesThan(maximumValues, body))
-    throw new HttpError(413, 'values', `A message has ${maximumValues} values at most.`);
-  let message: unknown;
-  try {
-    message = JSON.parse(body.toString('utf8'));
-  } catch {
-    throw new HttpError(400, 'json', 'The body is not JSON.');
-  }
-  if (Array.isArray(message)) throw new HttpError(400, 'batch', 'Batches are not served: send one message.');
-  if (typeof message !== 'object' || message === null) throw new HttpError(400, 'json', 'The body is not a message.');
-  return message;
-}
-
-const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');
-
-/**
- * True if JSON has more than `maximum` values. Counts the commas and opening brackets outside of strings, because a comma or bracket
- * stands before each value. For text that is not JSON, the result means nothing, because parsing will refuse it.
- */
-export function hasMoreValuesThan(maximum: number, json: Buffer): boolean {
-  let count = 0;
-  let isString = false;
-  for (let at = 0; at < json.length; at += 1) {
-    const byte = json[at];
-    if (isString && byte === backslash) at += 1;
-    else if (byte === quote) isString = !isString;
-    else if (!isString && (byte === comma || byte === bracket || byte === brace)) count += 1;
-    if (count > maximum) return true;
-  }
-  return false;
+  };
+  return { call, ended: () => Promise.allSettled(running) };
 }

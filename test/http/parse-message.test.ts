@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hasMoreValuesThan, parseMessage } from '../../src/http/mcp-endpoint.js';
+import { hasMoreValuesThan, parseMessage } from '../../src/http/parse-message.js';
 
 /** The elements, fields and containers of a value. */
 const count = (value: unknown): number =>
