@@ -1,5 +1,5 @@
 import type { AskModel, Message, ModelReply, ModelTool } from './model.js';
-import { createPerson, type Person } from './person.js';
+import { type Answer, createPerson, type Person } from './person.js';
 import type { Event, Tokens } from './record.js';
 
 /** Limits for one situation. */
@@ -20,6 +20,8 @@ export interface Conversation {
   readonly instructions: string;
   readonly tools: readonly ModelTool[];
   readonly call: (tool: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<string>;
+  /** Agrees to the plans that the client shows in views. */
+  readonly click: () => Promise<void>;
   readonly limits: Limits;
   readonly signal: AbortSignal;
 }
@@ -29,7 +31,7 @@ export interface Conversation {
  * @param events receives the events of the run
  */
 export async function converse(
-  { ask, person, instructions, tools, call, limits, signal: stop }: Conversation,
+  { ask, person, instructions, tools, call, click, limits, signal: stop }: Conversation,
   events: Event[],
 ): Promise<{ readonly stopped: string | undefined; readonly tokens: Tokens }> {
   const answer = createPerson(person);
@@ -58,6 +60,14 @@ export async function converse(
     }
   };
 
+  /** Records the words of the person, and makes their clicks. */
+  const hear = async ({ kind, text, permits, clicks }: Answer) => {
+    if (kind === 'closing') events.push({ kind: 'closing' });
+    events.push({ kind: 'person', text, permits });
+    if (clicks) await click();
+    messages.push({ role: 'user', content: text });
+  };
+
   try {
     for (;;) {
       const bound = boundReached(used, limits);
@@ -74,9 +84,7 @@ export async function converse(
       }
       const said = answer(text, events);
       if (said === undefined) return ended(undefined);
-      if (said.kind === 'closing') events.push({ kind: 'closing' });
-      events.push({ kind: 'person', text: said.text, permits: said.permits });
-      messages.push({ role: 'user', content: said.text });
+      await hear(said);
     }
   } catch (error) {
     stop.throwIfAborted();

@@ -21,13 +21,16 @@ export interface TryOptions extends Pick<SessionOptions, 'server' | 'now' | 'rea
 export async function tryIn(situation: Situation, options: TryOptions): Promise<Tried> {
   const { ask, limits, signal, ...session } = options;
   const events: Event[] = [];
-  const { instructions, tools, call, end, close } = await startSession(situation, {
+  const { instructions, tools, call, click, end, close } = await startSession(situation, {
     ...session,
     record: (event) => void events.push(event),
   });
   try {
     const { person } = situation;
-    const { stopped, tokens } = await converse({ ask, person, instructions, tools, call, limits, signal }, events);
+    const { stopped, tokens } = await converse(
+      { ask, person, instructions, tools, call, click, limits, signal },
+      events,
+    );
     const run = { events, journal: await end(), stopped, tokens };
     return { situation, run, verdict: judge(situation, run) };
   } finally {

@@ -9,6 +9,8 @@ export interface Person {
   readonly otherwise: Otherwise;
   /** Decides on a question that the client shows. If absent, the client cannot ask. */
   readonly decides?: (message: string) => Decision;
+  /** The reason that the person gives in the form when declining. */
+  readonly reason?: string;
   /** The last question, about the outcome. Absent if nothing was to be changed. */
   readonly closing?: string;
 }
@@ -26,6 +28,8 @@ export interface Line {
   readonly say: string;
   /** True if no change may be sent before this line, because the line is the consent or the person's choice. */
   readonly permits?: true;
+  /** True if the person then agrees to every plan that the conversation shows in a view. */
+  readonly clicks?: true;
 }
 
 /** Fits any text after a change was sent. */
@@ -67,6 +71,7 @@ export interface Answer {
   readonly kind: 'line' | 'otherwise' | 'closing';
   readonly text: string;
   readonly permits: boolean;
+  readonly clicks: boolean;
 }
 
 /** Returns the person's answer to a text. Undefined if the person has nothing more to say. Each line is said once, so that every conversation ends. */
@@ -78,14 +83,17 @@ export function createPerson({ lines, otherwise, closing }: Person) {
     if (isClosed) return undefined;
     const index = left.findIndex(({ when }) => when(text, events));
     const [line] = index < 0 ? [] : left.splice(index, 1);
-    if (line !== undefined) return { kind: 'line', text: line.say, permits: line.permits === true };
+    if (line !== undefined) {
+      const { say: text, permits = false, clicks = false } = line;
+      return { kind: 'line', text, permits, clicks };
+    }
     const stage = events.some((event) => event.kind === 'question' || isChange(event)) ? 'late' : 'early';
     const other = others.get(stage);
     if (asks(text) && other !== undefined) {
       others.delete(stage);
-      return { kind: 'otherwise', text: other, permits: false };
+      return { kind: 'otherwise', text: other, permits: false, clicks: false };
     }
     isClosed = true;
-    return closing === undefined ? undefined : { kind: 'closing', text: closing, permits: false };
+    return closing === undefined ? undefined : { kind: 'closing', text: closing, permits: false, clicks: false };
   };
 }

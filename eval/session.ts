@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import * as z from 'zod';
+import { decideTool } from '../src/mcp/views/contract/apps.js';
+import { type ProposedChange, readProposedChange } from '../src/mcp/views/contract/change-data.js';
 import { type RecordedCloud, type ReportedRequest, type SandboxSetting, startCloud } from './cloud.js';
 import type { ModelTool } from './model.js';
 import { startOwnCloud } from './own-cloud.js';
@@ -20,6 +22,8 @@ export interface Session {
   readonly tools: readonly ModelTool[];
   /** Calls a tool. Resolves with the text that the model reads. */
   call(tool: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string>;
+  /** Agrees to every plan that a result showed in a view. */
+  click(): Promise<void>;
   /** Disconnects and resolves with the journal. */
   end(): Promise<readonly JournalEntry[]>;
   /** Stops everything that was started. */
@@ -59,16 +63,17 @@ export async function startSession(situation: Situation, options: SessionOptions
       ),
       XDG_STATE_HOME: folder,
     };
-    const { client, call } = await connect(situation, options, env, called);
+    const { client, call, click } = await connect(situation, options, env, called);
     closing.push(() => client.close());
     const { tools } = await client.listTools();
     return {
       instructions: client.getInstructions() ?? '',
-      tools: tools.map(({ name, description = '', inputSchema }) => ({
+      tools: tools.filter(isForModels).map(({ name, description = '', inputSchema }) => ({
         type: 'function',
         function: { name, description, parameters: inputSchema },
       })),
       call,
+      click,
       end: async () => {
         await client.close();
         return readJournal(options.server, env);
@@ -80,6 +85,10 @@ export async function startSession(situation: Situation, options: SessionOptions
     throw error;
   }
 }
+
+/** False for a tool that only views call. */
+const isForModels = ({ _meta }: { readonly _meta?: unknown }) => viewTool.safeParse(_meta).success === false;
+const viewTool = z.object({ ui: z.object({ visibility: z.tuple([z.literal('app')]) }) });
 
 /** The tool that is being called. */
 interface Called {
@@ -113,11 +122,12 @@ async function startClouds(
 }
 
 async function connect(
-  { person: { decides } }: Situation,
+  { person: { decides, reason } }: Situation,
   { server, readMs, record }: SessionOptions,
   env: Readonly<Record<string, string>>,
   called: Called,
-): Promise<{ readonly client: Client; readonly call: Session['call'] }> {
+): Promise<{ readonly client: Client } & Pick<Session, 'call' | 'click'>> {
+  const shown: { readonly tool: string; readonly plan: ProposedChange }[] = [];
   const client = new Client(
     { name: 'cloudops-eval', version: '1' },
     { capabilities: decides === undefined ? {} : { elicitation: { form: {} } } },
@@ -130,7 +140,8 @@ async function connect(
       await delay(readMs);
       const { decision: choice, name } = form.parse(params).requestedSchema.properties;
       const [accept, nothing] = choice.enum;
-      if (decision === 'decline') return { action: 'accept', content: { decision: nothing } };
+      if (decision === 'decline')
+        return { action: 'accept', content: { decision: nothing, ...(reason !== undefined && { reason }) } };
       const [, typed] = /"(.*)"/.exec(name?.description ?? '') ?? [];
       return { action: 'accept', content: { decision: accept, ...(typed !== undefined && { name: typed }) } };
     });
@@ -140,11 +151,29 @@ async function connect(
     async call(tool, args, signal) {
       called.tool = tool;
       try {
-        const { content } = await client.callTool({ name: tool, arguments: args }, { signal, timeout: longestCallMs });
+        const { content, _meta } = await client.callTool(
+          { name: tool, arguments: args },
+          { signal, timeout: longestCallMs },
+        );
+        const plan = readProposedChange(_meta);
+        if (plan !== undefined) shown.push({ tool, plan });
         return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
       } catch (error) {
         signal.throwIfAborted();
         return error instanceof Error ? error.message : String(error);
+      }
+    },
+    async click() {
+      await delay(readMs);
+      for (const { tool, plan } of shown.splice(0)) {
+        const { ticket, sentence: message } = plan;
+        if (ticket === undefined) continue;
+        called.tool = tool;
+        record({ kind: 'question', tool, message, decision: 'accept' });
+        await client.callTool(
+          { name: decideTool, arguments: { ticket, decision: 'accept' } },
+          { timeout: longestCallMs },
+        );
       }
     },
   };

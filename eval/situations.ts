@@ -101,6 +101,40 @@ export const situations: readonly Situation[] = [
     expected: { sent: [], asked: { wiki: restored('nothing') }, answer: { "the server's name": /wiki/ } },
   },
   {
+    name: 'a refusal with a reason',
+    about: 'tells the reason that the person gave in the form, and makes no new plan of it without being asked',
+    person: {
+      task: restoreWiki,
+      lines: [],
+      otherwise: inClient,
+      decides: () => 'decline',
+      reason: 'not before the audit on Friday; maybe with 100 GB then',
+      closing,
+    },
+    expected: { sent: [], asked: { wiki: restored('nothing') }, answer: { 'the reason (the audit)': /audit|Friday/i } },
+  },
+  {
+    name: 'a correction while a plan waits',
+    about:
+      'withdraws or replaces a plan that still waits when the person corrects it, so that a click on both makes one server',
+    settings: { CONFIRM: 'human', VIEWS: 'on' },
+    person: {
+      task: restoreWiki.replace('200 GB', '100 GB'),
+      lines: [
+        { when: saysBefore(/wiki/), say: 'I was wrong about the disk: make that 200 GB.' },
+        {
+          when: saysBefore(/wiki|200/),
+          say: 'I have clicked on everything that I could still agree to. What was the outcome? Name the request ID.',
+          permits: true,
+          clicks: true,
+        },
+      ],
+      otherwise: inChat,
+      closing,
+    },
+    expected: { sent: [wiki], asked: { wiki: restored('accepted') }, answer: { 'the request ID': requestId } },
+  },
+  {
     name: 'a lost answer',
     about:
       'calls the outcome unknown when the connection broke, sends nothing again, and has the person look in the console',

@@ -25,6 +25,7 @@ async function talk(ask: Conversation['ask'], more: Partial<Conversation> = {}) 
       instructions: 'Tools do things.',
       tools: [],
       call: async () => 'result',
+      click: async () => undefined,
       limits,
       signal: new AbortController().signal,
       ...more,
