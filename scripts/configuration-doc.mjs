@@ -41,7 +41,7 @@ const accounts = `## Several accounts
 
 Settings that an account leaves out come from the environment. An account with a key file, a program or a profile has no key of the environment,
 and no key is ever in the file itself. \`readOnly\`, \`tools\` and \`regions\` may only narrow what the environment allows, and
-\`confirm\` may only be stricter if the environment sets it. \`endpoints\` has the endpoints of APIs that [files of operations](OPERATIONS.md) name.
+\`confirm\` and \`confirmDelete\` may only be stricter if the environment sets them. \`endpoints\` has the endpoints of APIs that [files of operations](OPERATIONS.md) name.
 
 Tools that several accounts allow have an argument \`account\`, which is required unless the default account is among them. A tool that one account
 alone allows has none, and its description begins with that account. \`cloudops-mcp call\` takes \`--account\`, and \`doctor\` checks every

@@ -216,10 +216,16 @@ function reportWidening(
     if (others.length > 0)
       report(say`${nameOf(setting)} names ${namesOf(others)}, which ${saidVariable(setting)} leaves out.`);
   }
-  if (isOwn('CONFIRM') && environment.texts.CONFIRM !== undefined && !isAsStrict(values.CONFIRM, outer.CONFIRM))
-    report(
-      say`${nameOf('CONFIRM')} may not be ${own(values.CONFIRM)} while ${saidVariable('CONFIRM')} is ${own(outer.CONFIRM)}.`,
-    );
+  const isWeaker = {
+    CONFIRM: !isAsStrict(values.CONFIRM, outer.CONFIRM),
+    CONFIRM_DELETE: values.CONFIRM_DELETE === 'click' && outer.CONFIRM_DELETE === 'type',
+  };
+  // A default that the environment does not set demands nothing.
+  for (const setting of ['CONFIRM', 'CONFIRM_DELETE'] as const)
+    if (isOwn(setting) && environment.texts[setting] !== undefined && isWeaker[setting])
+      report(
+        say`${nameOf(setting)} may not be ${own(values[setting])} while ${saidVariable(setting)} is ${own(outer[setting])}.`,
+      );
 }
 
 /** Reports settings of an account that contradict each other. */

@@ -159,6 +159,12 @@ describe('refused, by the name of the field', () => {
       ['accounts.a.readOnly', 'names restore_instance', 'names jp-east-2'],
     ],
     ['less consent', { accounts: { a: { confirm: 'off' } } }, { CLOUDOPS_CONFIRM: 'plan' }, ['may not be off']],
+    [
+      'deletions by a click',
+      { accounts: { a: { confirmDelete: 'click' } } },
+      { CLOUDOPS_CONFIRM_DELETE: 'type' },
+      ['accounts.a.confirmDelete may not be click while CLOUDOPS_CONFIRM_DELETE is type.'],
+    ],
   ])('%s', (_what, content, more, named) => {
     const found = refused(content, more);
     for (const name of named) expect(found.join('\n')).toContain(name);
