@@ -205,7 +205,7 @@ const mostTyping = 5;
 
 /** Asks the client's user, or takes the answer that this request carries. */
 async function askUser(
-  { call, draft, plan, question, digest }: PlannedChange,
+  { call, draft, shown, question, digest }: PlannedChange,
   nonce: string,
   { elicitor, signal, stop }: CallContext,
   { refusals, now }: CallDependencies,
@@ -220,7 +220,7 @@ async function askUser(
   const accept = acceptOf(call);
   const claims = resumedReply?.claims ?? { use: 'question', digest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
-  if (resumedReply === undefined) elicitor.show?.(plan);
+  if (resumedReply === undefined) elicitor.show?.(shown);
   const typedName = nameToType(call);
   const ask = (message: SafeText) => unlessStopped(stop, (over) => elicitor.ask(message, accept, over, typedName));
   const again = say`That is not the name. ${question}`;

@@ -3,7 +3,7 @@ import type { EndedOutcome, PlanClaims } from '../consent/outcome.js';
 import { acceptOf, planText } from '../consent/plan.js';
 import { holdsSecret, type WaitingPlan } from '../consent/plans.js';
 import { Refusal } from '../consent/refusal.js';
-import { relatedPlans, relatedText, subjectOf } from '../consent/related-plans.js';
+import { subjectOf } from '../consent/related-plans.js';
 import type { ConsentStep } from '../consent/required-consent.js';
 import { tokenLifetimeMs } from '../consent/tokens.js';
 import { nameToType } from '../consent/typed-name.js';
@@ -11,7 +11,7 @@ import { next } from '../tools/next.js';
 import { sentences } from '../util/human.js';
 import { exact, join, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies } from './context.js';
-import type { PlannedChange } from './stages.js';
+import type { OtherPlan, PlannedChange } from './stages.js';
 
 type PlanStep = Extract<ConsentStep, { kind: 'plan' }>;
 
@@ -26,19 +26,12 @@ interface Ways {
   /** The page's address, if it may be told. */
   readonly decideAt?: string | undefined;
   readonly claims: PlanClaims;
-  /** Other plans of the caller for the same thing, which wait too. */
-  readonly others: readonly OtherPlan[];
   /** Set if somebody other than the user decides. */
   readonly byAnother: boolean;
   /** Set if nobody can agree to the plan here. */
   readonly isDeadEnd: boolean;
   /** Carries out the plan, or asks for its state. */
   readonly planId?: string | undefined;
-}
-
-interface OtherPlan {
-  readonly text: SafeText;
-  readonly planId: string;
 }
 
 /**
@@ -66,7 +59,6 @@ export async function answerWithPlan(
 
   const decideAt = onPage ? addressOf(claims.nonce, page) : undefined;
   if (onPage) announce(planned, decideAt, dependencies);
-  const others = await otherPlans(planned, claims, context, dependencies);
   const hasPlanId = inChat || storing.kind === 'stored';
   return planOutcome(planned, dependencies.now(), {
     inChat,
@@ -74,29 +66,12 @@ export async function answerWithPlan(
     onPageUntil: onPage ? plans.expiry() : undefined,
     decideAt,
     claims: { digest, nonce: claims.nonce },
-    others,
     byAnother: call.account.confirm === 'approval',
     isDeadEnd: step.isDeadEnd === true,
     planId: hasPlanId
       ? context.tokens.issue({ use: inChat ? 'plan' : 'handle', digest, nonce: claims.nonce })
       : undefined,
   });
-}
-
-/** Finds the caller's other waiting plans for the same thing. None if the plans cannot be read, because this plan is made already. */
-async function otherPlans(
-  { draft, call: { args } }: PlannedChange,
-  { nonce, subject }: Pick<WaitingPlan, 'nonce' | 'subject'>,
-  { tokens }: CallContext,
-  { plans, now }: CallDependencies,
-): Promise<readonly OtherPlan[]> {
-  const all = subject === undefined ? [] : await plans.list().catch(() => []);
-  const own = all.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
-  const plan = { nonce, subject, args, issuedAt: now().getTime() };
-  return relatedPlans(own, plan).map((other) => ({
-    text: relatedText(other, plan, now()),
-    planId: tokens.issue({ use: 'handle', digest: other.digest, nonce: other.nonce }),
-  }));
 }
 
 /** The result of storing a plan for the person who decides. Only `closed` rules out a click. */
@@ -147,11 +122,10 @@ function announce({ draft, plan }: PlannedChange, decideAt: string | undefined, 
   else if (decideAt !== undefined) page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt });
 }
 
-function planOutcome({ call, plan: made }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
+function planOutcome({ call, shown: plan, others }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
   const { operation, control } = call;
-  const { inChat, byClick, onPageUntil, decideAt, claims, others, planId } = ways;
+  const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
   const remarks = others.map(({ text }) => text);
-  const plan = { ...made, warnings: [...remarks, ...made.warnings] };
   const issuedAt = time.getTime();
   const expiresAt = inChat || onPageUntil === undefined ? issuedAt + tokenLifetimeMs : onPageUntil;
   const expires = new Date(expiresAt).toISOString();
@@ -169,7 +143,7 @@ function planOutcome({ call, plan: made }: PlannedChange, time: Date, ways: Ways
       next: next(
         'user',
         'decide',
-        join([...replacing(operation.name, ways), nextSteps(operation.name, control.planOnly, ways)], ' '),
+        join([...replacing(operation.name, others, planId), nextSteps(operation.name, control.planOnly, ways)], ' '),
       ),
       warnings: [],
       requestIds: {},
@@ -201,7 +175,7 @@ function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
 }
 
 /** How to take back the other plans for the same thing. */
-const replacing = (tool: string, { others, planId }: Ways): readonly SafeText[] =>
+const replacing = (tool: string, others: readonly OtherPlan[], planId: string | undefined): readonly SafeText[] =>
   others.map(({ planId: other }) => {
     const withPlanId = words(planId === undefined ? '' : ', this planId');
     return say`If this plan replaces the other one, call ${own(tool)} with the same arguments${withPlanId} and replaces: ${exact(other)}.`;

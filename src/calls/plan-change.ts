@@ -1,6 +1,7 @@
 import { canBeShown, makePlan, type Plan, type PlanInput } from '../consent/plan.js';
 import { questionText } from '../consent/question.js';
 import { tooLargeToShow } from '../consent/refusal.js';
+import { relatedPlans, relatedText, subjectOf, withOtherPlans } from '../consent/related-plans.js';
 import { idempotencyKey } from '../journal/idempotency-key.js';
 import { digestOf } from '../util/digest.js';
 import { sentences } from '../util/human.js';
@@ -10,7 +11,7 @@ import { checkBudget } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { visibleCaller } from './policy.js';
 import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
-import type { IntentDraft, PlannedChange, ResolvedChange } from './stages.js';
+import type { IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Begins the journal entry of a change. */
 const draftIntent = (
@@ -53,11 +54,13 @@ const questionFor = (
   elicitor && (questionText(plan, call, questionLimits) ?? (elicitor.isDirect ? plan.summary : undefined));
 
 /**
- * Checks a plan against the journal, and adds remarks about repetition and budget to the plan.
+ * Checks a plan against the journal, and adds remarks about repetition, budget and other plans to the plan.
+ * @param known nonces of the call's own plan and of the plan that it replaces
  * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
  */
 export async function planChange(
   drafted: DraftedChange,
+  known: readonly (string | undefined)[],
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlannedChange> {
@@ -69,9 +72,35 @@ export async function planChange(
   if (earlier !== undefined && !control.allowRepeat && !control.planOnly)
     throw repeated(earlier, call, verificationHint);
   const budgetText = await checkBudget(journal, call.budget, control.planOnly);
-  const { plan, question } = withRemarks(drafted, context, dependencies, earlier, budgetText);
+  const plan = withRemarks(drafted.plan, earlier, budgetText);
   if (account.confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
-  return { call, draft, verificationHint, plan, question, digest, repeats };
+  const others = await otherPlans(drafted, known, context, dependencies);
+  const shown = withOtherPlans(
+    plan,
+    others.map(({ text }) => text),
+  );
+  const question = shown === drafted.plan ? drafted.question : questionFor(shown, call, context, dependencies);
+  return { call, draft, verificationHint, plan, others, shown, question, digest, repeats };
+}
+
+/** Finds the caller's other waiting plans for the same thing. None for a decision on a page, which shows them by itself. */
+async function otherPlans(
+  { call: { operation, account, endpoint, input, args }, draft }: DraftedChange,
+  known: readonly (string | undefined)[],
+  { tokens, click }: CallContext,
+  { plans, now }: CallDependencies,
+): Promise<readonly OtherPlan[]> {
+  const subject = subjectOf(operation, endpoint.account, input);
+  if (subject === undefined || click !== undefined || account.confirm === 'off') return [];
+  // The plan is made already, so that plans that cannot be read do not stop it.
+  const all = await plans.list().catch(() => []);
+  const own = all.filter(
+    ({ caller, state, nonce }) => caller === draft.caller && state === 'waiting' && !known.includes(nonce),
+  );
+  return relatedPlans(own, { nonce: '', subject }).map((other) => ({
+    text: relatedText(other, { args, issuedAt: now().getTime() }, operation, now()),
+    planId: tokens.issue({ use: 'handle', digest: other.digest, nonce: other.nonce }),
+  }));
 }
 
 /** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. */
@@ -88,22 +117,15 @@ export async function boundConsent(
   return { duplicate, repeats, digest: consentDigest(call, plan, shownRepeats) };
 }
 
-/** Adds the journal's remarks to a plan and its question. */
-function withRemarks(
-  { call, plan: drafted, question }: DraftedChange,
-  context: CallContext,
-  dependencies: CallDependencies,
-  earlier: Earlier | undefined,
-  budgetText: SafeText | undefined,
-): Pick<DraftedChange, 'plan' | 'question'> {
-  const { alert = false } = drafted;
-  if (earlier === undefined && budgetText === undefined && alert === false) return { plan: drafted, question };
-  const plan: Plan = {
-    ...drafted,
-    consequences: sentences(...drafted.consequences, budgetText ?? false),
-    warnings: sentences(alert, earlier !== undefined && repeatWarning(earlier), ...drafted.warnings),
+/** Adds the journal's remarks to a plan. */
+function withRemarks(plan: Plan, earlier: Earlier | undefined, budgetText: SafeText | undefined): Plan {
+  const { alert = false, consequences, warnings } = plan;
+  if (earlier === undefined && budgetText === undefined && alert === false) return plan;
+  return {
+    ...plan,
+    consequences: sentences(...consequences, budgetText ?? false),
+    warnings: sentences(alert, earlier !== undefined && repeatWarning(earlier), ...warnings),
   };
-  return { plan, question: questionFor(plan, call, context, dependencies) };
 }
 
 /** Hexadecimal digits of a digest: 128 bits, because models copy the tokens that hold it. */

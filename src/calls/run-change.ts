@@ -37,7 +37,7 @@ export async function runChange(
   using _turn = isNewQuestion
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
     : undefined;
-  const planned = await planChange(drafted, context, dependencies);
+  const planned = await planChange(drafted, [status?.nonce, replaced?.nonce], context, dependencies);
   // With the journal's remarks, one screen may be too small for the question.
   const lastStep = asks ? consentStep(planned, context, dependencies) : step;
   if (lastStep.kind !== 'refuse' && call.control.planId === undefined) await replace();

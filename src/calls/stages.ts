@@ -70,12 +70,23 @@ export interface PlannedChange {
   /** Names the thing to look for, as the end of a sentence. Made before anything is sent, so that a fault in it hides no outcome. */
   readonly verificationHint: SafeText;
   readonly plan: Plan;
-  /** The plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
+  /** Other plans of the caller for the same thing, which wait too. */
+  readonly others: readonly OtherPlan[];
+  /** The plan with the other plans, as it is shown. It is stored without them. */
+  readonly shown: Plan;
+  /** The shown plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
   readonly question: SafeText | undefined;
   /** Binds consent to this plan. */
   readonly digest: string;
   /** The id of the change that this change may repeat; empty if there is none, true for any, false if it may repeat none. */
   readonly repeats: string | boolean;
+}
+
+export interface OtherPlan {
+  /** What it is about, in a sentence. */
+  readonly text: SafeText;
+  /** Asks for its state, or replaces it. */
+  readonly planId: string;
 }
 
 /** A journal entry before the decision. */

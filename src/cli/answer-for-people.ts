@@ -3,6 +3,8 @@ import type { Failure } from '../consent/outcome.js';
 import { consentWays, type Success } from '../consent/outcome.js';
 import { type Plan, planParts } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
+import type { Operation } from '../tools/define-operation.js';
+import { fieldUnit } from '../tools/schema/field-names.js';
 import {
   exact,
   join,
@@ -20,11 +22,18 @@ import { type HelpPage, labelled, localTime, tableLines, wrapped } from './layou
 
 /**
  * A success as a person at a terminal reads it: in words, human units and local time, without what is meant for models.
+ * @param operation names the units of its answer
  * @param isRaw shows the answer with the cloud's own fields and units
  */
-export function successText(success: Success, page: HelpPage, isRaw: boolean): string {
+export function successText(
+  success: Success,
+  operation: Pick<Operation, 'output'> | undefined,
+  page: HelpPage,
+  isRaw: boolean,
+): string {
   const { summary, account, consent, sentAt, where = [], effects = [], plan, answer } = success;
   const { planId, planExpires, decideAt, warnings, notes = [], requestIds, attempts = [], next } = success;
+  const unitOf = (path: string) => operation && fieldUnit(operation.output(), path);
   const rows = [
     row('Effects', effects),
     row('Where', where.length > 0 || account === undefined ? where : [say`account ${own(account)}`], ', '),
@@ -44,7 +53,7 @@ export function successText(success: Success, page: HelpPage, isRaw: boolean): s
     // The time until which it holds is among the facts below.
     plan === undefined ? [] : planLines(plan, page),
     plan === undefined ? [] : [page.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
-    answer === undefined ? [] : isRaw ? render({ answer }) : answerLines(answer, page),
+    answer === undefined ? [] : isRaw ? render({ answer }) : answerLines(answer, { ...page, unitOf }),
     facts(rows, page),
   ]);
 }

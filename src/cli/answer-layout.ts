@@ -14,29 +14,36 @@ type Fact =
   | { readonly kind: 'field'; readonly path: string; readonly value: unknown }
   | { readonly kind: 'list'; readonly path: string; readonly rows: readonly object[] };
 
+/** The page, and the unit of a number if the operation's schema names it, by the path in the answer. */
+export interface AnswerPage extends HelpPage {
+  readonly unitOf: (path: string) => string | undefined;
+}
+
 /**
  * Formats an answer: its lists as tables or, without lists, its fields in words. Numbers have human units, and a percentage has a bar.
  * `--all` shows the rest.
  */
-export function answerLines(answer: Readonly<Record<string, unknown>>, page: HelpPage): string[] {
-  const facts = factsIn(withoutWrapper(answer), '');
+export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf, ...page }: AnswerPage): string[] {
+  const { record, prefix } = withoutWrapper(answer);
+  const inner = { ...page, unitOf: (path: string) => unitOf(`${prefix}${path}`) };
+  const facts = factsIn(record, '');
   const lists = facts.filter((fact) => fact.kind === 'list');
   const fields = facts.flatMap((fact) =>
-    fact.kind === 'field' ? [[labelOf(fact.path), [fieldText(fact.path, fact.value, page)]] as const] : [],
+    fact.kind === 'field' ? [[labelOf(fact.path), [fieldText(fact.path, fact.value, inner)]] as const] : [],
   );
   const { percent } = answer;
   const blocks = [
     ...(typeof percent === 'number' ? [[`${bar(percent / 100)} ${percent}%`]] : []),
-    ...(lists.length === 0 ? [labelled(fields, page)] : lists.map(({ path, rows }) => listLines(path, rows, page))),
+    ...(lists.length === 0 ? [labelled(fields, page)] : lists.map(({ path, rows }) => listLines(path, rows, inner))),
     ...(lists.length > 0 && fields.length > 0 ? [[page.paint('dim', '--all shows every field.')]] : []),
   ];
   return blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block]));
 }
 
 /** The record inside, if an answer holds nothing else. */
-function withoutWrapper(answer: object): object {
-  const [only, ...others] = Object.values(answer);
-  return others.length === 0 && isObject(only) ? only : answer;
+function withoutWrapper(answer: object): { readonly record: object; readonly prefix: string } {
+  const [[name, only] = ['', undefined], ...others] = Object.entries(answer);
+  return others.length === 0 && isObject(only) ? { record: only, prefix: `${name}.` } : { record: answer, prefix: '' };
 }
 
 const isEmpty = (value: unknown) => value === undefined || value === null || value === '';
@@ -53,7 +60,8 @@ function factsIn(record: object, before: string): Fact[] {
 }
 
 /** A list as a table with a column for each field. */
-function listLines(path: string, rows: readonly object[], page: HelpPage): string[] {
+function listLines(path: string, rows: readonly object[], { unitOf, ...page }: AnswerPage): string[] {
+  const inner = { ...page, unitOf: (name: string) => unitOf(`${path}[0].${name}`) };
   const shown = rows.slice(0, maximumRows).map((row) => new Map(leavesOf(row)));
   const columns = [
     ...new Set(shown.flatMap((row) => [...row].flatMap(([name, value]) => (isEmpty(value) ? [] : name)))),
@@ -61,7 +69,7 @@ function listLines(path: string, rows: readonly object[], page: HelpPage): strin
   const cells = [
     columns.map((name) => labelOf(name).text),
     ...shown.map((row) =>
-      columns.map((name) => (isEmpty(row.get(name)) ? '' : fieldText(name, row.get(name), page).text)),
+      columns.map((name) => (isEmpty(row.get(name)) ? '' : fieldText(name, row.get(name), inner).text)),
     ),
   ].map((row) => row.slice(0, maximumColumns));
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? [];
@@ -89,17 +97,18 @@ function labelOf(path: string): SafeText {
 }
 
 /** A value in the unit that the name of its field tells. */
-function fieldText(path: string, value: unknown, { timeZone }: HelpPage): SafeText {
+function fieldText(path: string, value: unknown, { timeZone, unitOf }: AnswerPage): SafeText {
   if (Array.isArray(value)) return say`${exact(value.map(scalar).join(', '))}`;
   if (typeof value === 'boolean') return say`${exact(value ? 'yes' : 'no')}`;
-  if (typeof value === 'number') return say`${exact(numberText(path, value))}`;
+  if (typeof value === 'number') return say`${exact(numberText(path, value, unitOf(path)))}`;
   const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
   return (isTime ? localTime(value, timeZone) : undefined) ?? say`${exact(scalar(value))}`;
 }
 
-function numberText(path: string, value: number): string {
+function numberText(path: string, value: number, unit: string | undefined): string {
+  if (unit !== undefined) return `${value} ${unit}`;
   if (/bytesPerSecond/i.test(path)) return `${humanBytes(value)}/s`;
-  // A disk in GB has a small size.
+  // A small size is in another unit, which the operation does not name.
   const isBytes = /(bytes|partSize)$/i.test(path) || (/\bsize$/i.test(path) && value >= 1024 ** 2);
   if (isBytes) return humanBytes(value);
   if (/seconds/i.test(path)) return humanDuration(value);

@@ -60,12 +60,18 @@ export const callCommand: Command = {
 };
 
 /** Prints the outcome as JSON or for people, and returns the exit code. */
-function printOutcome(tool: string, outcome: EndedOutcome, code: number, { options, terminal }: Invocation): number {
+function printOutcome(
+  tool: string,
+  outcome: EndedOutcome,
+  code: number,
+  { options, operations, terminal }: Invocation,
+): number {
   const { stdout, stderr } = terminal;
   if (options.json !== undefined) stdout.write(`${escapeJson(JSON.stringify(forMachines(tool, outcome, code)))}\n`);
-  else if (outcome.kind === 'succeeded')
-    stdout.write(successText(outcome.success, pageOf(terminal, 'stdout'), options.all !== undefined));
-  else stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
+  else if (outcome.kind === 'succeeded') {
+    const operation = operations.find(({ name }) => name === tool);
+    stdout.write(successText(outcome.success, operation, pageOf(terminal, 'stdout'), options.all !== undefined));
+  } else stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
   return code;
 }
 

@@ -1,5 +1,5 @@
 import type { Operation } from '../tools/define-operation.js';
-import { argumentInWords } from '../tools/schema/field-names.js';
+import { fieldInWords, fieldUnit } from '../tools/schema/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { leavesOf } from '../util/objects.js';
 import { defined, quoted, type SafeText, say, shortNames } from '../util/safe-text.js';
@@ -25,23 +25,24 @@ const mostColumns = 12;
 export function planTables(operation: Operation, input: Readonly<Record<string, unknown>>): PlanTable[] {
   const schema = operation.input();
   return listsIn(input).map(([path, elements]) => {
-    const owner = `${argumentInWords(schema, `${path}[0]`) ?? ''}'s `;
+    const owner = `${fieldInWords(schema, `${path}[0]`) ?? ''}'s `;
     const nameOf = (field: string) => {
-      const name = argumentInWords(schema, `${path}[0].${field}`) ?? field;
+      const name = fieldInWords(schema, `${path}[0].${field}`) ?? field;
       return name.startsWith(owner) ? name.slice(owner.length) : name;
     };
     const leaves = elements.slice(0, mostRows).map((element) => new Map(leavesOf(element)));
     const fields = [...new Set(leaves.flatMap((row) => [...row.keys()]))].slice(0, mostColumns);
     return {
-      title: say`${defined(sentenceCase(argumentInWords(schema, path) ?? path))}`,
+      title: say`${defined(sentenceCase(fieldInWords(schema, path) ?? path))}`,
       columns: fields.map((field) => defined(sentenceCase(field === '' ? 'value' : nameOf(field)))),
-      rows: leaves.map((row) => fields.map((field) => cell(row.get(field)))),
+      rows: leaves.map((row) => fields.map((field) => cell(row.get(field), fieldUnit(schema, `${path}[0].${field}`)))),
       more: Math.max(0, elements.length - mostRows),
     };
   });
 }
 
-function cell(value: unknown): SafeText {
+function cell(value: unknown, unit: string | undefined): SafeText {
   if (value === undefined) return say``;
-  return typeof value === 'string' ? shortNames(quoted(value, 100)) : defined(JSON.stringify(value));
+  if (typeof value === 'string') return shortNames(quoted(value, 100));
+  return defined(`${JSON.stringify(value)}${unit === undefined ? '' : ` ${unit}`}`);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Change, Default, Operation } from '../tools/define-operation.js';
 import type { RequestBody } from '../tools/request-body.js';
-import { argumentInWords } from '../tools/schema/field-names.js';
+import { fieldInWords } from '../tools/schema/field-names.js';
 import { place, regionWarnings } from '../tools/schema/zones.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
 import { encodeContent } from '../transport/request.js';
@@ -44,6 +44,8 @@ export interface Plan {
   readonly found?: SafeText;
   /** A warning about what was found, which stands directly below the summary. */
   readonly alert?: SafeText;
+  /** Sentences about other plans for the same thing, for the time at which the plan is shown. Absent if there are none. */
+  readonly others?: readonly SafeText[];
   /** Everything that will be created, changed or billed. */
   readonly consequences: readonly SafeText[];
   readonly risks: readonly Risk[];
@@ -101,7 +103,7 @@ export function makePlan(call: PlanInput): Plan {
   const { origin, region, service, profile, isSandbox = false } = endpoint;
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   const schema = operation.input();
-  const inWords = (text: SafeText) => withArgumentNames(text, (path) => argumentInWords(schema, path));
+  const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
   const shownInput = withoutSecrets(call, input);
   const tables = planTables(operation, shownInput);
   const also = otherArguments(change.named, shownInput, shortList);
@@ -127,7 +129,7 @@ export function makePlan(call: PlanInput): Plan {
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
     defaults: defaults.map(({ path, value }) => ({
-      name: say`${defined(argumentInWords(schema, path) ?? path)}`,
+      name: say`${defined(fieldInWords(schema, path) ?? path)}`,
       value: say`${defined(value)}`,
     })),
     warnings: [...pastedSecrets(call), ...warnings].map(inWords),
@@ -317,8 +319,8 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
 /** The lines of a plan: what is decided, the risks, and everything else but the lists, for which there are tables. */
 export function planParts(plan: Plan) {
   const short = fitted(plan.summary);
-  const hasAlert = plan.alert !== undefined;
   const risk = plan.risks.length === 0 ? [] : [say`Risk: ${risksIn(plan.risks)}.`];
+  const risks = [...(plan.others ?? []), ...(plan.alert === undefined ? risk : [alertLine(plan)])];
   const details = [
     ...inFull(short),
     say`Where: ${join(plan.where, ', ')}.`,
@@ -332,7 +334,7 @@ export function planParts(plan: Plan) {
     ),
     ...section(words('Not checked:'), plan.notChecked),
   ];
-  return { headline: short.line, risks: hasAlert ? [alertLine(plan)] : risk, details };
+  return { headline: short.line, risks, details };
 }
 const riskSentences: Readonly<Record<Risk, SafeText>> = {
   'costs money': say`It costs money.`,

@@ -71,10 +71,10 @@ function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longe
   return join([...decision, ...kept], '\n');
 }
 
-/** The change, and its alert with its risks, in a line each that is short enough for every client. */
+/** The change, and its alert with its risks and the other plans. Clients that cut the second line cut the other plans. */
 export function decisionLines(plan: Plan, call: PlanInput, limits: QuestionLimits): readonly SafeText[] {
-  const alert = alertLine(plan);
-  return [say`${shortHeadline(call, limits).line}?`, ...(alert.text === '' ? [] : [alert])];
+  const alert = [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
+  return [say`${shortHeadline(call, limits).line}?`, ...(alert.length === 0 ? [] : [join(alert, ' ')])];
 }
 
 const shortHeadline = ({ change, input, endpoint }: PlanInput, { lineLength }: QuestionLimits) =>

@@ -1,7 +1,9 @@
 import type { Operation } from '../tools/define-operation.js';
+import { fieldInWords, fieldUnit } from '../tools/schema/field-names.js';
 import { digestOf } from '../util/digest.js';
 import { leavesOf, valueAt } from '../util/objects.js';
-import { defined, duration, join, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
+import { defined, duration, join, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
+import type { Plan } from './plan.js';
 import { decisionText } from './plan-decision.js';
 import type { FoundPlan, PlanSubject, WaitingPlan } from './plans.js';
 
@@ -24,12 +26,24 @@ export const relatedPlans = (plans: readonly FoundPlan[], { nonce, subject }: Pi
       (other.state === 'waiting' || other.decision?.kind === 'accepted'),
   );
 
-/** Another plan of the same subject in a sentence: `Another plan for "wiki" waits: diskSize 100, asked 2 min ago.` */
-export function relatedText(other: FoundPlan, { args, issuedAt }: Pick<WaitingPlan, 'args' | 'issuedAt'>, now: Date) {
+/** Adds sentences about other plans for the same thing to a plan that is shown. No decision is bound to them. */
+export const withOtherPlans = (plan: Plan, others: readonly SafeText[]): Plan =>
+  others.length === 0 ? plan : { ...plan, others };
+
+/**
+ * Another plan of the same subject in a sentence: `Another plan for "wiki" waits: disk size 100 GB, asked 2 min ago.`
+ * @param operation undefined if it does not exist any more
+ */
+export function relatedText(
+  other: FoundPlan,
+  { args, issuedAt }: Pick<WaitingPlan, 'args' | 'issuedAt'>,
+  operation: Pick<Operation, 'input'> | undefined,
+  now: Date,
+): SafeText {
   const age = (time: number) => duration(Math.max(0, (now.getTime() - time) / 1000));
   const which = words(other.issuedAt < issuedAt ? 'Another plan' : 'A newer plan');
   const name = quoted(other.subject?.name ?? '', 100);
-  const differences = differencesOf(other.args, args);
+  const differences = differencesOf(other.args, args, operation);
   if (other.decision === undefined)
     return say`${which} for ${name} waits: ${differences}, asked ${age(other.issuedAt)} ago.`;
   return say`${which} for ${name} was accepted: ${differences}. ${sentence(say`${decisionText(other.decision)}.`)}`;
@@ -38,14 +52,17 @@ export function relatedText(other: FoundPlan, { args, issuedAt }: Pick<WaitingPl
 /** The most differences that are named. */
 const mostDifferences = 5;
 
-/** The arguments of another plan that differ: `diskSize 100`. */
-function differencesOf(other: Fields, args: Fields): SafeText {
+/** The arguments of another plan that differ, in words: `disk size 100 GB`. */
+function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, 'input'> | undefined): SafeText {
+  const schema = operation?.input();
   const [leaves, others] = [new Map(leavesOf(args)), new Map(leavesOf(other))];
   const differing = [...others].filter(([path, value]) => leaves.get(path) !== value);
   if (differing.length === 0) return words(others.size === leaves.size ? 'the same change' : 'with fewer arguments');
   const texts = differing.slice(0, mostDifferences).map(([path, value]) => {
     const text = typeof value === 'string' ? quoted(value, 40) : defined(JSON.stringify(value));
-    return say`${own(path)} ${text}`;
+    const unit = schema && fieldUnit(schema, path);
+    const name = schema && fieldInWords(schema, path);
+    return say`${defined(name ?? path)} ${text}${defined(unit === undefined ? '' : ` ${unit}`)}`;
   });
   return join(texts, ', ');
 }

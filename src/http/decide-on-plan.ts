@@ -6,7 +6,7 @@ import type { EndedOutcome } from '../consent/outcome.js';
 import { decisionText } from '../consent/plan-decision.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
-import { relatedPlans, relatedText } from '../consent/related-plans.js';
+import { relatedPlans, relatedText, withOtherPlans } from '../consent/related-plans.js';
 import { reasonAgainstDeciding } from '../consent/required-consent.js';
 import { createConsentTokens } from '../consent/tokens.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
@@ -153,8 +153,14 @@ const isEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
   outcome.kind === 'failed' || (outcome.kind === 'succeeded' && outcome.success.outcome !== 'waiting');
 
 /** The other plans for the same thing, of those that the person may see, in a sentence each. */
-export const relatedTexts = (found: FoundPlan, visible: readonly FoundPlan[], now: Date): readonly SafeText[] =>
-  relatedPlans(visible, found).map((other) => relatedText(other, found, now));
+export function relatedTexts(
+  found: FoundPlan,
+  visible: readonly FoundPlan[],
+  { operations, now }: Pick<PlanDeciding, 'operations' | 'now'>,
+): readonly SafeText[] {
+  const operation = operations.find(({ name }) => name === found.tool);
+  return relatedPlans(visible, found).map((other) => relatedText(other, found, operation, now()));
+}
 
 /**
  * The content of the change view: the plan with its buttons, or the outcome above the plan.
@@ -172,7 +178,7 @@ function waitingOutcome(found: FoundPlan, mayDecide: boolean, related: readonly 
     success: {
       summary: plan.summary,
       outcome: 'waiting',
-      plan: { ...plan, warnings: [...related, ...plan.warnings] },
+      plan: withOtherPlans(plan, related),
       warnings: [],
       requestIds: {},
     },

@@ -162,7 +162,7 @@ export function createDecisions(options: DecisionsOptions) {
     const { session, plan } = context.var;
     const visible = await visiblePlans(context, session);
     if (visible instanceof Response) return visible;
-    const related = relatedTexts(plan, visible, now());
+    const related = relatedTexts(plan, visible, options);
     const mayDecide = reasonAgainst(plan, session, accounts) === undefined;
     return context.json({ note: noteOf(plan), result: shownPlan(plan, mayDecide, related) });
   });

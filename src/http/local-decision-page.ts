@@ -51,7 +51,7 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
         follows: true,
         shown: plan.nonce,
         note: noteOf(plan),
-        result: shownPlan(plan, mayDecide, relatedTexts(plan, all, now())),
+        result: shownPlan(plan, mayDecide, relatedTexts(plan, all, deciding)),
       };
     },
     async callTool(params) {

@@ -45,8 +45,9 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
-    // Titles are for the people who read a plan.
+    // Titles and units are for the people who read a plan.
     delete jsonSchema.title;
+    delete jsonSchema.unit;
     // A model expects a required string to be non-empty.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
     // The description states the exact number.
@@ -128,6 +129,7 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
     }
     if (jsonSchema.properties !== undefined && Object.keys(jsonSchema.properties).length === 0)
       delete jsonSchema.properties;
+    delete jsonSchema.unit;
     delete jsonSchema.propertyNames;
     delete jsonSchema.required;
     delete jsonSchema.additionalProperties;

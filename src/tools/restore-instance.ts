@@ -92,7 +92,7 @@ export const restoreInstance = defineOperation({
         .describe('Parameter group to apply.')
         .meta({ title: 'parameter group' })
         .optional(),
-      diskSize: oneOfNumbers([100, 200, 300, 400]).describe('Disk in GB.').optional(),
+      diskSize: oneOfNumbers([100, 200, 300, 400]).describe('Disk in GB.').meta({ unit: 'GB' }).optional(),
       availabilityZone: oneOf(devopsZones)
         .describe(
           'Default by region: east-11 in jp-east-1, east-31 in jp-east-3, west-12 in jp-west-1, jp-west-21 in jp-west-2.',
@@ -178,7 +178,7 @@ export const restoreInstance = defineOperation({
         availabilityZone: z.string(),
         description: z.string().optional(),
         instanceId: z.string(),
-        diskSize: z.int(),
+        diskSize: z.int().meta({ unit: 'GB' }),
         firewallGroupName: rare(z.string()),
         parameterGroupName: rare(z.string()),
         devrepoUrl: z.string(),

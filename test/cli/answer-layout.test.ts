@@ -3,7 +3,9 @@ import { answerLines } from '../../src/cli/answer-layout.js';
 
 /** A person reads an answer in words and human units; the raw fields are left to `--all`. */
 
-const page = { width: 80, paint: (_format: unknown, text: string) => text, timeZone: 'UTC' };
+const units: Readonly<Record<string, string>> = { 'instance.diskSize': 'GB', 'pools[0].volumeSize': 'GB' };
+const unitOf = (path: string) => units[path];
+const page = { width: 80, paint: (_format: unknown, text: string) => text, timeZone: 'UTC', unitOf };
 
 test('a record is shown by its fields, in words and without its wrapper; empty fields are left out', () => {
   const instance = {
@@ -14,7 +16,7 @@ test('a record is shown by its fields, in words and without its wrapper; empty f
     to: null,
     tags: [],
   };
-  expect(answerLines({ instance }, page)).toEqual(['Instance id  wiki', 'Disk size    200', 'Status code  200']);
+  expect(answerLines({ instance }, page)).toEqual(['Instance id  wiki', 'Disk size    200 GB', 'Status code  200']);
 });
 
 test.each([
@@ -45,6 +47,11 @@ test('lists are tables, and the other fields are left to --all', () => {
     '',
     '--all shows every field.',
   ]);
+});
+
+test('the numbers in a list have the unit that the operation names', () => {
+  const pools = [{ name: 'a', volumeSize: 100 }];
+  expect(answerLines({ pools, other: 1 }, page)[2]).toBe('  a     100 GB');
 });
 
 test('a long list says how many rows it leaves out, and a wide one is cut at the edge', () => {

@@ -129,7 +129,7 @@ describe('approval', () => {
       const { nonce } = await waiting(served, first);
       pass(117_000);
       const answer = await ask(second);
-      const text = 'Another plan for "wiki" waits: diskSize 100, asked 2 min ago.';
+      const text = 'Another plan for "wiki" waits: disk size 100 GB, asked 2 min ago.';
       expect(answer.summary).toMatch(new RegExp(`^${text}`));
       expect(answer.show).toContain(text);
       const [, replaces] = /replaces: ([\w-]{60})/.exec(String(Object(answer.next).text)) ?? [];
@@ -196,11 +196,15 @@ describe('approval', () => {
         const shown = Object(await (await bob.json(`/decisions/${nonce}/call`, {}, proof)).json());
         return readProposedChange(shown.result._meta)?.warnings[0];
       };
-      expect(await warningsOn(older.nonce)).toMatch(/^A newer plan for "wiki" waits: diskSize 200, asked \d+ s ago\.$/);
-      expect(await warningsOn(newer.nonce)).toMatch(/^Another plan for "wiki" waits: diskSize 100, asked \d+ s ago\.$/);
+      expect(await warningsOn(older.nonce)).toMatch(
+        /^A newer plan for "wiki" waits: disk size 200 GB, asked \d+ s ago\.$/,
+      );
+      expect(await warningsOn(newer.nonce)).toMatch(
+        /^Another plan for "wiki" waits: disk size 100 GB, asked \d+ s ago\.$/,
+      );
       expect(await kindOf(await bob.decide(older.nonce, 'accept'))).toBe('accepted');
       expect(await warningsOn(newer.nonce)).toMatch(
-        /^Another plan for "wiki" was accepted: diskSize 100\. "bob" accepted/,
+        /^Another plan for "wiki" was accepted: disk size 100 GB\. "bob" accepted/,
       );
       expect(await listOf(bob)).toContain('Another plan was accepted');
       // The remark is no part of what a decision is bound to.

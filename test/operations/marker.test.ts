@@ -106,7 +106,7 @@ function toldIn(outcome: EndedOutcome, args: Record<string, unknown>): [where: s
 function readByPeople(outcome: EndedOutcome): string {
   if (outcome.kind === 'failed') return failureText(outcome.failure, page);
   const { plan: _, answer: __, ...facts } = outcome.success;
-  return successText(facts, page, false);
+  return successText(facts, undefined, page, false);
 }
 
 function textsIn(where: string, value: unknown): [string, string][] {

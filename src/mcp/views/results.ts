@@ -84,7 +84,7 @@ function proposedChange(
       ...plan.consequences,
       ...alsoSentence(plan.also),
     ]),
-    warnings: textsOf(plan.warnings),
+    warnings: textsOf([...(plan.others ?? []), ...plan.warnings]),
     notChecked: textsOf(plan.notChecked),
     defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),
     tables: (plan.tables ?? []).map(({ title, columns, rows, more }) => ({

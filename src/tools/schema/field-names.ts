@@ -6,7 +6,7 @@ import { stepsOf } from '../../util/objects.js';
  * name, or else the words in its own name.
  * @returns undefined if the schema has no such field
  */
-export function argumentInWords(schema: z.core.$ZodType, path: string): string | undefined {
+export function fieldInWords(schema: z.core.$ZodType, path: string): string | undefined {
   let at = schema;
   const names: string[] = [];
   for (const step of stepsOf(path)) {
@@ -20,6 +20,14 @@ export function argumentInWords(schema: z.core.$ZodType, path: string): string |
   }
   const [last, owner] = names.reverse();
   return owner === undefined ? last : `${owner}'s ${last}`;
+}
+
+/** The unit of a number, such as `GB`, if the schema names it with `meta({ unit })`. */
+export function fieldUnit(schema: z.core.$ZodType, path: string): string | undefined {
+  let at: z.core.$ZodType | undefined = schema;
+  for (const step of stepsOf(path)) at = at && stepInto(innermost(at), step);
+  const unit = at && metaOf(at, 'unit');
+  return typeof unit === 'string' ? unit : undefined;
 }
 
 function stepInto(schema: z.core.$ZodType, step: string | number): z.core.$ZodType | undefined {
@@ -39,9 +47,14 @@ function innermost(schema: z.core.$ZodType): z.core.$ZodType {
 }
 
 function titleOf(schema: z.core.$ZodType): string | undefined {
-  const { title } = z.globalRegistry.get(schema) ?? {};
+  const title = metaOf(schema, 'title');
+  return typeof title === 'string' ? title : undefined;
+}
+
+function metaOf(schema: z.core.$ZodType, name: string): unknown {
+  const value = z.globalRegistry.get(schema)?.[name];
   const inner = within(schema);
-  return title ?? (inner === undefined ? undefined : titleOf(inner));
+  return value ?? (inner === undefined ? undefined : metaOf(inner, name));
 }
 
 const abbreviations: Readonly<Record<string, string>> = {

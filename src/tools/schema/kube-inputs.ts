@@ -30,7 +30,7 @@ const placement = () => ({
   availabilityZone: text(32).describe('Zone.').meta({ title: 'zone' }),
 });
 
-const volumeSize = () => oneOfNumbers([100]).describe('GB.').meta({ title: 'disk size' });
+const volumeSize = () => oneOfNumbers([100]).describe('GB.').meta({ title: 'disk size', unit: 'GB' });
 
 const volume = () => ({
   volumeType: oneOfListed(volumeTypes, 'See workstation.').meta({ title: 'disk type' }),

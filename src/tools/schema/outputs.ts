@@ -36,7 +36,7 @@ const nodes = () =>
     ...placement(),
     instanceType: text(),
     volumeType: text(),
-    volumeSize: number(),
+    volumeSize: number().meta({ unit: 'GB' }),
     nodeCount: number(),
     instances: z.array(like(instance(), 'servers: instanceId, instanceType, networkInterfaces, volumes')),
   });
@@ -106,7 +106,7 @@ export const resourceGroup = () =>
             availabilityZone: z.string(),
             instanceType: z.string(),
             volumeType: z.string(),
-            volumeSize: z.int(),
+            volumeSize: z.int().meta({ unit: 'GB' }),
             keyName: z.string(),
             initialAccountingType: z.string(),
             instance: instance().optional(),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { provisionKubeResourceGroup } from '../../../src/tools/provision-kube-resource-group.js';
-import { argumentInWords } from '../../../src/tools/schema/field-names.js';
+import { fieldInWords, fieldUnit } from '../../../src/tools/schema/field-names.js';
 
 const provision = provisionKubeResourceGroup.input();
 
@@ -15,12 +15,17 @@ test.each([
   ['adminCluster.controlPlaneLoadBalancer.vip', "load balancer's VIP"],
   ['networkConfig.networkId', "network's private LAN"],
   ['regions[0]', 'region 1'],
-])('the field %s is called "%s"', (path, name) => expect(argumentInWords(provision, path)).toBe(name));
+])('the field %s is called "%s"', (path, name) => expect(fieldInWords(provision, path)).toBe(name));
 
 test.each(['', 'adminCluster.toString', 'constructor', 'adminCluster[0]', 'adminCluster.nodePools.name', 'volumeType'])(
   '%j is not a field',
-  (path) => expect(argumentInWords(provision, path)).toBeUndefined(),
+  (path) => expect(fieldInWords(provision, path)).toBeUndefined(),
 );
+
+test('a number has the unit that its schema names', () => {
+  const units = ['adminCluster.nodePools[1].volumeSize', 'adminCluster.nodePools[1].nodeCount', 'x.y'];
+  expect(units.map((path) => fieldUnit(provision, path))).toEqual(['GB', undefined, undefined]);
+});
 
 test('a field without a title has the words of its own name', () => {
   const schema = z.strictObject({
@@ -31,7 +36,7 @@ test('a field without a title has the words of its own name', () => {
   });
   expect(
     ['webhookURL', 'max_age', 'dnsServerIds', 'dnsServerIds[2]', 'retries.backOff'].map((path) =>
-      argumentInWords(schema, path),
+      fieldInWords(schema, path),
     ),
   ).toEqual(['webhook URL', 'max age', 'DNS server IDs', 'DNS server IDs 3', "retries's back off"]);
 });

@@ -1,0 +1,78 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { CallContext } from '../../src/calls/context.js';
+import type { Elicitor } from '../../src/consent/elicitor.js';
+import { planText } from '../../src/consent/plan.js';
+import { createPlans } from '../../src/consent/plans.js';
+import { createConsentTokens } from '../../src/consent/tokens.js';
+import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { answered, scriptedClient } from '../support/scripted-client.js';
+
+/** While a plan waits, a person who is asked about the same thing in a form or at a terminal is told of it. */
+
+const operation = restoreInstance as unknown as Operation;
+const restore = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
+const told = 'Another plan for "wiki" waits: disk size 100 GB, asked 2 min ago.';
+
+let time = 0;
+beforeEach(() => {
+  time = Date.parse('2026-11-21T12:00:00Z');
+});
+const now = () => new Date(time);
+const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
+
+/** A server with a plan for 100 GB that waits for a click since two minutes, and a person who declines in a form. */
+async function setUp() {
+  const { openClient, requests } = scriptedClient(async () => answered(200, {}));
+  const journal = createMemoryJournal(now);
+  const plans = createPlans({
+    store: createMemoryPlanStore(),
+    keys: () => ['k'.repeat(32)],
+    now,
+    lifetimeMs: 86_400_000,
+  });
+  const { carryOut } = testCaller('http://127.0.0.1:1', { confirm: 'human', openClient, journal, plans, now });
+  const call = (args: object, context: Partial<CallContext>) =>
+    carryOut(operation, { ...restore, ...args }, { tokens, client: 'test 1', signal: never, ...context });
+  const first = await call({ diskSize: 100 }, { hasView: true });
+  if (first.kind !== 'succeeded') throw new Error('there is no plan');
+  time += 118_000;
+  const asked: string[][] = [];
+  const shown: string[] = [];
+  const elicitor: Elicitor = {
+    show: (plan) => shown.push(planText(plan, undefined).text),
+    ask: async (message) => {
+      asked.push(message.text.split('\n'));
+      time += 3000;
+      return { kind: 'declined' };
+    },
+  };
+  return { call, requests, planId: first.success.planId, plans, asked, shown, elicitor };
+}
+
+test('a form names it in the second line, after the risk, and a terminal below the headline', async () => {
+  const { call, asked, shown, elicitor, requests } = await setUp();
+  await call({ diskSize: 200 }, { elicitor });
+  expect(asked[0]?.[1]).toBe(`It costs money. ${told}`);
+  expect(shown[0]?.split('\n').slice(1, 3)).toEqual([told, 'Risk: costs money.']);
+  expect(requests).toEqual([]);
+});
+
+test('it is named to nobody who is asked about another thing, about itself, or about what replaces it', async () => {
+  const { call, asked, elicitor, planId, plans } = await setUp();
+  await call({ instanceId: 'blog' }, { elicitor });
+  await call({ diskSize: 100, planId }, { elicitor });
+  expect((await plans.list()).map(({ state }) => state)).toEqual(['decided']);
+  expect(asked).toHaveLength(2);
+  expect(asked.flat().join('\n')).not.toContain('Another plan');
+});
+
+test('a plan that replaces it does not name it', async () => {
+  const { call, asked, elicitor, planId, plans } = await setUp();
+  await call({ diskSize: 200, replaces: planId }, { elicitor });
+  expect(asked).toHaveLength(1);
+  expect(asked.flat().join('\n')).not.toContain('Another plan');
+  expect((await plans.list()).map(({ decision }) => decision?.kind)).toEqual(['withdrawn']);
+});
