@@ -1,4 +1,5 @@
 import { scalar } from '../calls/result-text.js';
+import { nameInWords } from '../tools/schema/field-names.js';
 import { humanBytes, humanDuration, sentenceCase } from '../util/human.js';
 import { isObject, leavesOf } from '../util/objects.js';
 import { counted, exact, type SafeText, say } from '../util/safe-text.js';
@@ -88,9 +89,9 @@ function listLines(path: string, rows: readonly object[], { unitOf, ...page }: A
 /** The path of a field in words, without the units that its value has: `idleSeconds` as `Idle`. */
 function labelOf(path: string): SafeText {
   const inWords = path
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
-    .replaceAll(/[._]/g, ' ')
-    .toLowerCase()
+    .split('.')
+    .map(nameInWords)
+    .join(' ')
     .replace('bytes per second', 'rate')
     .replace(/(?<=\w )(bytes|seconds)\b|\bseconds (?=left)/g, '');
   return say`${exact(sentenceCase(inWords.trim().replace(/ {2,}/g, ' ')))}`;

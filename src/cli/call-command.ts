@@ -13,7 +13,7 @@ import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
-import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
+import { exact, own, say, words } from '../util/safe-text.js';
 import { failureText, planForQuestion, successText } from './answer-for-people.js';
 import {
   bar,
@@ -25,7 +25,7 @@ import {
   UsageError,
   validConfig,
 } from './command.js';
-import { printLine } from './layout.js';
+import { printLine, widthOf } from './layout.js';
 import { createSpinner, type Spinner } from './spinner.js';
 import { commandLog } from './terminal-log.js';
 
@@ -210,18 +210,25 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
       stderr.write(`${planForQuestion(plan, pageOf(terminal, 'stderr')).join('\n')}\n`);
     },
     ask: async (_message, accept, _over, typedName): Promise<UserReply> => {
+      // It runs again after a wrong name.
+      progress.stop();
       const wanted = typedName ?? 'yes';
       // As a terminal, the interface would keep Ctrl-C from the process.
       const lines = createInterface({ input: stdin, output: stderr, terminal: false });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
-      const typed = async (question: SafeText) =>
-        (await Promise.race([lines.question(question.text, { signal }), closed]))?.trim();
+      const typed = async (question: string) =>
+        (await Promise.race([lines.question(question, { signal }), closed]))?.trim();
       try {
-        const line = await typed(say`${accept}? Type ${exact(wanted)} to go ahead: `);
+        const [question, order] = [say`${accept}?`.text, say`Type ${exact(wanted)} to go ahead: `.text];
+        const isShort = widthOf(question) + widthOf(order) < pageOf(terminal, 'stderr').width;
+        const line = await typed(`${question}${isShort ? ' ' : '\n'}${order}`);
         if (line === undefined) return { kind: 'cancelled' };
         if (line === wanted) return { kind: 'agreed' };
         // Another name is asked for again. An empty line or a no declines.
-        if (typedName !== undefined && !/^(no?)?$/i.test(line)) return { kind: 'wrongName' };
+        if (typedName !== undefined && !/^(no?)?$/i.test(line)) {
+          printLine(stderr, 'That is not the name. Type no to decline.');
+          return { kind: 'wrongName' };
+        }
         return { kind: 'declined', reason: line === '' ? undefined : await typed(askReason).catch(() => undefined) };
       } catch {
         return { kind: 'cancelled' };
@@ -233,7 +240,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
   };
 }
 
-const askReason = words('Nothing will be sent. Reason, for the agent and the journal (Enter for none): ');
+const askReason = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
 
 /** Shows how far a call is. */
 interface Progress {

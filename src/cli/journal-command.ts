@@ -145,7 +145,8 @@ export function changeLines(
   if (!Number.isFinite(width)) return [changeRow(change, timeOfChange)];
   const outcome = ending?.outcome ?? noOutcome;
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
-  const facts = join([...code, shownTool(change), ...peopleOf(change)], ', ');
+  // At 80 columns, the end of the line is cut. The reason of a person is nowhere else.
+  const facts = join([...code, ...reasonOf(change), shownTool(change), ...peopleOf(change)], ', ');
   const about = cut(say`${ageOf(time, now, timeOfChange)}, ${facts}`, width - outcome.length - 3);
   // Double quotation marks would have to be escaped.
   const description = shortNames(say`${what.replaceAll('"', "'")}`, width - 2);
@@ -162,7 +163,13 @@ function changeRow(change: RecordedChange, timeOfChange: TimeOfChange): string {
   const start = `${timeOfChange(time) ?? unknownTime}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;
   const code = ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`;
   const about = say`${quoted(what, longestText)}${code}`;
-  return [`${start}${about}`, shownTool(change), say`${quoted(target, longestText)}`, ...peopleOf(change)].join('  ');
+  return [
+    `${start}${about}`,
+    shownTool(change),
+    say`${quoted(target, longestText)}`,
+    ...peopleOf(change),
+    ...reasonOf(change),
+  ].join('  ');
 }
 
 const unknownTime = words('at an unknown time');
@@ -195,16 +202,18 @@ const declined: Readonly<Partial<Record<RecordedChange['consent'], SafeText>>> =
   option: words('declined beforehand with --yes'),
 };
 
-/** The consent, client, caller and approver of a change, and the reason for declining it. */
+const reasonOf = ({ reason }: RecordedChange): SafeText[] =>
+  reason === undefined ? [] : [say`reason ${quoted(reason, longestReason)}`];
+
+/** The consent, client, caller and approver of a change. */
 function peopleOf(change: RecordedChange): SafeText[] {
-  const { consent, answeredAfterMs, client, caller, agent, approver, reason, ending } = change;
+  const { consent, answeredAfterMs, client, caller, agent, approver, ending } = change;
   const after = answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`;
   const refused = ending?.outcome === 'declined' ? declined[consent] : undefined;
   const named = (name: string): SafeText => quoted(name, longestName);
   return [
     say`${refused ?? words(agreed[consent])}${after}`,
     ...(approver === undefined ? [] : [say`decided by ${named(approver)}`]),
-    ...(reason === undefined ? [] : [say`reason ${quoted(reason, longestReason)}`]),
     ...(caller === undefined ? [] : [say`caller ${named(caller)}`]),
     ...(agent === undefined ? [] : [shownAgent(agent)]),
     say`client ${named(client)}`,

@@ -16,7 +16,7 @@ test('a record is shown by its fields, in words and without its wrapper; empty f
     to: null,
     tags: [],
   };
-  expect(answerLines({ instance }, page)).toEqual(['Instance id  wiki', 'Disk size    200 GB', 'Status code  200']);
+  expect(answerLines({ instance }, page)).toEqual(['Instance ID  wiki', 'Disk size    200 GB', 'Status code  200']);
 });
 
 test.each([

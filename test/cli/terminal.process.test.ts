@@ -100,6 +100,32 @@ test('who typed no reads that nothing was sent, and no more', async () => {
   expect(lines.filter((line) => line !== '').at(-1)).toBe('Nothing was sent: you did not agree to it.');
 });
 
+test('who aborts an upload types its name, is asked again after another, and can say no with a reason', async () => {
+  const env = { ...sandbox, CLOUDOPS_STORAGE_HEADERS: 'amz' };
+  const declining = [
+    [`Type ${object} to go ahead`, 'wrong\n'],
+    ['That is not the name.', 'no\n'],
+    ['Reason', 'it is still needed\n'],
+  ] as const;
+  const declined = await onTerminal(['call', 'abort_multipart_upload', upload], 80, { env, typed: declining });
+  expect(declined.code).toBe(3);
+  const asked = declined.lines.filter((line) => line.startsWith(`Type ${object} to go ahead:`));
+  expect(asked).toHaveLength(2);
+  // The risk stands directly above the question, in red, and the decision is in bold.
+  const at = declined.lines.findIndex((line) => line.startsWith('Abort upload of'));
+  expect(declined.lines[at - 1]).toMatch(/^Still receiving: .* This cannot be undone\.$/);
+  expect(declined.raw).toContain('\x1b[31mStill receiving:');
+  expect(declined.raw).toContain('\x1b[1mAbort the upload "demo-upload-in-progress"');
+  const journal = await onTerminal(['journal'], 80, { env });
+  expect(journal.lines.join('\n')).toMatch(
+    /^ {2}declined just now, reason "it is still needed", "abort_multipart_upload"/m,
+  );
+
+  const agreeing = [[`Type ${object} to go ahead`, `${object}\n`]] as const;
+  const agreed = await onTerminal(['call', 'abort_multipart_upload', upload], 80, { env, typed: agreeing });
+  expect(agreed.code).toBe(0);
+});
+
 test('colours are for those who want them', async () => {
   expect((await onTerminal(['doctor'], 80, { env: { ...sandbox, NO_COLOR: '1' } })).raw).not.toContain('\x1b[');
   expect((await onTerminal(['doctor'], 80, { env: { ...sandbox, NO_COLOR: '' } })).raw).toContain('\x1b[32mok');
