@@ -1,4 +1,4 @@
-/** Converts botocore's descriptions of APIs (`service-2.json`, `paginators-1.json`) to the AST of Smithy, the one form that others read. */
+/** Converts botocore's descriptions of APIs (`service-2.json`, `paginators-1.json`, `waiters-2.json`) to the AST of Smithy, the one form that others read. */
 import * as z from 'zod';
 import { withoutUndefined } from '../../util/objects.js';
 import { quoteName } from '../../util/quote.js';
@@ -94,28 +94,45 @@ const paginatorsSchema = z.object({
   ),
 });
 
+const waitersSchema = z.object({
+  waiters: z.record(
+    z.string(),
+    z.object({
+      operation: z.string(),
+      acceptors: z.array(z.object({ state: text, matcher: text, argument: text.optional(), expected: z.unknown() })),
+    }),
+  ),
+});
+
 type Botocore = z.output<typeof description>;
 type BotocoreShape = z.output<typeof shapeSchema>;
 type BotocoreReference = z.output<typeof reference>;
 type BotocoreOperation = z.output<typeof operationSchema>;
 type BotocorePages = z.output<typeof paginatorsSchema>['pagination'][string];
+type BotocoreWaiters = z.output<typeof waitersSchema>['waiters'];
 type Serialization = Pick<BotocoreReference, keyof typeof serialization>;
 
 /** True if JSON has the form of botocore's descriptions. */
 export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
   'metadata' in json && 'operations' in json && 'shapes' in json && !('smithy' in json);
 
+/** The content of files beside a description, if they are there. */
+export interface BotocoreCompanions {
+  readonly paginators?: unknown;
+  readonly waiters?: unknown;
+}
+
 /**
  * Converts a description.
- * @param paginators content of `paginators-1.json`, if there is one
  * @throws ModelError
  */
 export function convertBotocore(
   json: unknown,
-  paginators: unknown = { pagination: {} },
+  { paginators = { pagination: {} }, waiters = { waiters: {} } }: BotocoreCompanions = {},
 ): Readonly<Record<string, unknown>> {
   const api = check(description, json, 'the model');
   const { pagination } = check(paginatorsSchema, paginators, 'the paginators');
+  const { waiters: named } = check(waitersSchema, waiters, 'the waiters');
   const { metadata, operations, shapes } = api;
   const context: Context = { shapes, hasJsonNames: /json/.test(metadata.protocol) };
   const converted: [string, unknown][] = [
@@ -132,7 +149,10 @@ export function convertBotocore(
   for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, context)]);
   for (const [name, operation] of Object.entries(operations)) {
     const pages = Object.hasOwn(pagination, name) ? pagination[name] : undefined;
-    converted.push([operationId(name), convertOperation(operation, name, pages, context)]);
+    converted.push([
+      operationId(name),
+      convertOperation(operation, name, { pages, waiters: waitersOf(name, named) }, context),
+    ]);
     converted.push([inputId(name), convertInput(operation.input, context)]);
   }
   return { smithy: '2.0', shapes: Object.fromEntries(converted) };
@@ -180,10 +200,33 @@ function serviceTraits({ metadata, documentation }: Botocore): Traits {
 
 const namespaceTrait = (value: Serialization['xmlNamespace']) => (typeof value === 'string' ? { uri: value } : value);
 
+const comparators: Readonly<Record<string, string>> = {
+  path: 'stringEquals',
+  pathAll: 'allStringEquals',
+  pathAny: 'anyStringEquals',
+};
+
+/** The trait for the waiters of an operation. Matchers that look for errors have no place in the answer. */
+function waitersOf(name: string, all: BotocoreWaiters): unknown {
+  const own = Object.entries(all).filter(([, { operation }]) => operation === name);
+  if (own.length === 0) return undefined;
+  return Object.fromEntries(
+    own.map(([waiter, { acceptors }]) => [
+      waiter,
+      {
+        acceptors: acceptors.map(({ state, matcher, argument: path, expected }) => ({
+          state,
+          matcher: { output: { path, expected, comparator: comparators[matcher] } },
+        })),
+      },
+    ]),
+  );
+}
+
 function convertOperation(
   operation: BotocoreOperation,
   name: string,
-  pages: BotocorePages | undefined,
+  { pages, waiters }: { readonly pages: BotocorePages | undefined; readonly waiters: unknown },
   { shapes }: Context,
 ): unknown {
   const { http, input, output, errors, endpoint, auth, authtype } = operation;
@@ -206,6 +249,7 @@ function convertOperation(
       'smithy.api#requestCompression': operation.requestcompression,
       'aws.protocols#httpChecksum': operation.httpChecksum,
       'smithy.api#auth': schemes,
+      'smithy.waiters#waitable': waiters,
       'smithy.api#paginated': pages && {
         inputToken: pages.input_token,
         outputToken: pages.output_token,

@@ -1,4 +1,5 @@
-import type { Effect } from '../../tools/define-operation.js';
+import type { Effect, Follow } from '../../tools/define-operation.js';
+import { followFromWaiters, waitersTrait } from './draft-follow.js';
 import { guessEffect } from './guess-effect.js';
 import { hasTrait, type Model, type ModelOperation } from './model.js';
 import { undecided } from './model-settings.js';
@@ -31,7 +32,7 @@ function guessOf({ service }: Model, { name, http, traits }: ModelOperation): Gu
   const { effect, byName, isReadByModel } = guessEffect({
     name,
     method: http.method,
-    isReadonly: hasTrait(traits, 'smithy.api#readonly'),
+    isReadonly: hasTrait(traits, 'smithy.api#readonly') || hasTrait(traits, waitersTrait),
     isMethodFixed: !service.protocol.startsWith('rest'),
   });
   if (effect !== undefined) return { effect };
@@ -51,16 +52,28 @@ export interface DraftSource {
   readonly operations: readonly string[];
 }
 
-/** The settings of a draft. Every text that begins with `undecided` stands for a decision of a person. */
+/**
+ * The settings of a draft, with the reads that show the progress of its changes. Every text that begins with `undecided` stands for a
+ * decision of a person.
+ */
 export function draftSettings({ model, operations }: DraftSource) {
   const name = apiName(model);
   // The endpoint of the built-in tools for S3 is the endpoint of all operations of S3.
   const api = name === 's3' ? 'storage' : name;
-  const entries = operations.map((name) => [name, draftOperation(model, model.operation(name))]);
+  const follows = new Map(
+    operations.map((name) => [name, followFromWaiters(model, model.operation(name), operations)] as const),
+  );
+  const reads = [...follows.values()].flatMap((follow) => follow?.read ?? []);
+  const all = [...new Set([...operations, ...reads])];
+  const entries = all.map((name) => [name, draftOperation(model, model.operation(name), follows.get(name))]);
   return { api, prefix: name.replaceAll('-', '_'), operations: Object.fromEntries(entries) };
 }
 
-function draftOperation(model: Model, operation: ModelOperation): Readonly<Record<string, unknown>> {
+function draftOperation(
+  model: Model,
+  operation: ModelOperation,
+  follow: Follow | undefined,
+): Readonly<Record<string, unknown>> {
   const { effect, reason } = guessOf(model, operation);
   const decision = effect ?? `${undecided}read, create, alter or delete? (${reason})`;
   if (effect === 'read') return { effect };
@@ -68,6 +81,7 @@ function draftOperation(model: Model, operation: ModelOperation): Readonly<Recor
     effect: decision,
     costsMoney: `${undecided}true or false?`,
     consequences: [`${undecided}what a person has to know before they agree, in a sentence; [] if nothing`],
+    ...(follow !== undefined && { follow }),
   };
 }
 

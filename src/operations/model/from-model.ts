@@ -42,15 +42,20 @@ export const createFromModel =
 const largestModel = 25_000_000;
 
 /**
- * Reads a model, and the paginators beside a model of botocore.
+ * Reads a model, and the paginators and waiters beside a model of botocore.
  * @throws ModelProblems
  */
 export async function openModel(folder: string, path: string): Promise<Model> {
   const file = resolve(folder, path);
   try {
     if ((await stat(file)).size > largestModel) throw new ModelError(`it has more than ${largestModel / 1e6} MB`);
-    const paginators = await readFile(join(dirname(file), 'paginators-1.json'), 'utf8').catch(() => undefined);
-    return readModel(await readFile(file, 'utf8'), paginators);
+    const beside = (name: string) => readFile(join(dirname(file), name), 'utf8').catch(() => undefined);
+    const [text, paginators, waiters] = await Promise.all([
+      readFile(file, 'utf8'),
+      beside('paginators-1.json'),
+      beside('waiters-2.json'),
+    ]);
+    return readModel(text, { paginators, waiters });
   } catch (error) {
     const reason = error instanceof ModelError ? error.message : `it cannot be read (${reasonOf(error)})`;
     throw new ModelProblems([`the model ${quote(path, 100)}: ${reason}`]);

@@ -82,3 +82,76 @@ describe('a draft', () => {
     expect(given).toEqual([path, settings]);
   });
 });
+
+describe('the read that shows a change', () => {
+  const name = { InstanceName: member('String', { required: {} }) };
+  const waiter = (path: string, expected: string, comparator = 'stringEquals') => ({
+    acceptors: [
+      { state: 'failure', matcher: { output: { path, expected: 'BROKEN', comparator } } },
+      { state: 'success', matcher: { output: { path, expected, comparator } } },
+    ],
+  });
+  const waits = (waiters: object) => ({ ...http('POST', '/'), 'smithy.waiters#waitable': waiters });
+  const change = { input: { ...name, Size: 'String' }, traits: http('POST', '/') };
+  const server = smallModel(
+    {
+      ...Object.fromEntries(
+        [
+          'CreateInstance',
+          'CreateInstanceRule',
+          'RestoreInstanceFromBackup',
+          'UpdateInstanceCode',
+          'StopInstance',
+          'DeleteInstance',
+          'CreateDisk',
+          'CreateGroup',
+        ].map((operation) => [operation, change]),
+      ),
+      GetInstance: {
+        input: name,
+        traits: waits({
+          InstanceExists: { acceptors: [{ state: 'success', matcher: { success: true } }] },
+          InstanceActiveV2: waiter('Instance.State', 'RUNNING'),
+          InstanceUpdated: waiter('Instance.Update', 'DONE'),
+          InstanceDeleted: waiter('length(Instances) == `0`', 'true', 'booleanEquals'),
+        }),
+      },
+      ListInstances: {
+        input: { InstanceName: 'String' },
+        traits: waits({ InstanceRunning: waiter('Instances[].State', 'RUNNING', 'allStringEquals') }),
+      },
+      GetDisk: {
+        input: { ...name, Zone: member('String', { required: {} }) },
+        traits: waits({ DiskReady: waiter('State', 'READY') }),
+      },
+      GetGroup: { input: name, traits: waits({ GroupReady: 'soon' }) },
+    },
+    {},
+    'awsJson1_0',
+  );
+  const follow = (read: string, done: object) => ({
+    read,
+    arguments: { InstanceName: 'input.InstanceName' },
+    done,
+  });
+
+  test.each<[operation: string, others: readonly string[], expected: object | undefined]>([
+    ['CreateInstance', [], follow('GetInstance', { 'Instance.State': 'RUNNING' })],
+    ['CreateInstance', ['ListInstances'], follow('ListInstances', { 'Instances[].State': 'RUNNING' })],
+    ['RestoreInstanceFromBackup', [], follow('GetInstance', { 'Instance.State': 'RUNNING' })],
+    ['UpdateInstanceCode', [], follow('GetInstance', { 'Instance.Update': 'DONE' })],
+    // Another thing, another state, the end of the thing, an argument that the change does not have, and no waiter.
+    ['CreateInstanceRule', [], undefined],
+    ['StopInstance', [], undefined],
+    ['DeleteInstance', [], undefined],
+    ['CreateDisk', [], undefined],
+    ['CreateGroup', [], undefined],
+  ])('%s beside %j comes from a waiter', (operation, others, expected) => {
+    const { operations } = JSON.parse(
+      draftJson({ model: server, path: './m.json', operations: [operation, ...others] }),
+    );
+    expect(operations[operation].follow).toEqual(expected);
+    // The draft has that read, which trait and name agree on.
+    if (expected !== undefined) expect(operations[Object(expected).read]).toEqual({ effect: 'read' });
+  });
+});

@@ -204,14 +204,43 @@ describe('a model of botocore', () => {
 
   test('takes pages from the paginators', () => {
     const paginators = { pagination: { Lend: { input_token: 'Marker', output_token: 'Next', result_key: 'Books' } } };
-    const model = readModel(
-      JSON.stringify({ metadata, operations: { Lend: operation }, shapes: { Input: input } }),
-      JSON.stringify(paginators),
-    );
+    const model = readModel(JSON.stringify({ metadata, operations: { Lend: operation }, shapes: { Input: input } }), {
+      paginators: JSON.stringify(paginators),
+    });
     expect(model.operation('Lend').traits['smithy.api#paginated']).toMatchObject({
       inputToken: 'Marker',
       outputToken: 'Next',
       items: 'Books',
+    });
+  });
+
+  test('takes waiters from the file beside it', () => {
+    const waiters = {
+      version: 2,
+      waiters: {
+        BookLent: {
+          operation: 'Lend',
+          delay: 5,
+          maxAttempts: 3,
+          acceptors: [
+            { state: 'success', matcher: 'pathAll', argument: 'Books[].State', expected: 'LENT' },
+            { state: 'failure', matcher: 'error', expected: 'NoBook' },
+          ],
+        },
+        BookBound: { operation: 'Bind', acceptors: [] },
+      },
+    };
+    const model = readModel(JSON.stringify({ metadata, operations: { Lend: operation }, shapes: { Input: input } }), {
+      waiters: JSON.stringify(waiters),
+    });
+    const output = { path: 'Books[].State', expected: 'LENT', comparator: 'allStringEquals' };
+    expect(model.operation('Lend').traits['smithy.waiters#waitable']).toEqual({
+      BookLent: {
+        acceptors: [
+          { state: 'success', matcher: { output } },
+          { state: 'failure', matcher: { output: { expected: 'NoBook' } } },
+        ],
+      },
     });
   });
 
