@@ -63,7 +63,7 @@ async function readSuccess(
 
   const isEmpty = operation.answer === 'none';
   const problem = unreadable(reply.body, operation.answer);
-  const extract = (body: unknown) => operation.extract(body, input, headers);
+  const extract = (body: unknown) => operation.extract(body, input, headers, status);
   const value = problem === undefined && !isEmpty ? await readBody(operation, reply, extract) : undefined;
   const apparent = apparentError(operation, reply, value);
   if (apparent !== undefined) return { kind: 'failed', failure: answeredError(call, reply, requestIds, apparent) };

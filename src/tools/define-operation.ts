@@ -128,8 +128,9 @@ export interface Operation<
    * Returns the record in an answer, or a promise of it.
    * @param body a JSON value, nested objects of text for XML, or the text of the body for `text` and `xmlText`
    * @param headers by lower-case name
+   * @param status from 200 to 299
    */
-  extract(body: unknown, input: z.output<Input>, headers: Readonly<Record<string, string>>): unknown;
+  extract(body: unknown, input: z.output<Input>, headers: Readonly<Record<string, string>>, status: number): unknown;
   /**
    * Returns the error in an answer with a status from 200 to 299, or undefined. An XML document `Error` is an error in any case. If the
    * operation has this function, an answer that cannot be read leaves the outcome unknown.

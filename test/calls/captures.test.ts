@@ -14,7 +14,7 @@ function summary({ name, status, headers, body }: Capture): string {
   const decoded = parseBody(body);
   const record =
     decoded.kind === 'xml' && status === 200
-      ? listParts.extract(decoded.value, { bucket: 'b', object: 'o', uploadId: 'u' }, {})
+      ? listParts.extract(decoded.value, { bucket: 'b', object: 'o', uploadId: 'u' }, {}, 200)
       : undefined;
   if (record === undefined) {
     const { code = '-', message } = readServiceError(decoded, headers);
@@ -44,7 +44,7 @@ describe.each(['radosgw', 'swift'] as const)('answers recorded from %s', (server
       const decoded = parseBody(body);
       const record =
         decoded.kind === 'xml'
-          ? listParts.extract(decoded.value, { bucket: 'b', object: 'o', uploadId: 'u' }, {})
+          ? listParts.extract(decoded.value, { bucket: 'b', object: 'o', uploadId: 'u' }, {}, 200)
           : undefined;
       const { record: read } = readRecord(pageSchema, record);
       expect(read.object, name).toBe(key);

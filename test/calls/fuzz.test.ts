@@ -38,7 +38,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     fc.assert(
       fc.property(tree, (value) => {
         const body = parseBody(JSON.stringify(value) ?? '');
-        const found = operation.extract(body.kind === 'json' ? body.value : value, operation.example, {});
+        const found = operation.extract(body.kind === 'json' ? body.value : value, operation.example, {}, 200);
         const { record, warnings } = readRecord((operation.pages?.page ?? operation.output)(), found);
         const { pages, example } = operation;
         const step = pages?.add(pages.start(example), { record, number: 1 }, example);

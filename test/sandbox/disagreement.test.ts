@@ -534,7 +534,7 @@ describe.each(tools.filter(({ service, answer }) => service === 'storage' && (an
       expect(parsed.kind).toBe(operation.answer === 'none' ? 'empty' : 'xml');
       if (!('value' in parsed)) return;
       const schema = (operation.pages?.page ?? operation.output)();
-      const { record, warnings, missingFields } = readRecord(schema, operation.extract(parsed.value, input, {}));
+      const { record, warnings, missingFields } = readRecord(schema, operation.extract(parsed.value, input, {}, 200));
       expect({ warnings, missingFields }).toEqual({ warnings: [], missingFields: [] });
       const read = [...leavesOf(record)].map(([, value]) => String(value));
       const written = [...leavesOf(parsed.value)].map(([, value]) => withoutQuotes(String(value))).filter(Boolean);

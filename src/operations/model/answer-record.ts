@@ -28,7 +28,8 @@ export function answerRecord(fields: readonly Argument[], given: Values, isSecre
 function answerValue(rules: ArgumentValue | undefined, value: unknown, isSecret: IsSecret): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   if (value instanceof Uint8Array) return countText(value.length, 'byte');
-  if (typeof value === 'bigint') return String(value);
+  // JSON has neither large numbers nor NaN.
+  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
   const inner = (entry: unknown, within?: ArgumentValue) => answerValue(within, entry, isSecret);
   if (Array.isArray(value))
     return value.map((entry) => inner(entry, rules?.kind === 'list' ? rules.element() : undefined));

@@ -142,13 +142,16 @@ function jsonText(value: ArgumentValue): z.ZodType {
   return z.preprocess(fromJson, z.unknown().superRefine(check)).meta({ type: 'string' });
 }
 
-/** Text that is no JSON stays as it is, and then breaks a rule. */
-const fromJson = (given: unknown) =>
-  typeof given === 'string' ? (parseJson(given.slice(0, longestJson)) ?? given) : given;
+/** The value that JSON text holds, which may be a text too. */
+function fromJson(given: unknown, context: z.core.$RefinementCtx): unknown {
+  if (typeof given !== 'string') return given;
+  const value = parseJson(given.slice(0, longestJson));
+  if (value === undefined) context.addIssue({ code: 'custom', message: 'must be JSON text', input: given });
+  return value;
+}
 
 function jsonProblem(value: unknown): string | undefined {
   if (value === undefined) return 'is required';
-  if (typeof value === 'string') return 'must be JSON text';
   return isDeeperThan(maximumDepth, value) ? `must not be nested deeper than ${maximumDepth} levels` : undefined;
 }
 
@@ -217,11 +220,16 @@ function integerSchema({ limits, values }: Extract<ArgumentValue, { kind: 'integ
     : number.refine((given) => values.includes(given), `must be one of: ${values.join(', ')}`);
 }
 
+/** A number, or a text that is one: models have NaN and the infinities, and JSON has not. */
 const numberSchema = (limits: Limits) =>
-  z.preprocess(
-    (given) => (typeof given === 'string' && /^-?\d{1,300}(\.\d{1,300})?$/.test(given) ? Number(given) : given),
-    z.number('must be a number').refine((given) => isWithin(limits, given), `must be a number ${boundsText(limits)}`),
-  );
+  z
+    .unknown()
+    .refine(isNumber, { error: ({ input }) => (input === undefined ? 'is required' : 'must be a number'), abort: true })
+    .refine((given) => isWithin(limits, Number(given)), `must be a number ${boundsText(limits)}`)
+    .meta({ type: 'number' });
+
+const numberText = /^(?:-?\d{1,300}(\.\d{1,300})?|NaN|-?Infinity)$/;
+const isNumber = (given: unknown) => typeof given === 'number' || (typeof given === 'string' && numberText.test(given));
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 const isTime = (given: string) => isoTime.test(given) && !Number.isNaN(Date.parse(given));
@@ -238,7 +246,7 @@ const blobSchema = (limits: Limits) =>
     );
 
 const isWithin = ({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: Limits, value: number) =>
-  value >= min && value <= max;
+  !(value < min || value > max);
 
 /** `1 to 3 entries`, `at least 1 entries`. */
 function limitsText({ min, max }: Limits, unit: string): string {

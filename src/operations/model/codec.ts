@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../../tools/define-operation.js';
 import { lazy } from '../../util/objects.js';
 import { hasTrait, isIdempotencyToken, type Model, type ModelOperation } from './model.js';
-import type { LoadedProtocol, ProtocolRequest } from './protocol.js';
+import type { LoadedProtocol, ProtocolAnswer, ProtocolRequest } from './protocol.js';
 import { schemasOf } from './schema.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -14,15 +14,8 @@ export interface Codec {
    * @throws Error for values that the protocol cannot hold
    */
   encode(operation: ModelOperation, values: Values, token?: string): Promise<ApiRequest>;
-  /**
-   * Reads the answer of a request that succeeded. Undefined if it does not have the format of the protocol.
-   * @param headers by lower-case name
-   */
-  decode(
-    operation: ModelOperation,
-    text: string,
-    headers: Readonly<Record<string, string>>,
-  ): Promise<Values | undefined>;
+  /** Reads the answer of a request that succeeded. Undefined if it does not have the format of the protocol. */
+  decode(operation: ModelOperation, answer: ProtocolAnswer): Promise<Values | undefined>;
 }
 
 /** Makes the codec of a model. The libraries are loaded with the first request. */
@@ -44,9 +37,8 @@ export function createCodec(model: Model): Codec {
         isWithoutPayload(model, operation, values) ? { ...request, body: undefined } : request,
       );
     },
-    decode: async (operation, text, headers) => {
+    decode: async (operation, answer) => {
       const protocol = await loaded();
-      const answer = { status: operation.http.code, headers, text };
       // The protocols have many errors for text that is not theirs, such as a SyntaxError for an HTML page.
       const values = await protocol.deserialize(schemaOf(operation), answer).catch(() => undefined);
       return values && knownMembers(operation, values);

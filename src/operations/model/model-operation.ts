@@ -89,9 +89,9 @@ export function modelOperation(context: ModelContext, name: string, settings: Op
     secrets: secretPaths(fields, detail, isSecret),
     request: (input, after, token) => codec.encode(operation, { ...memberValues(fields, input), ...after }, token),
     answer: answerFormat(model, operation),
-    extract: async (body, _input, headers) => {
+    extract: async (body, _input, headers, status) => {
       // An answer that the protocol cannot read has no record, which is no fault of the operation.
-      const values = await codec.decode(operation, String(body), headers).catch(() => undefined);
+      const values = await codec.decode(operation, { text: String(body), headers, status }).catch(() => undefined);
       return values && answerRecord(answerFields(), values, isHiddenInAnswer);
     },
     output,

@@ -95,9 +95,15 @@ async function encode(protocol: Protocol, api: TestApi, values: Record<string, u
   return encodeRequest('POST', request, { pathPrefix: '' });
 }
 
-async function decode(protocol: Protocol, output: Record<string, TestMember>, text: string, headers = {}) {
+async function decode(
+  protocol: Protocol,
+  output: Record<string, TestMember>,
+  text: string,
+  headers = {},
+  status = 200,
+) {
   const { codec, operation } = libraryWith(protocol, { output });
-  return codec.decode(operation, text, headers);
+  return codec.decode(operation, { text, headers, status });
 }
 
 const noon = new Date('2026-01-02T12:00:00Z');
@@ -440,11 +446,11 @@ describe('an answer', () => {
       Status: { target: 'Count', traits: { httpResponseCode: {} } },
     };
     const headers = { etag: '"1"', 'x-meta-a': 'b', 'x-sent': 'Fri, 02 Jan 2026 12:00:00 GMT', other: 'c' };
-    expect(await decode('restXml', output, '', headers)).toEqual({
+    expect(await decode('restXml', output, '', headers, 202)).toEqual({
       Etag: '"1"',
       Meta: { a: 'b' },
       Sent: noon,
-      Status: 200,
+      Status: 202,
     });
   });
 

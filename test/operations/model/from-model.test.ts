@@ -14,8 +14,9 @@ import { http, member, smallModelJson } from './small-model.js';
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-models-'));
 let cloud: CapturingServer;
 let answer = '{}';
+let status = 200;
 beforeAll(async () => {
-  cloud = await startServer((_request, response) => response.end(answer));
+  cloud = await startServer((_request, response) => response.writeHead(status).end(answer));
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
@@ -270,6 +271,27 @@ test('names of members and names in requests are both accepted, in every setting
   const { text } = read === undefined ? { text: '' } : await call(read, {}, { signal: never });
   await close();
   expect(text).toContain('abcdefgh');
+});
+
+test('the status of an answer is a value of it', async () => {
+  const json = smallModelJson({
+    GetUser: {
+      output: { Status: member('Integer', { httpResponseCode: {} }) },
+      traits: http('GET', '/user'),
+    },
+  });
+  writeFileSync(join(folder, 'status.json'), JSON.stringify(json));
+  const read = await named('people_get_user', {
+    ...settings,
+    model: './status.json',
+    operations: { GetUser: { effect: 'read' } },
+  });
+  status = 203;
+  const { call, close } = caller();
+  const { text } = await call(read, {}, { signal: never });
+  await close();
+  status = 200;
+  expect(text).toContain('Status 203');
 });
 
 describe('the example of an operation', () => {
