@@ -117,6 +117,13 @@ test('the chart marks a change of speed that the text claims, and no other', asy
   expect(await steady.view.locator('.rates .change').count()).toBe(0);
 });
 
+test('there is no chart while the text says that there is no rate yet', async () => {
+  const shown = await show();
+  await shown.sendCall(args, uploadResult(partsOf(upTo(2))));
+  expect(await shown.view.getByRole('status').innerText()).toMatch(/there is no rate until more come/);
+  expect(await shown.view.locator('figure').isHidden()).toBe(true);
+});
+
 test('the keyboard reads the chart bar by bar, from the newest, and keeps its place when it is drawn again', async () => {
   const shown = await show({ context: { locale: 'en-GB', timeZone: 'Asia/Tokyo' } });
   await shown.sendCall(args, uploadResult(partsOf(upTo(12))));

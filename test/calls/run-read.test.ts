@@ -7,6 +7,7 @@ import { listParts } from '../../src/tools/list-parts.js';
 import { next } from '../../src/tools/next.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { say } from '../../src/util/safe-text.js';
+import { namedAccounts } from '../support/accounts.js';
 import { type Ended, never, testCaller } from '../support/caller.js';
 import { openPolicy } from '../support/operations.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
@@ -315,6 +316,34 @@ describe('a read beside another one', () => {
     expect([await startOf('u'), asked()]).toEqual([startedAt, 2]);
     expect([await startOf('u'), asked()]).toEqual([startedAt, 2]);
     expect([await startOf('v'), asked()]).toEqual([startedAt, 3]);
+  });
+
+  test.each([
+    ['account', { account: 'staging' }],
+    ['endpoint', { region: 'jp-west-2' }],
+    ['bucket', { bucket: 'other' }],
+    ['object', { object: 'other' }],
+    ['upload', { uploadId: 'other' }],
+    // An upload ID may be given again. Then the first part has another time.
+    ['first part', {}],
+  ])('is made again for another %s', async (what, change) => {
+    let lastModified = '2026-11-20T12:00:00.000Z';
+    const { openClient, requests } = scriptedClient(async (request) =>
+      request.query?.uploads === true
+        ? uploads(['u', 'other'])
+        : page({ parts: [{ ...part(1), LastModified: lastModified }] }),
+    );
+    const accounts = namedAccounts('http://{region}.localhost', [
+      { name: 'prod', policy: s3 },
+      { name: 'staging', policy: s3 },
+    ]);
+    const { call } = testCaller('http://127.0.0.1:1', { openClient, accounts });
+    const asked = () => requests.filter(({ query }) => query?.uploads === true).length;
+    for (const _ of [1, 2]) await call(listParts, { ...args, account: 'prod' }, { signal: never });
+    expect(asked()).toBe(1);
+    if (what === 'first part') lastModified = '2026-11-21T12:00:00.000Z';
+    await call(listParts, { ...args, account: 'prod', ...change }, { signal: never });
+    expect(asked()).toBe(2);
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { UploadPart } from '../../../src/tools/upload/part.js';
-import { summarySentences } from '../../../src/tools/upload/sentences.js';
+import { paceSentences, summarySentences } from '../../../src/tools/upload/sentences.js';
 import { type Expectation, summarise } from '../../../src/tools/upload/summary.js';
 import { say } from '../../../src/util/safe-text.js';
 
@@ -47,4 +47,15 @@ test('a summary of which fields are missing is still put into words', () => {
   expect(summarySentences({ partCount: 1, inFlight: [{}], noRate: 'late' }, say`The upload of ${'u'}`).text).toContain(
     '1 part',
   );
+});
+
+test('a range whose ends are the same in words is one time', () => {
+  const said = (from: number, to: number) =>
+    paceSentences({ partCount: 3, bytesPerSecond: mebibyte, secondsLeft: { from, to } }).map(({ text }) => text);
+  expect(said(1, 1)).toEqual(['Rate 1.0 MiB/s.', 'About 1 s left.']);
+  expect(said(610, 620)).toEqual(['Rate 1.0 MiB/s.', 'About 10 min left.']);
+  expect(said(300, 1201)).toEqual([
+    'Rate 1.0 MiB/s.',
+    'At the fastest recent rate about 5 min are left, at the slowest about 20 min.',
+  ]);
 });

@@ -172,3 +172,16 @@ test('however the parts lie, lists are bounded, what was cut is counted, and not
     { numRuns: 300 },
   );
 });
+
+test('no part is named as in flight if a client fills its memory before it sends', () => {
+  const summaryWithGaps = (gaps: readonly number[]) => {
+    let seconds = 0;
+    const buffered = Array.from({ length: 24 }, (_, index) => {
+      seconds += gaps[index % gaps.length] ?? 0;
+      return { partNumber: index + 1, size: 8 * mebibyte, uploadedAt: start + seconds * 1000 };
+    });
+    return summarise(buffered, { expectedParts: 100 }, { checkedAt: at(seconds + 1), startedAt: at(0) });
+  };
+  expect(summaryWithGaps([5, 5]).inFlight).toEqual([{ from: 25, to: 25 }]);
+  expect(summaryWithGaps([2, 9, 4, 14, 1, 6, 3, 12, 1, 8, 5]).inFlight).toBeUndefined();
+});

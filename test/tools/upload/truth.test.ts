@@ -115,6 +115,13 @@ test('of recorded uploads, parts named as in flight are, and only dead ones are 
   expect(Math.max(...all.map(({ stoppedAfter }) => stoppedAfter ?? 0))).toBeLessThanOrEqual(130);
 });
 
+test('a resumed upload is measured from where it resumed', () => {
+  const resumed = recordedTruths((kind) => kind.startsWith('resumed'));
+  expect(resumed.length).toBe(5);
+  expect(sum(resumed, 'wrong') / sum(resumed, 'judged')).toBeLessThan(0.05);
+  expect(sum(resumed, 'given') / sum(resumed, 'moments')).toBeGreaterThan(0.6);
+});
+
 test('parts that take 40 s, give or take a tenth, are no change of speed', () => {
   const random = randomOf(42);
   const start = Date.parse('2026-11-20T08:00:00Z');
