@@ -1,4 +1,4 @@
-import { median } from './numbers.js';
+import { distanceFrom, median } from './numbers.js';
 import type { UploadPart } from './part.js';
 import { tuned } from './tuned.js';
 
@@ -32,29 +32,32 @@ export function connectionsOf(all: readonly UploadPart[], startedAt: number | un
   const first = arrivals[0]?.uploadedAt ?? Number.POSITIVE_INFINITY;
   const start = startedAt === undefined || startedAt > first || all.length > examinedParts ? undefined : startedAt;
   const begunWith = (count: number) => (index: number) => (index < count ? start : arrivals[index - count]?.uploadedAt);
-  const [up, down] = disordersOf(arrivals);
-  const counts = possibleCounts(arrivals, Math.min(up, down), start !== undefined);
+  const numbers = arrivals.map(({ partNumber }) => partNumber);
+  const openIfAscending = mostOpen(numbers);
+  const openIfDescending = mostOpen(numbers.map((number) => -number));
+  const counts = possibleCounts(arrivals, Math.min(openIfAscending, openIfDescending), start !== undefined);
   // The sum of several efforts is more even than a single effort, by the root of their number.
-  const scores = counts.map((count) => Math.sqrt(count) * unevennessOf(arrivals, begunWith(count)));
+  const unevenness = counts.map((count) => Math.sqrt(count) * unevennessOf(arrivals, begunWith(count)));
   const factor = start === undefined ? tuned.doubtfulFactor : tuned.sureFactor;
-  const good = Math.max(tuned.evenEnough, factor * Math.min(...scores));
-  const count = counts[scores.findIndex((score) => score <= good)] ?? 1;
-  const tolerable = 1.5 * count;
+  const tolerated = Math.max(tuned.evenEnough, factor * Math.min(...unevenness));
+  const count = counts[unevenness.findIndex((value) => value <= tolerated)] ?? 1;
   return {
     count,
-    order: { ascending: up <= tolerable, descending: down <= tolerable },
+    order: { ascending: openIfAscending <= 1.5 * count, descending: openIfDescending <= 1.5 * count },
     arrivals,
     begunAt: begunWith(count),
   };
 }
 
-function possibleCounts(arrivals: readonly UploadPart[], disorder: number, isStartKnown: boolean): number[] {
+/** Numbers of connections that the arrivals allow. `open` parts were open at once, if parts were begun in an order. */
+function possibleCounts(arrivals: readonly UploadPart[], open: number, isStartKnown: boolean): number[] {
   const arrived = arrivals.length;
-  const seen = disorder <= Math.min(maximumConnections, arrived / 3) ? disorder : 1;
+  const isOrdered = open <= Math.min(maximumConnections, arrived / 3);
+  const openAtOnce = isOrdered ? open : 1;
   // Without a start, nothing is known about the first round but the parts that came in one burst.
-  const atLeast = isStartKnown ? seen : Math.max(seen, firstBurstOf(arrivals));
-  const atMost = Math.floor(Math.min(maximumConnections, isStartKnown ? arrived : arrived / 2));
-  return Array.from({ length: Math.max(1, atMost - atLeast + 1) }, (_, more) => atLeast + more);
+  const least = isStartKnown ? openAtOnce : Math.max(openAtOnce, firstBurstOf(arrivals));
+  const most = Math.floor(Math.min(maximumConnections, isStartKnown ? arrived : arrived / 2));
+  return Array.from({ length: Math.max(1, most - least + 1) }, (_, more) => least + more);
 }
 
 /** Parts that came before the first wait that is several times as long as all the time until then; 1 if there is no such wait. */
@@ -77,22 +80,17 @@ function unevennessOf(arrivals: readonly UploadPart[], begunAt: Connections['beg
   return distanceFrom(median(logs), logs) / logs.length;
 }
 
-/** Sum of the distances of numbers from a number. */
-export const distanceFrom = (middle: number, values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + Math.abs(value - middle), 0);
-
-/** Parts that must have been under way at once, judged by rising and by falling part numbers. */
-function disordersOf(arrivals: readonly UploadPart[]): readonly [number, number] {
-  const numbers = arrivals.map(({ partNumber }) => partNumber);
-  return [disorderIn(numbers), disorderIn(numbers.map((number) => -number))];
-}
-
-function disorderIn(numbers: readonly number[]): number {
-  const rank = new Map([...numbers].sort((a, b) => a - b).map((number, index) => [number, index + 1]));
-  let [highest, disorder] = [0, 1];
-  for (const [index, number] of numbers.entries()) {
-    highest = Math.max(highest, rank.get(number) ?? 0);
-    disorder = Math.max(disorder, highest - index);
+/**
+ * The most parts that were open at once, if parts were begun by rising numbers: a part that arrives, and all lower parts that arrive later.
+ * @param numbers part numbers in the order of their arrival
+ */
+function mostOpen(numbers: readonly number[]): number {
+  const rankOf = new Map([...numbers].sort((a, b) => a - b).map((number, index) => [number, index + 1]));
+  let highestRank = 0;
+  let most = 1;
+  for (const [arrivedBefore, number] of numbers.entries()) {
+    highestRank = Math.max(highestRank, rankOf.get(number) ?? 0);
+    most = Math.max(most, highestRank - arrivedBefore);
   }
-  return disorder;
+  return most;
 }

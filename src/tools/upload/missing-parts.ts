@@ -35,13 +35,22 @@ export function absentOf(numbering: Numbering): Absent {
   const last = lastPartOf(numbering);
   const inOrder = order.ascending ? absentInOrder(numbering, { from: 1, to: last }) : undefined;
   if (inOrder !== undefined) return { ...inOrder, inFlightCount: Math.max(inFlightCount, countOf(inOrder.inFlight)) };
-  const reversed = { ...numbering, numbers: numbers.map((number) => -number).reverse() };
-  const inReverse = order.descending ? absentInOrder(reversed, { from: -last, to: -1 }) : undefined;
-  if (inReverse !== undefined) {
-    const [inFlight, passedOver, toCome] = [inReverse.inFlight, inReverse.passedOver, inReverse.toCome].map(mirrored);
-    return { inFlight: inFlight ?? [], passedOver: passedOver ?? [], toCome: toCome ?? [], inFlightCount };
-  }
+  const inReverse = order.descending ? absentInReverse(numbering, last) : undefined;
+  if (inReverse !== undefined) return { ...inReverse, inFlightCount };
   return { inFlight: [], passedOver: [], toCome: gapsBetween(rangesOf(numbers), 1, last), inFlightCount };
+}
+
+/** The missing parts, if parts are begun in the reverse order. Negative numbers turn that order into the usual one. */
+function absentInReverse(numbering: Numbering, last: number): Omit<Absent, 'inFlightCount'> | undefined {
+  const numbers = numbering.numbers.map((number) => -number).reverse();
+  const absent = absentInOrder({ ...numbering, numbers }, { from: -last, to: -1 });
+  return (
+    absent && {
+      inFlight: mirrored(absent.inFlight),
+      passedOver: mirrored(absent.passedOver),
+      toCome: mirrored(absent.toCome),
+    }
+  );
 }
 
 const mirrored = (ranges: readonly Range[]): Range[] =>
@@ -73,19 +82,20 @@ function gapsBelow(top: number, from: number, { numbers, connections }: Numberin
   const step = stepOf(numbers);
   const passedOver: Range[] = [];
   const begun: number[] = [];
-  let index = 0;
+  let storedBelow = 0;
   for (const gap of gapsBetween(rangesOf(numbers), from, top)) {
-    while ((numbers[index] ?? top) < gap.from) index += 1;
-    if (isPassed(numbers.length - index, connections)) {
+    while ((numbers[storedBelow] ?? top) < gap.from) storedBelow += 1;
+    if (isPassed(numbers.length - storedBelow, connections)) {
       passedOver.push(gap);
       continue;
     }
     const width = gap.to - gap.from + 1;
     if (width / step > connections) return undefined;
-    const inGap = Array.from({ length: width }, (_, ahead) => gap.from + ahead);
-    const isCounted = (number: number) => (top - number) % step === 0;
-    begun.push(...inGap.filter(isCounted));
-    passedOver.push(...inGap.filter((number) => !isCounted(number)).map((number) => ({ from: number, to: number })));
+    for (let number = gap.from; number <= gap.to; number += 1) {
+      const isUsed = (top - number) % step === 0;
+      if (isUsed) begun.push(number);
+      else passedOver.push({ from: number, to: number });
+    }
   }
   return { passedOver, begun };
 }
@@ -99,18 +109,17 @@ function absentInOrder(numbering: Numbering, bounds: Range): Omit<Absent, 'inFli
   if (gaps === undefined) return undefined;
   const { passedOver, begun } = gaps;
   if (begun.length > connections || countOf(passedOver) > numbers.length) return undefined;
-  const next = Math.max(0, Math.min(partsLeft - begun.length, Math.floor((bounds.to - top) / step)));
-  const retried = next > 0 ? [] : retriedOf(passedOver, partsLeft - begun.length);
-  const free = Math.min(next, Math.max(0, connections - begun.length - retried.length));
-  const following = Array.from({ length: free }, (_, ahead) => top + step * (ahead + 1));
-  const rest = { from: top + step * free + 1, to: bounds.to };
-  const isRetried = (range: Range) => retried.includes(range.from);
-  const named = [...retried, ...begun, ...following];
-  const later = rest.from <= rest.to ? [rest] : [];
+  const notBegun = Math.max(0, Math.min(partsLeft - begun.length, Math.floor((bounds.to - top) / step)));
+  const retried = notBegun > 0 ? [] : retriedOf(passedOver, partsLeft - begun.length);
+  const freeConnections = Math.max(0, connections - begun.length - retried.length);
+  const nextCount = Math.min(notBegun, freeConnections);
+  const next = Array.from({ length: nextCount }, (_, ahead) => top + step * (ahead + 1));
+  const inFlight = rangesOf([...retried, ...begun, ...next]);
+  const later = gapsBetween([], top + step * nextCount + 1, bounds.to);
   return {
-    inFlight: isActive ? rangesOf(named) : [],
-    passedOver: passedOver.filter((range) => !isRetried(range)),
-    toCome: isActive ? later : joined([...rangesOf(named), ...later]),
+    inFlight: isActive ? inFlight : [],
+    passedOver: passedOver.filter(({ from }) => !retried.includes(from)),
+    toCome: isActive ? later : joined([...inFlight, ...later]),
   };
 }
 

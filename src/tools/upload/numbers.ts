@@ -5,3 +5,7 @@ export function median(values: readonly number[]): number {
   const half = sorted.length / 2;
   return ((sorted[Math.ceil(half) - 1] ?? Number.NaN) + (sorted[Math.floor(half)] ?? Number.NaN)) / 2;
 }
+
+/** Sum of the distances of numbers from a number. */
+export const distanceFrom = (middle: number, values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + Math.abs(value - middle), 0);

@@ -1,5 +1,5 @@
-import { type Connections, connectionsOf, distanceFrom, firstBurstOf } from './connections.js';
-import { median } from './numbers.js';
+import { type Connections, connectionsOf, firstBurstOf } from './connections.js';
+import { distanceFrom, median } from './numbers.js';
 import type { UploadPart } from './part.js';
 import { tuned } from './tuned.js';
 
@@ -19,7 +19,6 @@ import { tuned } from './tuned.js';
 interface Effort {
   readonly ms: number;
   readonly size: number;
-  readonly begunAt: number;
   readonly endedAt: number;
 }
 
@@ -102,9 +101,8 @@ const roundingMs = 5000;
  * @param startedAt start of the upload, if known
  */
 export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefined, startedAt?: number): Pace {
-  const arrivals = withoutShortFirst(
-    parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt)).sort((a, b) => a.uploadedAt - b.uploadedAt),
-  );
+  const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
+  const arrivals = withoutShortFirst(timed.sort((a, b) => a.uploadedAt - b.uploadedAt));
   const last = arrivals.at(-1);
   if (last === undefined || answeredAt === undefined) return { kind: 'unknown' };
   const pause = pauseIn(arrivals, startedAt);
@@ -139,17 +137,20 @@ interface Pause {
 function pauseIn(arrivals: readonly UploadPart[], startedAt: number | undefined): Pause | undefined {
   const [first] = arrivals;
   if (first === undefined || (startedAt === undefined && arrivals.length <= tuned.moreThanOneRound)) return undefined;
-  const silences = arrivals
-    .slice(1)
-    .map(({ uploadedAt }, index) => ({ from: arrivals[index]?.uploadedAt ?? uploadedAt, to: uploadedAt }))
-    .map(({ from, to }) => ({ from, ms: to - from }))
-    .sort((a, b) => b.ms - a.ms);
-  const [longest, next] = silences;
-  if (longest === undefined || next === undefined) return undefined;
-  const firstMs = startedAt === undefined ? 0 : first.uploadedAt - startedAt;
-  if (longest.ms <= tuned.pauseFactor * Math.max(next.ms, firstMs, lostMs)) return undefined;
-  return { from: longest.from, ms: longest.ms - Math.max(next.ms, firstMs) };
+  const [longest, secondLongest] = silencesOf(arrivals).sort((a, b) => b.ms - a.ms);
+  if (longest === undefined || secondLongest === undefined) return undefined;
+  const beforeFirstMs = startedAt === undefined ? 0 : first.uploadedAt - startedAt;
+  const usualMs = Math.max(secondLongest.ms, beforeFirstMs);
+  if (longest.ms <= tuned.pauseFactor * Math.max(usualMs, lostMs)) return undefined;
+  return { from: longest.from, ms: longest.ms - usualMs };
 }
+
+/** The times between one part and the next. */
+const silencesOf = (arrivals: readonly UploadPart[]) =>
+  arrivals.slice(1).map(({ uploadedAt }, index) => {
+    const from = arrivals[index]?.uploadedAt ?? uploadedAt;
+    return { from, ms: uploadedAt - from };
+  });
 
 /** A time on the clock that stands still in a pause. */
 const activeTime = (time: number, pause: Pause | undefined) =>
@@ -162,8 +163,8 @@ const serviceTime = (time: number, pause: Pause | undefined) =>
 function paceOfEfforts(all: readonly Effort[], observed: Observed, idleMs: number): Pace {
   const { connections, now } = observed;
   const efforts = countedEfforts(all, connections.count);
-  const change = lastChange(efforts, connections.count);
-  const recent = change === undefined ? efforts : efforts.slice(change.index);
+  const changeIndex = indexOfChange(efforts, connections.count);
+  const recent = efforts.slice(changeIndex ?? 0);
   const usualMs = median(recent.map(({ ms }) => ms));
   const overdue = overdueEfforts(observed, averageEffort(recent));
   const rate = rateOf([...recent, ...overdue], connections.count);
@@ -171,16 +172,13 @@ function paceOfEfforts(all: readonly Effort[], observed: Observed, idleMs: numbe
     return { kind: 'stopped', rate: rateOf(recent, connections.count), ...observed };
   }
   if (idleMs > usualMs && overdue.length > connections.count / 2) {
-    return {
-      kind: 'unclear',
-      why: 'late',
-      clearAt: now - idleMs + usualMs,
-      rate: lateRate(rate, overdue),
-      ...observed,
-    };
+    // Between the rate before a silence, if it is a pause, and the rate of the overdue parts, if it is a slower rate.
+    const slowest = Math.max(rate.slowest, averageEffort(overdue));
+    return { kind: 'unclear', why: 'late', clearAt: now - idleMs + usualMs, rate: { ...rate, slowest }, ...observed };
   }
   const isEven = unevennessOf(recent) < tuned.unevenFrom;
-  return { kind: 'live', rate, isEven, change: change && claimOf(efforts, change.index, observed), ...observed };
+  const change = changeIndex === undefined ? undefined : claimOf(efforts, changeIndex, observed);
+  return { kind: 'live', rate, isEven, change, ...observed };
 }
 
 function stoppedAfter(usualMs: number): number {
@@ -192,25 +190,29 @@ function effortsOf({ arrivals, begunAt }: Connections): Effort[] {
   return arrivals.flatMap(({ uploadedAt, size }, index) => {
     const begun = begunAt(index);
     if (begun === undefined || size === 0) return [];
-    return [{ ms: Math.max(1, uploadedAt - begun), size, begunAt: begun, endedAt: uploadedAt }];
+    return [{ ms: Math.max(1, uploadedAt - begun), size, endedAt: uploadedAt }];
   });
 }
 
 /** True if all parts may have been begun at once at an unknown time. */
 function isMaybeOneRound({ count, arrivals, begunAt }: Connections, idleMs: number): boolean {
   if (begunAt(0) !== undefined) return false;
-  const times = arrivals.map(({ uploadedAt }) => uploadedAt);
-  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
-  const [longest = 0, next = 0] = [...gaps, idleMs].sort((a, b) => b - a);
+  const waits = silencesOf(arrivals).map(({ ms }) => ms);
+  if (count === 1) return arrivals.length <= tuned.moreThanOneRound && !isRegular(waits);
+  const [longest = 0, secondLongest = 0] = [...waits, idleMs].sort((a, b) => b - a);
   // The only long wait may have been a pause.
-  if (count > 1 && arrivals.length <= 3 * count && longest > tuned.doubtfulFactor * next) return true;
+  if (arrivals.length <= 3 * count && longest > tuned.doubtfulFactor * secondLongest) return true;
   if (arrivals.length > tuned.moreThanOneRound) return false;
-  if (count > 1) return arrivals.length < 2 * count || count !== firstBurstOf(arrivals);
-  // Only parts one after the other come as regularly.
-  const spanMs = gaps.reduce((sum, gap) => sum + gap, 0);
-  const irregularity = distanceFrom(spanMs / gaps.length, gaps) / spanMs;
-  const tolerable = arrivals.length > tuned.moreThanOneRound / 2 ? 3 * tuned.unevenFrom : tuned.unevenFrom;
-  return gaps.length < 3 || spanMs < roundingMs || irregularity > tolerable;
+  return arrivals.length < 2 * count || count !== firstBurstOf(arrivals);
+}
+
+/** True if the waits between parts are so even that the parts were sent one after the other. */
+function isRegular(waits: readonly number[]): boolean {
+  const spanMs = waits.reduce((sum, wait) => sum + wait, 0);
+  if (waits.length < 3 || spanMs < roundingMs) return false;
+  const irregularity = distanceFrom(spanMs / waits.length, waits) / spanMs;
+  const isLong = waits.length >= tuned.moreThanOneRound / 2;
+  return irregularity <= (isLong ? 3 : 1) * tuned.unevenFrom;
 }
 
 /** The time at which the first round is over if no further part comes. Undefined if it is over, or if its start is unknown. */
@@ -240,7 +242,7 @@ function overdueEfforts({ connections, now }: Observed, usualEffort: number): Ef
   const size = median(arrivals.map((part) => part.size));
   return Array.from({ length: count }, (_, ahead) => begunAt(arrivals.length + ahead))
     .filter((begun) => begun !== undefined)
-    .map((begun) => ({ ms: now - begun, size, begunAt: begun, endedAt: now }))
+    .map((begun) => ({ ms: now - begun, size, endedAt: now }))
     .filter(({ ms }) => ms > Math.max(roundingMs, tuned.overdueFactor * usualEffort * size));
 }
 
@@ -260,12 +262,6 @@ function rateOf(efforts: readonly Effort[], count: number): Rate {
   };
 }
 
-/** Between the rate before a silence, if it is a pause, and the rate of the overdue parts, if it is a slower rate. */
-const lateRate = (rate: Rate, overdue: readonly Effort[]): Rate => ({
-  ...rate,
-  slowest: Math.max(rate.slowest, averageEffort(overdue)),
-});
-
 /** Some services give the times of parts in whole seconds. */
 const logOf = ({ ms, size }: Effort) => Math.log(Math.max(lostMs, ms) / size);
 
@@ -278,30 +274,33 @@ function spreadOf(efforts: readonly Effort[]) {
 
 /** The typical distance of an effort's logarithm from their median. */
 function unevennessOf(efforts: readonly Effort[]): number {
-  const logs = efforts.map(logOf);
-  const middle = median(logs);
-  return median(logs.map((log) => Math.abs(log - middle)));
+  const { middle } = spreadOf(efforts);
+  return median(efforts.map((effort) => Math.abs(logOf(effort) - middle)));
 }
 
-/** The first effort after the change of speed that explains the efforts best, if there is a change. */
-function lastChange(efforts: readonly Effort[], count: number): { readonly index: number } | undefined {
-  const whole = spreadOf(efforts).distance;
-  let best: { readonly index: number; readonly gain: number } | undefined;
+/** Index of the first effort after the change of speed that explains the efforts best. Undefined if no change is clear. */
+function indexOfChange(efforts: readonly Effort[], count: number): number | undefined {
+  let leastDistance = spreadOf(efforts).distance;
+  let found: number | undefined;
   const last = efforts.length - Math.max(2, count);
   for (let index = Math.max(promised.partsBeforeChange, count); index <= last; index += 1) {
-    const [before, after] = [spreadOf(efforts.slice(0, index)), spreadOf(efforts.slice(index))];
-    const gain = whole - before.distance - after.distance;
-    const difference = Math.abs(before.middle - after.middle);
+    const before = spreadOf(efforts.slice(0, index));
+    const since = spreadOf(efforts.slice(index));
+    const distance = before.distance + since.distance;
+    if (distance >= leastDistance) continue;
+    const sinceCount = efforts.length - index;
+    const noise = distance / efforts.length;
     // The fewer rounds, the less sure are their medians.
-    const noise = (whole - gain) / efforts.length;
-    const roundsNoise = noise * Math.sqrt(count / index + count / (efforts.length - index));
-    const needed = difference > Math.log(tuned.largeChange) ? 0 : Math.max(promised.partsBeforeChange, 1.5 * count + 1);
-    const isClear =
-      efforts.length - index >= needed &&
-      difference > Math.max(Math.log(promised.changeFactor), tuned.noiseFactor * roundsNoise);
-    if (isClear && gain > (best?.gain ?? 0)) best = { index, gain };
+    const noiseOfMedians = noise * Math.sqrt(count / index + count / sinceCount);
+    const difference = Math.abs(before.middle - since.middle);
+    const isLarge = difference > Math.log(tuned.largeChange);
+    const isLong = sinceCount >= Math.max(promised.partsBeforeChange, 1.5 * count + 1);
+    const isNoise = difference <= Math.max(Math.log(promised.changeFactor), tuned.noiseFactor * noiseOfMedians);
+    if (isNoise || !(isLarge || isLong)) continue;
+    leastDistance = distance;
+    found = index;
   }
-  return best;
+  return found;
 }
 
 /** The change as it is told to users. Undefined if the average rates differ less than is promised. */
@@ -339,5 +338,3 @@ export function secondsLeft(
   }
   return Math.max(1, Math.round(Math.max(0, bytesLeft - sent) / bytesPerSecond(millisecondsPerByte, count)));
 }
-
-export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);

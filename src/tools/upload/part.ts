@@ -7,3 +7,5 @@ export interface UploadPart {
   readonly uploadedAt: number;
   readonly etag?: string | undefined;
 }
+
+export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);

@@ -3,8 +3,8 @@ import { lazy, withoutUndefined } from '../../util/objects.js';
 import { like, rare } from '../schema/outputs.js';
 import { absentOf, stepOf } from './missing-parts.js';
 import { median } from './numbers.js';
-import { bytesOf, bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
-import type { UploadPart } from './part.js';
+import { bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
+import { bytesOf, type UploadPart } from './part.js';
 import { rangesOf } from './ranges.js';
 import { countNotShown, notShown } from './shorten-lists.js';
 import { tuned } from './tuned.js';
@@ -218,16 +218,14 @@ function sendingOf(parts: readonly UploadPart[], pace: Pace, { bytesLeft, partsL
   const partsToCome = partsLeft ?? (bytesLeft === undefined ? 0 : Math.ceil(bytesLeft / size));
   const oldest = connections.begunAt(arrivals.length);
   const isEnd = partsToCome > 0 && partsToCome <= count;
-  const isActive =
-    pace.kind === 'live' ? pace.isEven && (isEnd || isInTime(pace, oldest, size)) : isEnd && isLate(pace);
+  const isSending = pace.kind === 'live' && pace.isEven && (isEnd || isInTime(pace, oldest, size));
+  const isWaiting = isEnd && isLate(pace);
+  const isActive = isSending || isWaiting;
   const absent = absentOf({ numbers, connections: count, order: connections.order, partsLeft: partsToCome, isActive });
   const highest = numbers.at(-1) ?? 0;
   const toCome = partsLeft === undefined ? absent.toCome.filter(({ to }) => to <= highest) : absent.toCome;
-  const isLong = isActive && isLate(pace) && oldest !== undefined;
-  return {
-    absent: { ...absent, toCome },
-    inFlightSeconds: isLong ? Math.round((now - oldest) / 1000) : undefined,
-  };
+  const secondsInFlight = oldest === undefined ? undefined : Math.round((now - oldest) / 1000);
+  return { absent: { ...absent, toCome }, inFlightSeconds: isWaiting ? secondsInFlight : undefined };
 }
 
 const isLate = (pace: Pace) => pace.kind === 'unclear' && pace.why === 'late';
@@ -244,11 +242,11 @@ function withInFlight(
   { expectedBytes, expectedParts = 0 }: Expectation,
 ): number | undefined {
   if (percent === undefined || inFlightCount === 0) return undefined;
-  const bytes = bytesOf(parts);
-  const expected = expectedBytes ?? (expectedParts * bytes) / parts.length;
-  const sent = Math.min(bytesLeft, (inFlightCount * bytes) / parts.length);
-  const found = percentOf(expected - bytesLeft + sent, expected);
-  return found - percent < muchInFlight ? undefined : found;
+  const averageSize = bytesOf(parts) / parts.length;
+  const expected = expectedBytes ?? expectedParts * averageSize;
+  const bytesInFlight = Math.min(bytesLeft, inFlightCount * averageSize);
+  const percentWithInFlight = percentOf(expected - bytesLeft + bytesInFlight, expected);
+  return percentWithInFlight - percent < muchInFlight ? undefined : percentWithInFlight;
 }
 
 function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
