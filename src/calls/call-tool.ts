@@ -4,12 +4,11 @@ import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { createHttpClient, type Proxies } from '../transport/http-client.js';
 import { createSignedClients, type SignedClientDependencies } from '../transport/signed-client.js';
-import { errorName } from '../util/log.js';
 import { join, own, say, time } from '../util/safe-text.js';
 import { type AccountResolution, resolveAccount } from './account.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
 import { keysRefusal } from './endpoint.js';
-import { serverFault } from './failure.js';
+import { faultFacts, serverFault } from './failure.js';
 import { createSecretFiles } from './insert-secrets.js';
 import { createLastingRecords } from './lasting-records.js';
 import { createReadMemoryLimit } from './read-memory-limit.js';
@@ -121,10 +120,7 @@ function failed(operation: Operation, error: unknown, { log }: CallDependencies)
   const isChange = effect !== 'read';
   const refusal = error instanceof Refusal ? error : keysRefusal(error);
   if (refusal !== undefined) return { kind: 'failed', failure: refusalFailure(name, refusal, isChange) };
-  const kind = errorName(error);
-  // The name is compared because the class is loaded only for third-party operations.
-  const fault = error instanceof Error && kind === 'OperationFault' ? { fault: error.message } : {};
-  log('error', 'unexpected', { tool: name, error: kind, ...fault });
+  log('error', 'unexpected', faultFacts(operation, error));
   const failure = isChange
     ? refusalFailure(name, new Refusal('InternalError', []), isChange)
     : serverFault({ operation });

@@ -6,7 +6,7 @@ import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
 import { forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type FailedEntries, failedEntries, failedNames, failedSentence, isAll } from './failed-entries.js';
-import { allFailed, serverFault, unreadableAnswer } from './failure.js';
+import { allFailed, faultFacts, serverFault, unreadableAnswer } from './failure.js';
 import { stepAfterAccepted } from './follow-change.js';
 import { missingWarning, truncateRecord } from './read-record.js';
 import { type Answer, type AnsweredCall, readAnswer, readsErrors } from './read-reply.js';
@@ -24,8 +24,8 @@ type ChangeResult =
     };
 
 /** Reads the reply to a change. */
-export async function readResult(call: AnsweredCall, reply: FinalReply): Promise<ChangeResult> {
-  const answer = await readSafely(call, reply);
+export async function readResult(call: AnsweredCall, reply: FinalReply, log: Log): Promise<ChangeResult> {
+  const answer = await readSafely(call, reply, log);
   if (answer.kind === 'failed') return answer;
   const { attempts } = reply;
   const { status, requestIds } = answer;
@@ -38,10 +38,11 @@ export async function readResult(call: AnsweredCall, reply: FinalReply): Promise
 }
 
 /** Reads the answer to a change. A fault in the operation's code does not hide that the change was accepted. */
-async function readSafely(call: AnsweredCall, reply: FinalReply): Promise<Answer> {
+async function readSafely(call: AnsweredCall, reply: FinalReply, log: Log): Promise<Answer> {
   try {
     return await readAnswer(call, reply);
-  } catch {
+  } catch (error) {
+    log('error', 'unexpected', faultFacts(call.operation, error));
     const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
     if (!accepted || readsErrors(call.operation)) return { kind: 'failed', failure: serverFault(call) };
     const { status } = reply.response;
@@ -71,7 +72,7 @@ export function outcomeOf(result: ChangeResult, approved: ApprovedChange, sentAt
     log('debug', 'answer', { tool: operation.name, lacks: answer.missingFields });
   return {
     kind: 'succeeded',
-    success: acceptedSuccess({ ...approved, sentAt, answer, attempts, failed }),
+    success: acceptedSuccess({ ...approved, sentAt, answer, attempts, failed }, log),
     view: { kind: 'ended', continues: change.continues, isSandbox: approved.plan.sandbox === true },
   };
 }
@@ -86,7 +87,7 @@ interface SentChange extends ApprovedChange {
 }
 
 /** Puts an accepted change into words. It stays accepted even if nothing of its answer can be read. */
-function acceptedSuccess(accepted: SentChange): Success {
+function acceptedSuccess(accepted: SentChange, log: Log): Success {
   const { call, answer, plan, failed } = accepted;
   const unread = (problem: SafeText): Success => ({
     summary: say`The cloud accepted this (HTTP status ${answer.status}): ${plan.summary}`,
@@ -122,7 +123,8 @@ function acceptedSuccess(accepted: SentChange): Success {
       ],
       answer: shown.record,
     };
-  } catch {
+  } catch (error) {
+    log('error', 'unexpected', faultFacts(call.operation, error));
     return unread(words('this server made a mistake'));
   }
 }

@@ -4,6 +4,7 @@ import { callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake 
 import type { HttpFailure } from '../transport/http-client.js';
 import { readServiceError, type ServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
+import { errorName } from '../util/log.js';
 import { defined, forReader, own, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import { isServiceRefusal } from './answered-error.js';
 import { type FailedEntries, failedSentence } from './failed-entries.js';
@@ -131,6 +132,14 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
       say`${forReader({ agent: 'Tell the user the codes, and ask', person: 'Find out' })} what is wrong before another try.`,
     ),
   });
+}
+
+/** Facts of an unexpected error for the log. Only a fault of a third-party operation is logged with its message. */
+export function faultFacts({ name }: Operation, error: unknown) {
+  const kind = errorName(error);
+  // The name is compared because the class is loaded only for third-party operations.
+  const fault = error instanceof Error && kind === 'OperationFault' ? { fault: error.message } : {};
+  return { tool: name, error: kind, ...fault };
 }
 
 /** The failure because of a fault of this server after the request may have been sent. */

@@ -53,7 +53,9 @@ export async function withdrawReplaced(
   };
   await withdrawPlan(plan.nonce, withdrawn, dependencies).catch(async (error: unknown) => {
     if (!(error instanceof Refusal) || error.code !== 'AlreadyDecided') throw error;
-    throw decidedMeanwhile((await dependencies.plans.find(plan.nonce)) ?? plan, context);
+    // The decision only completes the message.
+    const decided = await dependencies.plans.find(plan.nonce).catch(() => undefined);
+    throw decidedMeanwhile(decided ?? plan, context);
   });
 }
 

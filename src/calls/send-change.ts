@@ -4,13 +4,12 @@ import type { Ending, Intent } from '../journal/entry.js';
 import type { BeginResult } from '../journal/journal.js';
 import { NotSent, type SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
-import { errorName } from '../util/log.js';
 import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import { budgetSpent } from './check-budget.js';
 import { endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
 import type { CallDependencies } from './context.js';
 import { keysRefusal, wireRequest } from './endpoint.js';
-import { type FailedCall, serverFault } from './failure.js';
+import { type FailedCall, faultFacts, serverFault } from './failure.js';
 import { stepIfUnknown } from './follow-change.js';
 import { earlierOf, repeated } from './repeat.js';
 import { type ApprovedChange, intentOf, type ResolvedChange } from './stages.js';
@@ -39,10 +38,10 @@ export async function sendChange(
     .then(
       (reply) => {
         key = reply.keyId;
-        return readResult(sentCall, reply);
+        return readResult(sentCall, reply, log);
       },
       (error: unknown) => {
-        log('error', 'unexpected', { tool: intent.tool, error: errorName(error) });
+        log('error', 'unexpected', faultFacts(call.operation, error));
         return { kind: 'failed', failure: sendingFault(sentCall, error) } as const;
       },
     );

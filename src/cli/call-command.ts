@@ -11,7 +11,7 @@ import { createConsentTokens } from '../consent/tokens.js';
 import type { Store } from '../journal/open-store.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
-import { escapeJson, shownReason } from '../util/log.js';
+import { crashFacts, errorName, escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
 import { exact, own, say, words } from '../util/safe-text.js';
 import { failureText, planForQuestion, successText } from './answer-for-people.js';
@@ -168,8 +168,18 @@ async function readArguments(argument: string, stdin: Terminal['stdin']): Promis
 const graceMs = 1000;
 
 async function execute({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
-  const runtime = await startRuntime(config, terminal.version, commandLog(config, terminal), terminal.now);
+  const log = commandLog(config, terminal);
+  const runtime = await startRuntime(config, terminal.version, log, terminal.now);
   const signal = terminal.interrupted();
+  // A timer or a promise of an outside file must not end the process, because the change may be under way.
+  const onUncaught = (error: unknown) => {
+    log('error', 'crash', crashFacts(error));
+    printLine(
+      terminal.stderr,
+      say`warning: an error that nothing caught (${own(errorName(error))}); the call goes on.`,
+    );
+  };
+  process.on('uncaughtException', onUncaught);
   const spinner = createSpinner(terminal.stderr);
   const progress = progressOf(operation.name, Number(Object(args).expectedParts), spinner);
   try {
@@ -189,6 +199,7 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   } finally {
     progress.stop();
     await runtime.close(graceMs);
+    process.off('uncaughtException', onUncaught);
   }
 }
 

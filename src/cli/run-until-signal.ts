@@ -2,7 +2,7 @@ import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
 import type { DecisionPage } from '../consent/decision-page.js';
 import { type Runtime, startRuntime } from '../runtime.js';
-import type { Log } from '../util/log.js';
+import { crashFacts, type Log } from '../util/log.js';
 import { join, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import { serverLog } from './terminal-log.js';
@@ -31,11 +31,8 @@ export async function runUntilSignal(
     });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
   const stop = interrupted((signal) => log('info', 'stop', { signal }));
-  // The message is not logged, because it may contain a secret.
   process.on('uncaughtException', (error: unknown) => {
-    const { name, stack = '' } = error instanceof Error ? error : new Error();
-    const facts = { error: name, stack: stack.split('\n').filter((line) => line.startsWith('    at ')) };
-    log('error', 'crash', facts);
+    log('error', 'crash', crashFacts(error));
     runtime.inFlight.detach();
     void runtime.inFlight.finish(graceMs).finally(() => process.exit(1));
   });

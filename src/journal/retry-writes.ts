@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const firstPauseMs = 50;
@@ -21,6 +21,8 @@ type Attempt = () => Promise<void>;
 /** Retries writes until they succeed. */
 export function createPersistence() {
   const closing = new AbortController();
+  // Each outcome that is not written yet has a listener.
+  setMaxListeners(0, closing.signal);
   const underWay = new Set<Promise<void>>();
   /**
    * Retries until the attempt succeeds. When the signal aborts or `close` is called, it tries once more.

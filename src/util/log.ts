@@ -94,6 +94,12 @@ export const reasonOf = (error: unknown): string =>
 /** Returns the name of an unexpected error for logs. Its message may quote anything. */
 export const errorName = (error: unknown): string => (error instanceof Error ? error.name : 'not an error');
 
+/** Facts of an uncaught error for logs: its name and the places in its stack. Its message may quote anything. */
+export function crashFacts(error: unknown): { readonly error: string; readonly stack: readonly string[] } {
+  const { stack = '' } = error instanceof Error ? error : {};
+  return { error: errorName(error), stack: stack.split('\n').filter((line) => line.startsWith('    at ')) };
+}
+
 /** An error whose message is made of our own words, with everything from outside quoted. */
 export class ShownError extends Error {
   readonly shown: SafeText;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Operation } from '../../src/tools/define-operation.js';
+import { OperationFault } from '../../src/tools/operation-fault.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { consentArguments } from '../../src/tools/schema/fields.js';
 import { parseBody } from '../../src/transport/parse-body.js';
@@ -177,6 +178,24 @@ test.each(rows.map(([what, reply, outcome, code, operation]) => ({ what, reply, 
 
 function fail(): never {
   throw new Error('a fault');
+}
+
+test.each([
+  ['extract', { ...json, extract: fault }],
+  ['summarize', { ...json, summarize: fault }],
+  ['errorOf', { ...json, errorOf: fault }],
+])('a fault of %s after the answer is logged', async (_what, operation) => {
+  const { openClient } = scriptedClient(async () => answer(200, record));
+  const { call, logged } = testCaller('http://127.0.0.1:1', { openClient, confirm: 'off' });
+  await call(operation, args, { signal: never });
+  const fields = { tool: json.name, error: 'OperationFault', fault: 'extract threw "x"' };
+  expect(logged.filter(({ event }) => event === 'unexpected')).toEqual([
+    { level: 'error', event: 'unexpected', fields },
+  ]);
+});
+
+function fault(): never {
+  throw new OperationFault('extract threw "x"');
 }
 
 describe('a change of five objects', () => {

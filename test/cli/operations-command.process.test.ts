@@ -137,28 +137,37 @@ test('check finds errors that functions leave behind, and prints nothing of thei
   expect(code).toBe(1);
 });
 
+/** A cloud that takes a second, and a server whose change leaves an error of a timer behind meanwhile. */
+async function slowChange(name: string) {
+  const server = await startServer(async (_request, response) => {
+    await sleep(1000);
+    response.end('{}');
+  });
+  // Not with the example, which the start tries.
+  const leavingAnError = `request: ({ id }) => {
+    console.log('here');
+    if (id === 'b') setTimeout(() => { throw new Error('of a timer'); }, 300);
+    return { path: '/' + id };
+  }`;
+  const env = {
+    ...cleanEnv(),
+    CLOUDOPS_OPERATIONS: written(`${name}.mjs`, changeWith(leavingAnError)),
+    CLOUDOPS_ENDPOINT_THINGS_URL: server.origin,
+    CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
+    CLOUDOPS_SECRET_ACCESS_KEY: 'secret',
+    CLOUDOPS_CONFIRM: 'off',
+    CLOUDOPS_JOURNAL: join(folder, `${name}.jsonl`),
+  };
+  const outcomes = async () => {
+    const { stdout } = await runServer(['journal', '--json'], { env });
+    return printedChanges(stdout).map(({ ending }) => ending?.outcome);
+  };
+  return { server, env, outcomes };
+}
+
 describe('a server with operations of its own', () => {
   test('ends after its running changes when a function leaves an error behind, and prints only messages of the protocol', async () => {
-    const server = await startServer(async (_request, response) => {
-      await sleep(1000);
-      response.end('{}');
-    });
-    const journal = join(folder, 'littered.jsonl');
-    // Not with the example, which the start tries.
-    const leavingAnError = `request: ({ id }) => {
-      console.log('here');
-      if (id === 'b') setTimeout(() => { throw new Error('of a timer'); }, 300);
-      return { path: '/' + id };
-    }`;
-    const env = {
-      ...cleanEnv(),
-      CLOUDOPS_OPERATIONS: written('littering-change.mjs', changeWith(leavingAnError)),
-      CLOUDOPS_ENDPOINT_THINGS_URL: server.origin,
-      CLOUDOPS_ACCESS_KEY_ID: 'AKIDTEST',
-      CLOUDOPS_SECRET_ACCESS_KEY: 'secret',
-      CLOUDOPS_CONFIRM: 'off',
-      CLOUDOPS_JOURNAL: journal,
-    };
+    const { server, env, outcomes } = await slowChange('littering-change');
     const transport = new StdioClientTransport({ command: process.execPath, args: [serverPath], env, stderr: 'pipe' });
     const client = new Client({ name: 'test', version: '1' });
     const faults: Error[] = [];
@@ -171,8 +180,17 @@ describe('a server with operations of its own', () => {
     await closed;
     await result;
     expect(faults).toEqual([]);
-    const { stdout } = await runServer(['journal', '--json'], { env });
-    expect(printedChanges(stdout).map(({ ending }) => ending?.outcome)).toEqual(['accepted']);
+    expect(await outcomes()).toEqual(['accepted']);
+    await server.close();
+  });
+
+  test('and the command that calls a tool tells the outcome when a function leaves an error behind', async () => {
+    const { server, env, outcomes } = await slowChange('littering-call');
+    const { code, stdout, stderr } = await runServer(['call', 'get_thing', '{"id": "b"}', '--yes'], { env });
+    expect(stderr).toContain('warning: an error that nothing caught (Error); the call goes on.');
+    expect(stderr).not.toContain('of a timer');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('There it is.')]);
+    expect(await outcomes()).toEqual(['accepted']);
     await server.close();
   });
 

@@ -77,10 +77,11 @@ test('a character of several bytes is whole, also between two reads', async () =
   expect(await all(linesFromEnd(file))).toEqual(['', ...lines.toReversed()]);
 });
 
-test('of the lines that were read, the last one is told as a whole, and at least 256 bytes', async () => {
-  const long = `${'a'.repeat(300)}\n`;
-  await write(`first\n${long}`);
-  expect(await all(linesAfter(file, 0))).toMatchObject([{ last: Buffer.from(long) }]);
-  await write(`${long}b\n`);
-  expect(await all(linesAfter(file, 0))).toMatchObject([{ last: Buffer.from(`${'a'.repeat(253)}\nb\n`) }]);
+const long = `${'a'.repeat(300)}\n`;
+test.each([
+  ['as a whole', `first\n${long}`, long],
+  ['with the bytes before it, 256 in all', `${long}b\n`, `${'a'.repeat(253)}\nb\n`],
+])('of the lines that were read, the last one is told %s', async (_what, text, last) => {
+  await write(text);
+  expect(await all(linesAfter(file, 0))).toMatchObject([{ last: Buffer.from(last) }]);
 });

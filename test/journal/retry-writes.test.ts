@@ -161,3 +161,17 @@ test('a write leaves nothing behind in the signals that stop it', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   await close();
 });
+
+test('many writes under way are no leak to warn of', async () => {
+  clock.stands = true;
+  const warned = vi.fn();
+  process.on('warning', warned);
+  const { write, close } = createPersistence();
+  const writes = Array.from({ length: 20 }, () => write(failing(1)));
+  await vi.waitFor(() => expect(clock.pauses).toHaveLength(20));
+  await close();
+  await Promise.all(writes);
+  await new Promise(setImmediate);
+  process.off('warning', warned);
+  expect(warned).not.toHaveBeenCalled();
+});

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createLog, type LogLevel, ShownError, shownReason } from '../../src/util/log.js';
+import { crashFacts, createLog, type LogLevel, ShownError, shownReason } from '../../src/util/log.js';
 import { say } from '../../src/util/safe-text.js';
 
 const written = (fields: Record<string, unknown>, minimum: LogLevel = 'info') => {
@@ -51,4 +51,14 @@ test.each([
   ['our own words stay', new ShownError(say`there is no profile ${'a'}`), 'there is no profile "a"'],
 ])('of the reason of a failure, for people: %s', (_what, error, shown) => {
   expect(say`${shownReason(error)}`.text).toBe(shown);
+});
+
+test.each([
+  [new TypeError('a secret'), 'TypeError'],
+  ['a secret', 'not an error'],
+])('an uncaught error is logged without its message: %s', (error, name) => {
+  const facts = crashFacts(error);
+  expect(facts.error).toBe(name);
+  expect(facts.stack.length > 0).toBe(error instanceof Error);
+  expect(JSON.stringify(facts)).not.toContain('a secret');
 });
