@@ -2,7 +2,19 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const names = ['run', 'http', 'versions', 'soak', 'views', 'newcomer', 'call-path', 'journal', 'faults', 'uploads'];
+const names = [
+  'run',
+  'http',
+  'versions',
+  'soak',
+  'views',
+  'newcomer',
+  'call-path',
+  'journal',
+  'faults',
+  'strangers',
+  'uploads',
+];
 const given = process.argv.slice(2);
 const name = given[0] === undefined || given[0].startsWith('-') ? 'run' : given.shift();
 if (!names.includes(name)) {

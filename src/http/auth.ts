@@ -65,7 +65,7 @@ export async function authenticateRequest(
   }
   const authentication = await authenticate(token);
   if (authentication.kind === 'unavailable')
-    throw unavailable(authentication.reason, 'The token cannot be verified now.', 5);
+    throw unavailable(authentication.reason, 'The token cannot be verified now.', 5, closing);
   if (authentication.kind === 'invalid') {
     onFailedLogin(request, authentication.reason);
     throw challenge(resource, 401, 'token', 'The token is not valid here.', {
@@ -78,6 +78,9 @@ export async function authenticateRequest(
     throw challenge(resource, 403, 'scope', 'The token has no scope of this server.', insufficient(readScope));
   return principal;
 }
+
+/** Strangers do not keep their connections, because an address that they share with callers has a limited number. */
+const closing = { connection: 'close' };
 
 const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
 
@@ -116,5 +119,5 @@ function challenge(
   const description = fields.error && { error_description: message };
   const parameters = Object.entries({ ...fields, ...description, ...metadata });
   const header = `Bearer ${parameters.map(([name, value]) => `${name}="${value}"`).join(', ')}`.trim();
-  return new HttpError(status, reason, message, { 'www-authenticate': header });
+  return new HttpError(status, reason, message, { 'www-authenticate': header, ...(status === 401 && closing) });
 }

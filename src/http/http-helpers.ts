@@ -21,8 +21,12 @@ export class HttpError extends Error {
 }
 
 /** Status 503, with the number of seconds after which the client may try again. */
-export const unavailable = (reason: string, message: string, retryAfterSeconds: number) =>
-  new HttpError(503, reason, message, { 'retry-after': String(retryAfterSeconds) });
+export const unavailable = (
+  reason: string,
+  message: string,
+  retryAfterSeconds: number,
+  headers: HttpError['headers'] = {},
+) => new HttpError(503, reason, message, { 'retry-after': String(retryAfterSeconds), ...headers });
 
 export const busy = () => unavailable('busy', 'Too many calls are running.', 1);
 

@@ -196,12 +196,15 @@ describe('tokens of an OAuth issuer', () => {
     const authenticate = authenticateBy(issuer.origin, { sleep: () => woken });
     const own = await serveInProcess({ resource: { url: audience, issuer: issuer.origin }, authenticate });
     const good = await sign();
-    expect((await post(own.url, message('ping'), bearer(good))).status).toBe(200);
+    const first = await post(own.url, message('ping'), bearer(good));
+    expect([first.status, first.headers.get('connection')]).toEqual([200, 'keep-alive']);
+    expect((await post(own.url, message('ping'))).headers.get('connection')).toBe('close');
     const statuses: number[] = [];
     const strangers = Array.from({ length: 200 }, async (_, index) => {
       const token = await sign({}, others.privateKey, { kid: `unknown ${index}` });
       const response = await post(own.url, message('ping'), bearer(token));
       if (response.status === 503) expect(response.headers.get('retry-after')).toBe('5');
+      expect(response.headers.get('connection')).toBe('close');
       statuses.push(response.status);
     });
     // All but the 32 that wait for the keys have their answers.
