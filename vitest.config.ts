@@ -39,7 +39,9 @@ export default defineConfig({
     testTimeout: 120_000,
     // Two cores.
     maxWorkers: 2,
-    setupFiles: ['test/support/safe-text.ts'],
+    setupFiles: ['test/support/safe-text.ts', 'test/support/waiting.ts'],
+    // As in test/support/waiting.ts.
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,

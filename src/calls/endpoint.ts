@@ -9,6 +9,7 @@ import {
   type Service,
   type Signing,
 } from '../tools/define-operation.js';
+import { operatorMust } from '../tools/next.js';
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
 import { defined, own, say } from '../util/safe-text.js';
 
@@ -47,13 +48,16 @@ export function resolveEndpoint(
   const region = signing?.region ?? asked;
   const endpoint = cloud.endpoints[service];
   const { account, keys, isSandbox = false } = cloud;
-  if (endpoint === undefined || 'missing' in keys)
+  if (endpoint === undefined || 'missing' in keys) {
+    if (isSandbox)
+      throw new Refusal('NotConfigured', [say`the built-in sandbox has no API ${own(service)}`], {
+        next: operatorMust('unset CLOUDOPS_SANDBOX to use the cloud'),
+      });
     throw new Refusal(
       'NotConfigured',
-      isSandbox
-        ? [say`the built-in sandbox has no API ${own(service)}; unset CLOUDOPS_SANDBOX to use the cloud`]
-        : missingSettings(cloud, service).map((name) => say`${own(name)} is not set`),
+      missingSettings(cloud, service).map((name) => say`${own(name)} is not set`),
     );
+  }
   const url = withHostPrefix(new URL(endpoint.replaceAll('{region}', region)), hostPrefix);
   return {
     origin: url.origin,

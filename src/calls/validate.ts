@@ -7,7 +7,7 @@ import { type Next, next } from '../tools/next.js';
 import { consentArguments } from '../tools/schema/fields.js';
 import { didYouMean, nearest } from '../util/did-you-mean.js';
 import { listText as listedText, sentences } from '../util/human.js';
-import { isDeeperThan, isObject, leavesOf, textAt, withoutNulls } from '../util/objects.js';
+import { isDeeperThan, isObject, lazy, leavesOf, textAt, withoutNulls } from '../util/objects.js';
 import { defined, distinct, forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
 /** Limits of the arguments, which are far above the needs of any operation. */
@@ -68,10 +68,13 @@ export const askWhichIsMeant: Next = next(
   }),
 );
 
+/** Made at the first wrong call, because making schemas is slow. */
+const controlArguments = lazy(() => consentArguments());
+
 /** True for a value of the right type that breaks a rule, such as a name, an ID or a size. Optional arguments of reads only shape the answer. */
 function isChoiceOfUser({ code, input, path: [name = ''] }: Issue, operation: Operation): boolean {
   if (code === 'invalid_type' || code === 'unrecognized_keys' || input === undefined) return false;
-  if (Object.hasOwn(consentArguments(), name)) return false;
+  if (Object.hasOwn(controlArguments(), name)) return false;
   return operation.effect !== 'read' || !(operation.input().shape[String(name)] instanceof z.ZodOptional);
 }
 

@@ -11,7 +11,7 @@ import { parseBody } from '../transport/parse-body.js';
 import { encodeRequest } from '../transport/request.js';
 import { readServiceError } from '../transport/service-error.js';
 import { shownReason } from '../util/log.js';
-import { join, namesOf, own, say, textFor, words } from '../util/safe-text.js';
+import { join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
 import { type CheckOptions, checkEndpoint } from './check-endpoint.js';
 import { type Finding, notChecked, ok, problem } from './finding.js';
 
@@ -65,15 +65,11 @@ async function checkApi(service: Service, account: Account, checks: AccountsToCh
   );
   const [first] = allowed;
   if (first === undefined) return [];
-  const tools = namesOf(
-    allowed.map(({ name }) => name),
-    ' or ',
-  );
   const cloud = await account.cloud();
   const missing = missingSettings(cloud, service);
   if (missing.length > 0) {
     const detail = say`not set: ${namesOf(missing)}`;
-    const remedy = say`Set them to call ${tools}, or try with --sandbox.`;
+    const remedy = say`Set ${words(missing.length === 1 ? 'it' : 'them')} to call ${toolNames(allowed)}, or try with --sandbox.`;
     const isUnused = cloud.endpoints[service] === undefined;
     return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];
   }
@@ -87,9 +83,20 @@ async function checkApi(service: Service, account: Account, checks: AccountsToCh
     const signatureCheck = { check, operation, probe, account: account.name, cloud, ...checks };
     return [...endpointFindings, await checkSignature(signatureCheck)];
   }
-  const detail = 'no tool of this API can be tried without changing something';
-  return [...endpointFindings, notChecked(check, detail, say`The first call shows it: ${tools}.`)];
+  const reads = allowed.filter(({ effect }) => effect === 'read');
+  const detail =
+    reads.length === 0
+      ? 'no tool of this API can be tried without changing something'
+      : 'no operation of this API has a call to try (probe)';
+  const remedy = say`The first call shows it: ${toolNames(reads.length === 0 ? allowed : reads)}.`;
+  return [...endpointFindings, notChecked(check, detail, remedy)];
 }
+
+const toolNames = (operations: readonly Operation[]): SafeText =>
+  namesOf(
+    operations.map(({ name }) => name),
+    ' or ',
+  );
 
 /** A call that checks a signature. */
 interface SignatureCheck extends AccountsToCheck {

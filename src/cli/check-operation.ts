@@ -86,7 +86,8 @@ function* probeCalls(operation: Operation): Generator<ProbeCall> {
   const usual = { operation: answering(record), reply: success };
   const isChange = operation.effect !== 'read';
   for (const args of probeArguments(operation)) {
-    yield { ...usual, args };
+    // Of a change with wrong arguments, a plan is asked for: its answer has the hints for the other arguments, too.
+    if (!isChange || operation.input().safeParse(args).success) yield { ...usual, args };
     if (isChange) yield { ...usual, args: { ...args, planOnly: true } };
   }
   const largest = largestArguments(operation);

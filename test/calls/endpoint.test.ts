@@ -102,6 +102,9 @@ describe('an endpoint', () => {
       expect.objectContaining({
         code: 'NotConfigured',
         problems: [expect.stringMatching(/^the built-in sandbox has no API billing/)],
+        more: {
+          next: expect.objectContaining({ who: 'operator', text: expect.stringContaining('unset CLOUDOPS_SANDBOX') }),
+        },
       }),
     );
   });

@@ -269,7 +269,7 @@ describe('interrupted', () => {
     child.stderr.on('data', (chunk) => {
       stderr += chunk;
     });
-    await vi.waitUntil(() => arrived.mock.calls.length === 1, { timeout: 20_000 });
+    await vi.waitUntil(() => arrived.mock.calls.length === 1);
     child.kill('SIGINT');
     expect(await new Promise((resolve) => child.on('close', resolve))).toBe(code);
     expect(stderr).toContain(said);

@@ -5,7 +5,7 @@ import { createServer as createHttpServer, type ServerResponse } from 'node:http
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding as TypedFinding } from '../../src/cli/finding.js';
 import { makeCertificate } from '../support/certificates.js';
@@ -38,7 +38,7 @@ async function examine(env: Record<string, string>, ...args: string[]) {
   return { findings, of, code: run.code };
 }
 
-const apis = /\b(storage|catalog|devops|keys)\b/;
+const apis = /\b(storage|catalog|devops|tables|keys)\b/;
 
 /** 1 with a problem, 3 if no API was checked. */
 function codeOf(findings: readonly Finding[]): number {
@@ -155,6 +155,23 @@ describe('the configuration', () => {
     ]);
     expect((await examine({}, '--read-only')).of('devops')).toEqual([]);
   });
+});
+
+test('an API whose reads have no call to try is not checked, and the first read shows its signature', async () => {
+  const service = await startServer((_request, response) => response.end('{}'));
+  const { of } = await examine({
+    CLOUDOPS_OPERATIONS: resolve('test/fixtures/models/tables.operations.json'),
+    CLOUDOPS_ENDPOINT_TABLES_URL: service.origin,
+    ...keys,
+  });
+  await service.close();
+  expect(of('tables signature')).toMatchObject([
+    {
+      status: 'not checked',
+      detail: 'no operation of this API has a call to try (probe)',
+      remedy: expect.stringContaining('list_tables'),
+    },
+  ]);
 });
 
 test('certificates that nobody checks are a warning, here and in the log of a server', async () => {
@@ -434,7 +451,7 @@ test('Ctrl-C ends it at once, and the program that it asks for keys', async () =
   const env = cleanEnv({ CLOUDOPS_CREDENTIAL_PROCESS: JSON.stringify([process.execPath, '-e', code, pidFile]) });
   const doctor = spawn(process.execPath, [serverPath, 'doctor'], { env, stdio: 'ignore' });
   const ended = once(doctor, 'exit');
-  await expect.poll(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8'), { timeout: 10_000 }).toBeTruthy();
+  await expect.poll(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8')).toBeTruthy();
   doctor.kill('SIGINT');
   expect(await ended).toEqual([130, null]);
   await expect.poll(() => isAlive(Number(readFileSync(pidFile, 'utf8')))).toBe(false);

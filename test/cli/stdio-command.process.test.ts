@@ -218,7 +218,7 @@ test.each([
   const params = { protocolVersion: '2025-06-18', capabilities: { elicitation: {} }, clientInfo: info };
   child.stdin.write(line({ id: 1, method: 'initialize', params }) + initialized);
   child.stdin.write(line({ id: 2, method: 'tools/call', params: { name, arguments: example } }));
-  await expect.poll(() => isUnderWay(said, hanging.requests.length), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => isUnderWay(said, hanging.requests.length)).toBe(true);
   const asked = Date.now();
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
@@ -236,7 +236,7 @@ test('a program that is asked for keys and hangs does not keep the process when 
   const child = spawn(process.execPath, [serverPath], { env: cleanEnv(env), stdio: ['pipe', 'ignore', 'ignore'] });
   const ended = once(child, 'exit');
   child.stdin.write(`${initialize}${initialized}${callLine(2, { ...lookup, uploadId: 'x' })}`);
-  await expect.poll(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8'), { timeout: 10_000 }).toBeTruthy();
+  await expect.poll(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8')).toBeTruthy();
   const asked = Date.now();
   child.stdin.end();
   expect(await ended).toEqual([0, null]);

@@ -50,7 +50,7 @@ describe('from a model', () => {
     const { stdout } = await inFolder(draft?.text);
     expect(stdout).toMatch(/^DeleteObjects +delete +POST/m);
     const drafted = readFileSync(join(home.folder, 'storage.mjs'), 'utf8');
-    const decisions = /^ *(?:costsMoney|consequences|failures):.*(?:\n +'.*\n +\])?,\n/gm;
+    const decisions = /^ *(?:costsMoney|continues|consequences|failures):.*(?:\n +'.*\n +\])?,\n/gm;
     const withoutDecisions = (text = '') => text.replaceAll(decisions, '');
     expect(withoutDecisions(drafted)).toBe(withoutDecisions(decided?.text));
     const checked = await inFolder('cloudops-mcp operations check storage.mjs').catch((error) => printed.parse(error));

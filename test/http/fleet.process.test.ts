@@ -105,7 +105,7 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
       () => 'an answer',
       () => 'no answer',
     );
-    await expect.poll(() => arrived('lost'), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => arrived('lost')).toBe(1);
     fleet.replicas[0]?.child.kill('SIGKILL');
     expect(await lost).toBe('no answer');
     release();
@@ -129,7 +129,7 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     const release = cloud.hold();
     const client = await connect(first.url, 'legacy');
     const slow = restore(client, 'slow');
-    await expect.poll(() => arrived('slow'), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => arrived('slow')).toBe(1);
     const ended = first.stop();
     release();
     expect((await slow).isError).not.toBe(true);
@@ -148,7 +148,7 @@ describe.skipIf(!hasPostgres())('three replicas behind a round-robin proxy', () 
     const client = await connect(replica.url, 'legacy');
     expect(JSON.stringify(await restore(client, 'early'))).toContain('JournalUnavailable');
     database.recovered();
-    await expect.poll(ready, { timeout: 20_000 }).toBe(200);
+    await expect.poll(ready).toBe(200);
     expect((await restore(client, 'early')).isError).not.toBe(true);
     expect(arrived('early')).toBe(1);
     database.close();

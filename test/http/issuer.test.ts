@@ -200,7 +200,7 @@ describe('tokens of an OAuth issuer', () => {
     expect([first.status, first.headers.get('connection')]).toEqual([200, 'keep-alive']);
     expect((await post(own.url, message('ping'))).headers.get('connection')).toBe('close');
     const statuses: number[] = [];
-    const strangers = Array.from({ length: 200 }, async (_, index) => {
+    const strangers = Array.from({ length: 64 }, async (_, index) => {
       const token = await sign({}, others.privateKey, { kid: `unknown ${index}` });
       const response = await post(own.url, message('ping'), bearer(token));
       if (response.status === 503) expect(response.headers.get('retry-after')).toBe('5');
@@ -208,11 +208,11 @@ describe('tokens of an OAuth issuer', () => {
       statuses.push(response.status);
     });
     // All but the 32 that wait for the keys have their answers.
-    await vi.waitFor(() => expect(statuses).toEqual(Array(168).fill(503)), { timeout: 10_000 });
+    await vi.waitFor(() => expect(statuses).toEqual(Array(32).fill(503)));
     expect((await post(own.url, message('ping'), bearer(good))).status).toBe(200);
     wake();
     await Promise.all(strangers);
-    expect(statuses.slice(168)).toEqual(Array(32).fill(401));
+    expect(statuses.slice(32)).toEqual(Array(32).fill(401));
     await own.close();
   });
 

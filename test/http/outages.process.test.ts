@@ -207,7 +207,7 @@ describe.each(places)('%s', (_name, open) => {
     expect(during).not.toHaveProperty('mayHaveHappened');
     expect(await click()).not.toMatchObject({ outcome: 'accepted' });
     place.comeBack();
-    await expect.poll(ask, { timeout: 10_000 }).toMatchObject({ outcome: 'accepted' });
+    await expect.poll(ask).toMatchObject({ outcome: 'accepted' });
     expectTruth();
     expect(served.requests).toHaveLength(1);
   });

@@ -238,7 +238,7 @@ describe('with an issuer that hangs, 32 requests wait for it, and others are tol
       if (answer.status === 503) busy.push(answer);
       return answer;
     });
-    await vi.waitFor(() => expect(busy).toHaveLength(8), { timeout: 10_000 });
+    await vi.waitFor(() => expect(busy).toHaveLength(8));
     expect(busy.map(({ headers }) => headers.get('retry-after'))).toEqual(Array(8).fill('5'));
     issuer.resume();
     expect(statusesOf(await Promise.all(all))).toEqual([...Array(32).fill(303), ...Array(8).fill(503)]);
@@ -257,8 +257,8 @@ describe('with an issuer that hangs, 32 requests wait for it, and others are tol
       if (answer.status === 503) busy.push(comeBack);
       return answer;
     });
-    await vi.waitFor(() => expect(busy).toHaveLength(1), { timeout: 10_000 });
-    await vi.waitFor(() => expect(issuer.held).toHaveLength(32), { timeout: 10_000 });
+    await vi.waitFor(() => expect(busy).toHaveLength(1));
+    await vi.waitFor(() => expect(issuer.held).toHaveLength(32));
     issuer.resume();
     await Promise.all(all);
     // Each access token of this issuer names the odd issuer behind it, so that no sign-in succeeds.

@@ -50,7 +50,8 @@ test('the largest file of tokens is read, and read again, without holding up req
   const lines = Array.from({ length: 14_000 }, (_, number) => line(`n${number}`));
   const [text, mistaken] = [lines.join('\n'), `${lines.join('\n')}\nmistake`];
   let time = 0;
-  const started = performance.now();
+  // Time of this process, because a busy machine takes longer on the wall clock.
+  const before = process.cpuUsage();
   const authenticate = authenticateByTokensFile({
     text,
     read: async () => mistaken,
@@ -59,7 +60,8 @@ test('the largest file of tokens is read, and read again, without holding up req
   });
   time = 1000;
   expect(await authenticate('n13999')).toMatchObject({ kind: 'authenticated' });
-  expect(performance.now() - started).toBeLessThan(2000);
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1000).toBeLessThan(2000);
 });
 
 describe('a file of tokens that changes while the server runs', () => {

@@ -96,7 +96,7 @@ describe.each(clients)('%s', (_name, connect) => {
   test('a decision that comes soon is the answer of the same call', async () => {
     const { call, sent } = await start({ url: {} }, 'accept', { statusWaitMs: 10_000 });
     const called = call();
-    await expect.poll(() => sent.length, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => sent.length).toBe(1);
     const browser = browserOf(served);
     await browser.signIn('bob');
     await browser.decide(nonceIn(sent[0]), 'accept');

@@ -75,7 +75,7 @@ describe.skipIf(!hasPostgres())('three replicas', () => {
     const [first, second, third] = start('off');
     const release = cloud.hold();
     const lost = restore(first, 'lost').catch(() => 'no answer');
-    await expect.poll(() => arrived('lost'), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => arrived('lost')).toBe(1);
     expect(await journal()).toMatchObject([{ what: expect.stringContaining('lost') }]);
     expect((await restore(second, 'lost')).content[0].text).toContain('Repeated');
     first.child.kill('SIGKILL');

@@ -401,9 +401,9 @@ interface Judged {
 const cloud = testCloud({ now: () => new Date('2026-11-20T12:00:00Z') });
 
 /** The sandbox's judgement of the tool's request, even one that the tool refuses to send. */
-async function judge(subject: Subject, args: Record<string, unknown>): Promise<Judged> {
+async function judge(subject: Subject, args: Record<string, unknown>, isValid: boolean): Promise<Judged> {
   const { operation, service, rules, document } = subject;
-  const wanted = requestFor(subject, args);
+  const wanted = requestFor(subject, args, isValid);
   if (wanted === undefined) return { accepted: false, message: 'it cannot be sent', broken: [] };
   const { request, text, headers } = wanted;
   const url = `${request.path}?${encodeQuery(request.query ?? {})}`;
@@ -418,8 +418,7 @@ async function judge(subject: Subject, args: Record<string, unknown>): Promise<J
 }
 
 /** The tool's request with its body. JSON of an input that the tool refuses is what it was given. Undefined if it has no form. */
-function requestFor({ operation, document }: Subject, args: Record<string, unknown>) {
-  const isValid = problems(operation, args).length === 0;
+function requestFor({ operation, document }: Subject, args: Record<string, unknown>, isValid: boolean) {
   // The region chooses the endpoint.
   const raw = Object.entries(args).filter(([name]) => ![...outsideBody, 'region'].includes(name));
   try {
@@ -489,7 +488,7 @@ describe.each(subjects)('$operation.name', (subject) => {
     await fc.assert(
       fc.asyncProperty(inputs(subject), async (args) => {
         const lines = problems(subject.operation, args);
-        const sandbox = await judge(subject, args);
+        const sandbox = await judge(subject, args, lines.length === 0);
         for (const broken of sandbox.broken) refused.add(broken);
         if (lines.length === 0) accepted += 1;
         if (sandbox.accepted !== (lines.length === 0)) expectReason(subject.operation, lines, sandbox);

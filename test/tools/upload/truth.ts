@@ -31,22 +31,20 @@ export const noTruth = (): Truth => ({
   claims: 0,
 });
 
-/** Moments are this far apart. */
-const stepMs = 6000;
 const longestWaitMs = 1_900_000;
 const epoch = Date.parse('2026-11-20T12:00:00Z');
 
 /**
- * Looks at an upload every few seconds. Not counted are moments in a pause and those before a change of speed, which nobody can foresee.
+ * Looks at an upload every `stepMs`. Not counted are moments in a pause and those before a change of speed, which nobody can foresee.
  * Times of the service are in whole seconds, as in its `Date` header.
  */
-export function truthOf(upload: Upload, isStartKnown = true): Truth {
+export function truthOf(upload: Upload, stepMs: number): Truth {
   const truth = noTruth();
   const end = Math.max(...upload.arrivals.map(([, , ms]) => ms));
   const first = (upload.arrivals[0]?.[2] ?? 0) + 500;
   if (!upload.killed) {
     for (let now = first; now < end - 5000; now += stepMs) {
-      const summary = summaryAt(upload, now, isStartKnown);
+      const summary = summaryAt(upload, now);
       if (summary.rateSince !== undefined) truth.claims += 1;
       countInFlight(truth, upload, now, summary);
       countTimeLeft(truth, upload, (end - now) / 1000, now, summary);
@@ -55,7 +53,7 @@ export function truthOf(upload: Upload, isStartKnown = true): Truth {
   }
   truth.stoppedAfter = Number.POSITIVE_INFINITY;
   for (let now = first; now < end + longestWaitMs; now += now > end ? 15_000 : stepMs) {
-    const summary = summaryAt(upload, now, isStartKnown);
+    const summary = summaryAt(upload, now);
     countInFlight(truth, upload, now, summary);
     if (now <= end || !summary.stopped) continue;
     truth.stoppedAfter = (now - end) / 1000;
@@ -66,12 +64,12 @@ export function truthOf(upload: Upload, isStartKnown = true): Truth {
 
 type Summary = ReturnType<typeof summarise>;
 
-function summaryAt({ arrivals, initiatedMs, size }: Upload, now: number, isStartKnown: boolean): Summary {
+function summaryAt({ arrivals, initiatedMs, size }: Upload, now: number): Summary {
   const parts = arrivals
     .filter(([, , ms]) => ms <= now)
     .map(([partNumber, size, ms]): UploadPart => ({ partNumber, size, uploadedAt: epoch + ms }));
   const checkedAt = new Date(Math.floor((epoch + now) / 1000) * 1000).toISOString();
-  const startedAt = isStartKnown ? new Date(epoch + initiatedMs).toISOString() : undefined;
+  const startedAt = new Date(epoch + initiatedMs).toISOString();
   return summarise(parts, { expectedBytes: size }, { checkedAt, startedAt });
 }
 
