@@ -6,10 +6,15 @@ import { shortestReadMs } from '../../src/calls/approve-change.js';
 import { defaultReadLimits } from '../../src/calls/read-memory-limit.js';
 import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
 import { clients } from '../../src/cli/client-formats.js';
+import { longestReason } from '../../src/consent/decline-reason.js';
 import { refusalCodes } from '../../src/consent/refusal.js';
 import { type ConsentRequest, type ConsentStep, decideConsent } from '../../src/consent/required-consent.js';
+import { tokenLifetimeMs } from '../../src/consent/tokens.js';
+import { sessionMs } from '../../src/http/decision-session.js';
 import { defaultHttpLimits } from '../../src/http/limits.js';
-import { duplicateWindowMs } from '../../src/journal/conflict.js';
+import { abandonedMs, duplicateWindowMs } from '../../src/journal/conflict.js';
+import { mostDecided } from '../../src/journal/plan-store.js';
+import { constant } from '../support/constant.js';
 
 /** Sentences of the pages that say how much or how long: what the source says of it. Others must not come back. */
 
@@ -23,6 +28,7 @@ const pages = [
 
 const {
   bodyBytes,
+  waitMs,
   concurrentCalls,
   callsOfCaller,
   waitingCalls,
@@ -34,7 +40,7 @@ const {
 const kibibytes = `${bodyBytes / 1024} KiB`;
 const minutes = { 10: 'ten' }[duplicateWindowMs / 60_000];
 const aSecond = { 1000: 'a second' }[shortestReadMs];
-const { pages: readPages, entries, bytes } = defaultReadLimits;
+const { pages: readPages, entries, bytes, bytesOfAll, waitMs: readWaitMs } = defaultReadLimits;
 const readLimits = [
   `${entries.toLocaleString('en')} entries`,
   `${readPages} pages`,
@@ -48,9 +54,51 @@ const [, soakMemory] = /(\d+ MiB) at most\./.exec(measured) ?? [];
 const [, memoryLimit] =
   /limits:\s+memory: (\d+)Mi/.exec(readFileSync('deploy/kubernetes/deployment.yaml', 'utf8')) ?? [];
 
+const numerals: Readonly<Record<number, string>> = {
+  1: 'a',
+  2: 'two',
+  3: 'three',
+  4: 'four',
+  5: 'five',
+  8: 'eight',
+  10: 'ten',
+};
+/** `ten minutes`, `a day`, `half a second`. */
+const spelled = (value: number, unit: string) =>
+  value === 0.5 ? `half a ${unit}` : `${numerals[value] ?? value} ${unit}${value === 1 ? '' : 's'}`;
+const seconds = (ms: number) => spelled(ms / 1000, 'second');
+const inMinutes = (ms: number) => spelled(ms / 60_000, 'minute');
+const hours = (ms: number) => spelled(ms / 3_600_000, 'hour');
+const aDay = (ms: number) => spelled(ms / 86_400_000, 'day');
+const grouped = (value: number) => value.toLocaleString('en');
+const binary = (size: number) => (size < 1024 ** 2 ? `${size / 1024} KiB` : `${size / 1024 ** 2} MiB`);
+
+const issuerKeys = (name: string) => constant('src/http/issuer-keys.ts', name);
+const signInWaiting = constant('src/http/sign-in-at-issuer.ts', 'mostWaiting');
+const plansWaiting = constant('src/consent/plans.ts', 'mostWaiting');
+const announced = constant('src/consent/announcement.ts', 'mostOfCaller');
+const announcedWithin = inMinutes(constant('src/consent/announcement.ts', 'spanMs'));
+const refusals = numerals[constant('src/consent/refusals.ts', 'mostRefusals')];
+const program = (name: string) => constant('src/signing/run-program.ts', name);
+const rotated = binary(constant('src/journal/file-open.ts', 'rotatedBytes'));
+const rereadTokens = seconds(constant('src/http/tokens-file.ts', 'rereadAfterMs'));
+const logins = (name: string) => numerals[constant('src/http/limits-by-address.ts', name)];
+const lastGood = aDay(issuerKeys('lastGoodMs'));
+const session = hours(sessionMs);
+const stopMs = constant('src/cli/http-command.ts', 'graceMs') / 1000;
+const redaction = (name: string) => constant('src/transport/redact.ts', name);
+const settings = readFileSync('docs/CONFIGURATION.md', 'utf8');
+const planHours = /`--plan-hours` .*; default (\d+)/.exec(settings)?.[1];
+const plansExpire = inMinutes(tokenLifetimeMs);
+const duplicates = inMinutes(duplicateWindowMs);
+
+/** Sentences with a figure, as the source has it. */
 const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/DEPLOY.md', `| body of a request | ${kibibytes}, `],
-  ['docs/DEPLOY.md', `| ${concurrentCalls} in all, ${callsOfCaller} for each caller; ${waitingCalls} more may wait`],
+  [
+    'docs/DEPLOY.md',
+    `| ${concurrentCalls} in all, ${callsOfCaller} for each caller; ${waitingCalls} more may wait for up to ${seconds(waitMs)}`,
+  ],
   ['docs/DEPLOY.md', `| ${questionsOfCaller} for each caller, ${questions} in all |`],
   ['docs/DEPLOY.md', `| ${connections.toLocaleString('en')} in all, ${connectionsOfAddress} from one address.`],
   ['README.md', `For ${minutes} minutes, the same change needs \`allowRepeat\``],
@@ -63,15 +111,155 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['CHANGELOG.md', `one call reads up to ${readLimits[0]}, ${readLimits[1]} or ${readLimits[2]}`],
   ['CHANGELOG.md', `tries ${{ 15: 'fifteen' }[situations.length]} situations with a model`],
   ['eval/README.md', `in ${{ 15: 'fifteen' }[situations.length]} situations`],
+  [
+    'docs/CONFIGURATION.md',
+    `when a file has changed and all of them have been still for ${seconds(constant('src/signing/watched-files.ts', 'stillMs'))}`,
+  ],
+  [
+    'docs/CONFIGURATION.md',
+    `${inMinutes(constant('src/signing/process-keys.ts', 'earlyMs'))} before they expire, at most once ${inMinutes(constant('src/signing/process-keys.ts', 'minuteMs'))}`,
+  ],
+  ['docs/CONFIGURATION.md', `(after ${plansExpire} or, with a page for decisions, \`CLOUDOPS_PLAN_HOURS\`)`],
+  ['docs/CONSENT.md', `It carries out its plan once, within ${plansExpire}`],
+  ['docs/CONSENT.md', `It waits up to ${constant('src/runtime.ts', 'longestStatusMs') / 1000} seconds for a decision`],
+  ['docs/CONSENT.md', `if it has at most ${constant('src/consent/typed-name.ts', 'longestTyped')} characters`],
+  ['docs/CONSENT.md', `**A refusal may have a reason** of at most ${longestReason} characters`],
+  ['docs/CONSENT.md', `After ${refusals} refused changes of a caller (over stdio, of a client) within ${plansExpire}`],
+  ['docs/CONSENT.md', `a plan waits ${planHours} hours (\`CLOUDOPS_PLAN_HOURS\`), at most ${plansWaiting} per caller`],
+  ['docs/CONSENT.md', `or is still running, within the last ${duplicates}`],
+  ['docs/CONSENT.md', `At ${rotated}, it is renamed with the time`],
+  ['docs/DEPLOY.md', `It is read again within ${rereadTokens}`],
+  [
+    'docs/DEPLOY.md',
+    `${logins('loggedPerMinute')} a minute from one address (one /64 of IPv6), ${logins('loggedPerSecond')} a second in all`,
+  ],
+  [
+    'docs/DEPLOY.md',
+    `Keys are fetched at the start, after ${inMinutes(issuerKeys('freshMs'))}, and for a token with an unknown key, at most every ${issuerKeys('pauseMs') / 1000} s`,
+  ],
+  ['docs/DEPLOY.md', `known keys are good for ${lastGood}`],
+  ['docs/DEPLOY.md', `A session lasts ${session}`],
+  [
+    'docs/DEPLOY.md',
+    `one message with at most ${grouped(constant('src/http/mcp-endpoint.ts', 'maximumValues'))} values`,
+  ],
+  ['docs/DEPLOY.md', `messages that are received at the same time | ${callsOfCaller} for each caller`],
+  ['docs/DEPLOY.md', `${binary(bytesOfAll)} in all; a read waits up to ${seconds(readWaitMs)} for room`],
+  ['docs/DEPLOY.md', `requests of one address at the same time | ${connectionsOfAddress} |`],
+  ['docs/DEPLOY.md', `requests that wait for the issuer's keys | ${issuerKeys('mostWaiting')} |`],
+  ['docs/DEPLOY.md', `A stopped pod gives running calls ${stopMs} s`],
+  ['docs/OPERATE.md', `known keys are kept for ${lastGood}`],
+  ['docs/OPERATE.md', `more than ${announced} in ${announcedWithin}`],
+  ['docs/OPERATE.md', `begins a new file at ${rotated}`],
+  [
+    'docs/OPERATE.md',
+    `${duplicates} after the last change, or ${hours(abandonedMs)} after one without an outcome began`,
+  ],
+  ['docs/OPERATE.md', `On SIGTERM, running calls get ${stopMs} s`],
+  ['docs/OPERATE.md', `replace the file in one step; it is read again within ${rereadTokens}`],
+  ['docs/OPERATE.md', `a withdrawn one is refused within ${inMinutes(issuerKeys('freshMs'))}`],
+  ['docs/OPERATE.md', `tokens at ${constant('src/http/issuer.ts', 'clockToleranceSeconds')} s`],
+  [
+    'docs/OPERATE.md',
+    `a server that is more than ${seconds(constant('src/journal/clock-warnings.ts', 'tellableMs'))} off says so in its log, and one that is more than ${inMinutes(constant('src/journal/postgres-health-check.ts', 'toleratedMs'))} off refuses changes`,
+  ],
+  ['docs/OPERATE.md', `a change that is older than ${duplicates} may count as a repetition`],
+  ['docs/OPERATE.md', `let ${duplicates} pass before anybody repeats a change`],
+  [
+    'docs/OPERATIONS.md',
+    `as JSON, at most ${grouped(constant('src/operations/check-definition.ts', 'maximumSchema'))} characters`,
+  ],
+  ['docs/OPERATIONS.md', `After ${readLimits[1]}, ${readLimits[0]} or ${readLimits[2]}, \`result\` gets`],
+  [
+    'docs/OPERATIONS.md',
+    `a function that takes longer than ${seconds(constant('src/cli/operations-command.ts', 'timeLimitMs'))}`,
+  ],
+  ['docs/SANDBOX.md', `refuses a change that it sent in the last ${duplicates}`],
+  ['docs/SANDBOX.md', `for ${constant('sandbox/cloud.ts', 'secondsToSettle')} seconds, then`],
+  ['docs/SANDBOX.md', `the last ${constant('sandbox/sandbox.ts', 'keptRequests')} requests`],
+  ['docs/SECURITY.md', `fetched at most once in ${seconds(constant('src/http/sign-in-at-issuer.ts', 'metadataMs'))}`],
+  ['docs/SECURITY.md', `${signInWaiting} sign-ins that begin and ${signInWaiting} that end wait for the issuer`],
+  ['docs/SECURITY.md', `An answer lists at most ${constant('src/calls/validate.ts', 'listedProblems')} problems`],
+  [
+    'docs/SECURITY.md',
+    `${plansWaiting} plans wait, ${mostDecided} decided ones are kept, and ${announced} are announced in ${announcedWithin}`,
+  ],
+  ['docs/SECURITY.md', `for at most ${seconds(program('longestRunMs'))}, may print ${binary(program('mostBytes'))}`],
+  ['docs/SECURITY.md', `its output is closed ${seconds(program('heldOutputMs'))} after the program's end`],
+  ['docs/SECURITY.md', `if it waits ${aSecond}`],
+  ['docs/SECURITY.md', `at most ${session} after the sign-in`],
+  ['docs/SECURITY.md', `a key that it withdrew is good for ${lastGood}`],
+  ['docs/SECURITY.md', `by ${constant('src/transport/retry.ts', 'maximumOffsetMs') / 3_600_000} hours at most`],
+  ['docs/SECURITY.md', `the identical change in the last ${duplicates}`],
+  [
+    'docs/SECURITY.md',
+    `Redaction finds ${redaction('sharedLength')} characters in a row of a secret, also in JSON, percent or HTML encoding up to ${numerals[redaction('passes')]} deep`,
+  ],
+  ['docs/SECURITY.md', `a secret of less than ${numerals[redaction('shortest')]} characters`],
+  ['docs/TROUBLESHOOTING.md', `was wrong ${numerals[constant('src/calls/approve-change.ts', 'mostTyping')]} times`],
+  ['docs/TROUBLESHOOTING.md', `the answer or click came in less than ${aSecond}`],
+  ['docs/TROUBLESHOOTING.md', `${numerals[questionsOfCaller]} changes of this caller wait for their user's answers`],
+  [
+    'docs/TROUBLESHOOTING.md',
+    `[${refusals} changes were refused](CONSENT.md#rules-for-decisions) within ${plansExpire}`,
+  ],
+  ['docs/TROUBLESHOOTING.md', `${plansWaiting} plans of this caller wait for a decision`],
+  ['docs/TROUBLESHOOTING.md', `the same change was accepted within ${duplicates}`],
+];
+
+/** Times and sizes that no number of the source decides, and why. */
+const ofOthers: readonly (readonly [RegExp, string])[] = [
+  [/^docs\/API\.md/, 'the page describes what other services do'],
+  [/^docs\/COMPARISON\.md/, 'the page is about other servers'],
+  [/alt="[^"]*$/, 'a picture shows it'],
+  [/Signatures are refused at 15 minutes|off by more than 15 minutes/, 'the cloud refuses them; docs/API.md says so'],
+  [/It can delay the end of the process by up to 10 s/, "the time limit of OpenTelemetry's exporter"],
+  [/a row has at most 128 KiB/, 'test/journal/entry.test.ts holds it'],
+  [/texts of at most 100 and 1,000 characters/, 'test/operations tests the schema of definitions'],
+  [/more than one request a second has no good token/, 'deploy/prometheus/alerts.yaml; a test runs the rules'],
+  [/with a standby one second behind/, 'the bench made it so'],
+  [
+    /moved away after a day|If it isn't ready after a minute|again in ten seconds|again in a minute|a fraction of a second/,
+    'advice with room to spare',
+  ],
 ];
 
 test('README can be read in a few minutes', () => {
   expect(readFileSync('README.md', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(120);
 });
 
+test('the pages can be read by a busy operator: at most 22,000 words, without the folded parts of TOOLS', () => {
+  const unfolded = pages.map((page) => readFileSync(page, 'utf8').replaceAll(/<details>[\s\S]*?<\/details>/g, ''));
+  expect(unfolded.join(' ').split(/\s+/).length).toBeLessThanOrEqual(22_000);
+});
+
 test.each(figures)('%s: %s', (page, sentence) => {
   expect(read(page)).toContain(sentence);
 });
+
+const amount =
+  /\b(?:[\d,.]+|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty)/;
+const timeOrSize = new RegExp(
+  String.raw`${amount.source} (?:ms|milliseconds|seconds?|s|minutes?|hours?|days?|[KM]iB|kB|characters)\b(?! (?:person|server|tab|command|copy)|')`,
+  'g',
+);
+const generated = ['docs/TOOLS.md', 'docs/CONFIGURATION.md', 'docs/ARCHITECTURE.md'];
+
+test.each(pages.filter((page) => !generated.includes(page)))(
+  'each time and size in %s is compared with the source',
+  (page) => {
+    const compared = figures.filter(([on]) => on === page).map(([, sentence]) => sentence);
+    const prose = readFileSync(page, 'utf8')
+      .replaceAll(/```[\s\S]*?```/g, ' ')
+      .replaceAll(/\s+/g, ' ');
+    const left = compared.reduce((text, sentence) => text.replaceAll(sentence, ' … '), prose);
+    const found = [...left.matchAll(timeOrSize)].map(({ index, 0: figure }) => ({
+      figure,
+      context: `${page}: ${left.slice(Math.max(0, index - 200), index + figure.length + 40)}`,
+    }));
+    expect(found.filter(({ context }) => !ofOthers.some(([pattern]) => pattern.test(context)))).toEqual([]);
+  },
+);
 
 /** Of the command line, where the message says it all. */
 const ofCommands = ['Usage'];
