@@ -179,7 +179,7 @@ function cellsByState(states: readonly PartState[], { cells, partsPerCell }: Map
   return byState;
 }
 
-/** Cells with a smaller pitch cannot be told apart. Then bars beside the rows show how much of each row is there (CSS pixels). */
+/** Cells with a smaller pitch cannot be told apart. Then bars next to the rows show how much of each row is there (CSS pixels). */
 const smallestReadable = 5;
 const densityWidth = 56;
 const densityGap = 8;
