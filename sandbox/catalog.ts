@@ -11,7 +11,7 @@ export function findGroup({ groups }: Cloud, name: string): Fields {
   return group;
 }
 
-/** A group in its present state. */
+/** The record of a group for an answer, with its current status. */
 export function showGroup(cloud: Cloud, { changedAt, ...group }: Fields): Fields {
   const own = [...cloud.clusters.values()].filter((cluster) => cluster.group === group.name);
   const shown = (isAdmin: boolean) =>
@@ -23,7 +23,7 @@ export function showGroup(cloud: Cloud, { changedAt, ...group }: Fields): Fields
   };
 }
 
-/** A cluster in its present state. */
+/** The record of a cluster for an answer, with its current status. */
 export function showCluster(cloud: Cloud, stored: Fields): Fields {
   const { changedAt, group: _group, project: _project, isAdmin: _isAdmin, ...cluster } = stored;
   return { ...cluster, ...(cloud.hasSettled(changedAt) && { status: 'running' }) };

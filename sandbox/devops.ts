@@ -11,7 +11,7 @@ export const seededDevops = {
   parameterGroupName: 'demo-parameters',
 };
 
-/** A server in its present state. */
+/** The record of a server for an answer, with its current state. */
 export function showInstance(cloud: Cloud, { createdAt, ...instance }: Fields): Fields {
   if (!cloud.hasSettled(createdAt)) return instance;
   return { ...instance, publicIpAddress: '192.0.2.10', state: 'RUNNING', status: { code: 100, name: 'RUNNING' } };

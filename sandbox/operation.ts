@@ -17,7 +17,7 @@ export interface OperationRequest<Request extends string, Input> extends ApiRequ
 
 /** One operation. Routing, faults, marks, tests and docs/SANDBOX.md follow from it. */
 export interface Operation<Request extends string = string, Input = unknown> {
-  /** By default storage. */
+  /** The service of the operation; object storage by default. */
   readonly service?: ServiceName;
   /** Method, path, and required query names. `{key}` may contain slashes, other parameters may not. */
   readonly request: Request;

@@ -10,7 +10,7 @@ export const readShort = (request: ApiRequest): Promise<Buffer> =>
 
 /**
  * Stores the payload of a body. Throws a `ServiceError` if it has more than `maximum` bytes or does not match its headers
- * and trailers. Resolves with the checksums that the client sent and, in any case, the one `wanted`.
+ * and trailers. Resolves with the checksums that the client sent and with the checksum of the algorithm `wanted`.
  */
 export async function receive<Stored>(
   { headers, stream, checkNext = uncheckable }: ApiRequest,

@@ -7,7 +7,7 @@ export const pieces = (stream: Readable): AsyncIterableIterator<Buffer> => strea
 
 /**
  * Decodes a body in the encoding `aws-chunked`. Adds the headers after the last chunk to `trailers`. With `checkNext`, each
- * chunk has to be signed, and so have trailers. Throws a `ServiceError` for a body that is not whole or not as signed.
+ * chunk and the trailers must be signed. Throws a `ServiceError` if the body is incomplete or a signature is wrong.
  */
 export async function* unchunked(
   stream: Readable,

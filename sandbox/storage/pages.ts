@@ -8,7 +8,7 @@ type Query = ApiRequest['query'];
 /** Sorts keys by their UTF-8 bytes, as S3 does. */
 export const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** The owner of everything. */
+/** The owner of all buckets, objects and uploads. */
 export const person = { ID: 'sandbox-account', DisplayName: 'Sandbox' };
 
 /** The number of entries per page, at most 1,000. */

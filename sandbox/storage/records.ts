@@ -25,13 +25,13 @@ export const upload = z.object({
 
 export const part = z.object({
   partNumber: z.number(),
-  /** Bytes. */
+  /** Size in bytes. */
   size: z.number(),
   etag: z.string(),
   lastModified: z.string(),
   /** Name of the file with the bytes. A part without a file consists of zeros. */
   file: z.string().optional(),
-  /** Base64 by header. */
+  /** Checksums in base64, by header name. */
   checksums: headers,
 });
 

@@ -7,9 +7,9 @@ import * as records from './records.js';
 /** Records that exist before the first change. */
 export interface StorageSeeds {
   readonly buckets: Seeds<Bucket>;
-  /** By ID. */
+  /** Uploads by ID. */
   readonly uploads: Seeds<Upload>;
-  /** By number. */
+  /** Parts by number. */
   partsOf(uploadId: string): Seeds<Part>;
 }
 
@@ -39,9 +39,9 @@ export function openStorage(state: State, seeds: StorageSeeds) {
   };
   return {
     buckets,
-    /** By ID. */
+    /** Uploads by ID. */
     uploads,
-    /** By `objectName`. */
+    /** Objects by `objectName`. */
     objects,
     files,
     findBucket,

@@ -21,8 +21,8 @@ import { answerLines } from './answer-layout.js';
 import { type HelpPage, labelled, localTime, tableLines, wrapped } from './layout.js';
 
 /**
- * A success as a person at a terminal reads it: in words, human units and local time, without what is meant for models.
- * @param operation names the units of its answer
+ * Formats a success for a person at a terminal: in words, human units and local time, without the texts for models.
+ * @param operation has the units of the answer
  * @param isRaw shows the answer with the cloud's own fields and units
  */
 export function successText(
@@ -50,7 +50,7 @@ export function successText(
   ];
   return text([
     paragraph(summary, page).map((line) => page.paint('bold', line)),
-    // The time until which it holds is among the facts below.
+    // The expiry of the plan is in the row "Valid until" below.
     plan === undefined ? [] : planLines(plan, page),
     plan === undefined ? [] : [page.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
     answer === undefined ? [] : isRaw ? render({ answer }) : answerLines(answer, { ...page, unitOf }),
@@ -58,9 +58,9 @@ export function successText(
   ]);
 }
 
-/** The same of a failure: what it was, what to do, and what support asks for. */
+/** Formats a failure for a person at a terminal: the problem, the next step, and the facts that support asks for. */
 export function failureText(failure: Failure, page: HelpPage): string {
-  // Those who said no know what they were asked.
+  // The person who declined has just read the plan.
   if (failure.code === 'Declined' && failure.status === undefined)
     return text([wrapped('Nothing was sent: you did not agree to it.', page.width)]);
   const { summary, problems, status, serviceSays, code, account, next, requestIds, attempts = [] } = failure;
@@ -85,7 +85,7 @@ export function failureText(failure: Failure, page: HelpPage): string {
   ]);
 }
 
-/** A plan above its question. The headline and the risk come last, so that they stay on a small screen. */
+/** The lines of a plan above its question. The headline and the risk come last, so that a small screen still shows them. */
 export function planForQuestion(plan: Plan, page: HelpPage): string[] {
   const { headline, risks, details } = planParts(plan);
   return [...detailLines(details, page), ...tablesOf(plan, page), '', ...headLines(headline, risks, plan, page)];
@@ -126,7 +126,7 @@ const text = (blocks: readonly (readonly string[])[]) =>
     .map((block) => block.join('\n'))
     .join('\n\n')}\n`;
 
-/** @param between joins texts that belong into one line */
+/** @param between joins the texts into one line; by default, each text has a line of its own */
 const row = <const Label extends string>(label: Wording<Label>, texts: readonly SafeText[], between?: ', ') =>
   [words(label), between === undefined || texts.length === 0 ? texts : [join(texts, between)]] as const;
 

@@ -6,7 +6,7 @@ import { counted, exact, type SafeText, say } from '../util/safe-text.js';
 import { bar } from './command.js';
 import { type HelpPage, labelled, localTime, padded, shortened, widthOf } from './layout.js';
 
-/** More rows and columns of a list than this are left to `--all`. */
+/** Size limits of a table. `--all` shows the whole list. */
 const maximumRows = 20;
 const maximumColumns = 8;
 
@@ -41,7 +41,7 @@ export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf,
   return blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block]));
 }
 
-/** The record inside, if an answer holds nothing else. */
+/** Returns the inner record of an answer whose only field is a record, and any other answer unchanged. */
 function withoutWrapper(answer: object): { readonly record: object; readonly prefix: string } {
   const [[name, only] = ['', undefined], ...others] = Object.entries(answer);
   return others.length === 0 && isObject(only) ? { record: only, prefix: `${name}.` } : { record: answer, prefix: '' };
@@ -86,7 +86,7 @@ function listLines(path: string, rows: readonly object[], { unitOf, ...page }: A
   ];
 }
 
-/** The path of a field in words, without the units that its value has: `idleSeconds` as `Idle`. */
+/** The path of a field in words, without its unit, which stands behind the value: `Idle` for `idleSeconds`. */
 function labelOf(path: string): SafeText {
   const inWords = path
     .split('.')
@@ -97,7 +97,7 @@ function labelOf(path: string): SafeText {
   return say`${exact(sentenceCase(inWords.trim().replace(/ {2,}/g, ' ')))}`;
 }
 
-/** A value in the unit that the name of its field tells. */
+/** A value as text. The schema or the name of its field says in which unit a number is. */
 function fieldText(path: string, value: unknown, { timeZone, unitOf }: AnswerPage): SafeText {
   if (Array.isArray(value)) return say`${exact(value.map(scalar).join(', '))}`;
   if (typeof value === 'boolean') return say`${exact(value ? 'yes' : 'no')}`;
@@ -109,7 +109,7 @@ function fieldText(path: string, value: unknown, { timeZone, unitOf }: AnswerPag
 function numberText(path: string, value: number, unit: string | undefined): string {
   if (unit !== undefined) return `${value} ${unit}`;
   if (/bytesPerSecond/i.test(path)) return `${humanBytes(value)}/s`;
-  // A small size is in another unit, which the operation does not name.
+  // A `size` can also be that of a disk in GB, which is a small number.
   const isBytes = /(bytes|partSize)$/i.test(path) || (/\bsize$/i.test(path) && value >= 1024 ** 2);
   if (isBytes) return humanBytes(value);
   if (/seconds/i.test(path)) return humanDuration(value);

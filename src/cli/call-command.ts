@@ -47,7 +47,7 @@ export const callCommand: Command = {
       const outcome = await execute(call, options.yes !== undefined, terminal);
       return printOutcome(tool, outcome, exitCode(outcome, Object(call.args).planOnly === true), invocation);
     } catch (error) {
-      // As JSON, a wrong call is a failure like any other.
+      // With `--json`, a wrong command line is printed as a failure, like any other.
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const failure = refusalFailure(
         tool === '' ? words('The call') : tool,
@@ -93,7 +93,7 @@ export const partlyCode = (outcome: string | undefined): number => (outcome === 
 
 export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
-  // A failure with a status has a code of the service.
+  // A failure with an HTTP status has a code of the service, not of this server.
   if (status !== undefined) return 1;
   if (['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].includes(code)) return 2;
   return withoutConsent.includes(code) ? 3 : 1;
@@ -210,7 +210,7 @@ function warnOfShortPlan({ sandbox, stateKeys }: Config, { path }: Store, stderr
     printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${key}`);
 }
 
-/** Asks the user. Undefined if stdin or stderr is no terminal. */
+/** Asks the user at the terminal. Undefined if stdin or stderr is no terminal. */
 function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
@@ -224,7 +224,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
       // It runs again after a wrong name.
       progress.stop();
       const wanted = typedName ?? 'yes';
-      // As a terminal, the interface would keep Ctrl-C from the process.
+      // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
       const lines = createInterface({ input: stdin, output: stderr, terminal: false });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
       const typed = async (question: string) =>
@@ -235,7 +235,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
         const line = await typed(`${question}${isShort ? ' ' : '\n'}${order}`);
         if (line === undefined) return { kind: 'cancelled' };
         if (line === wanted) return { kind: 'agreed' };
-        // Another name is asked for again. An empty line or a no declines.
+        // After a wrong name, the question is asked again. An empty line, "n" or "no" declines.
         if (typedName !== undefined && !/^(no?)?$/i.test(line)) {
           printLine(stderr, 'That is not the name. Type no to decline.');
           return { kind: 'wrongName' };
@@ -253,7 +253,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
 
 const askReason = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
 
-/** Shows how far a call is. */
+/** Shows the progress of a call. */
 interface Progress {
   readonly listeners: Pick<CallContext, 'onPage' | 'onRetry'>;
   start(): void;

@@ -37,7 +37,7 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
       if (problem !== undefined) problems.add(`${operation.name}: ${problem}`);
     }
   } catch (error) {
-    // It is among the problems already. Without rules for its arguments, an operation cannot be called.
+    // The observer has reported the fault. Without rules for its arguments, the operation cannot be called further.
     if (!(error instanceof OperationFault)) throw error;
   }
   return [...problems];
@@ -60,7 +60,7 @@ export async function exampleAnswer(operation: Operation): Promise<SafeText[]> {
     .map((line) => say`${exact(line)}`);
 }
 
-/** Ends after the first page, because every page of the stand-in is the same. */
+/** Limits an operation to the first page, because every page of the made-up reply is the same. */
 function onePage({ pages }: Operation): Pick<Operation, 'pages'> {
   if (pages === undefined) return {};
   const add: typeof pages.add = (...page) => {
@@ -97,7 +97,7 @@ function* probeCalls(operation: Operation): Generator<ProbeCall> {
   for (const reply of [success, ...otherReplies]) yield { operation, args: example, reply };
 }
 
-/** Makes a call. Returns the problem with its outcome, if there is any. Faults of functions are observed elsewhere. */
+/** Makes a call. Returns the problem with its outcome, if there is any. The observer of the operation reports faults of functions. */
 async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall): Promise<string | undefined> {
   let sent = 0;
   const openClient: OpenClient = () => ({
@@ -169,7 +169,7 @@ function callTool(openClient: OpenClient, confirm: ConsentMode) {
 
 const probeTime = new Date('2026-01-01T00:00:00Z');
 
-/** A caller who agrees to everything. */
+/** The context of a caller who agrees to everything. */
 const context = (): CallContext => ({
   signal: new AbortController().signal,
   client: 'probe',

@@ -101,7 +101,7 @@ const noteOf = (note: string): SafeText => say`${defined(note)}`;
 const hasEndpoints = ({ all }: Config['accounts']) =>
   all.some(({ cloud }) => Object.values(cloud.endpoints).some((url) => url !== undefined));
 
-/** True if a model can carry out a plan after a yes in the conversation. */
+/** True if a model can carry out a plan after the user agreed in the conversation. */
 const takesPlanIds = ({ accounts }: Config) =>
   accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
 
@@ -230,7 +230,7 @@ function textOf(
   ].join('\n');
 }
 
-/** To be set when `npx -y cloudops-mcp` can install the package. */
+/** Set this to true when the package is on npm, so that `npx -y cloudops-mcp` can install it. */
 const isPublished = false;
 
 /** The program and arguments that start this installation of the server. */

@@ -46,7 +46,7 @@ export interface McpHost {
   };
   /** How the client gets the value of a secret. */
   readonly secrets: string;
-  /** Set if secrets would have to stand in the block. The block then names files that hold them. */
+  /** Set if the client can only take secrets from the block itself. The block then names files that hold the secrets. */
   readonly keepsNoSecrets?: true;
   /** Set if the client is started from the desktop, without the PATH of a shell. */
   readonly isOnDesktop?: true;

@@ -37,7 +37,7 @@ interface Choices {
 async function choicesOf(commands: Commands, operations: readonly Operation[]): Promise<Choices> {
   const loaded = Object.entries(commands).map(async ([name, load]): Promise<Choice> => {
     const { usage, about, subjects, options = {} } = await load();
-    // An option that the usage does not have is only for the program itself.
+    // An option that is not in the usage is for calls by this program itself.
     const names = Object.keys(options).flatMap((option) => (usage.includes(`--${option}`) ? `--${option}` : []));
     return { name, about, subjects: subjects?.(operations) ?? [], options: ['--help', ...names] };
   });

@@ -7,11 +7,11 @@ import { defined, exact, own, say } from '../util/safe-text.js';
 import { notOneOf, pageOf, type Terminal, UsageError } from './command.js';
 import { padded, wrapped } from './layout.js';
 
-/** What `operations draft` is asked for. */
+/** The arguments of `operations draft`. */
 interface DraftRequest {
   /** Path of the model. */
   readonly path: string;
-  /** Operations for a file, separated by commas. Without them, the operations of the model are listed. */
+  /** Operations for a file, separated by commas. If undefined, the operations of the model are listed. */
   readonly operations: string | undefined;
   readonly asJson: boolean;
 }
@@ -42,7 +42,7 @@ async function readable(path: string): Promise<Model> {
     return await openModel(dirname(path), basename(path));
   } catch (error) {
     if (!(error instanceof ModelProblems)) throw error;
-    // The texts are our own; what the model says is quoted in them.
+    // The problems are our own sentences, in which text of the model is quoted.
     throw new UsageError(...error.problems.map((problem) => say`${defined(problem)}.`));
   }
 }

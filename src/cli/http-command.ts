@@ -71,7 +71,7 @@ async function serve({ config, terminal, listen, access, runtime, log, stop }: S
   const { now, stderr } = terminal;
   if (access.identify !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
-  // Each running read listens.
+  // Each running read adds a listener, and Node would warn from the eleventh on.
   setMaxListeners(0, stop);
   // A change continues after its connection is lost, and its outcome is recorded.
   inFlight.detach();
@@ -97,7 +97,7 @@ async function serve({ config, terminal, listen, access, runtime, log, stop }: S
     isReady: watch?.isReady ?? (() => true),
     journalNotes: () => {
       const { problem, warnings = [] } = watch?.lastCheck() ?? {};
-      // Warnings about a database name its roles, which probes do not show.
+      // Warnings about a database name its roles. Anybody can read the answers of probes, so these warnings are left out.
       return [...(problem === undefined ? [] : [problem]), ...(runtime.store.path === undefined ? [] : warnings)];
     },
     state: {

@@ -76,7 +76,7 @@ function nothingSince(since: number | undefined, { timeZone }: HelpPage): SafeTe
 
 const pollMs = 1_000;
 
-/** Characters of a journal that is not followed. Writing each change by itself takes much longer. */
+/** Characters that are collected before they are written, unless the journal is followed. Writing each change by itself is much slower. */
 const writtenAtOnce = 64 * 1024;
 
 /** An SQLSTATE code. */
@@ -118,7 +118,7 @@ function parseTime(text: string, now: Date): number {
 const noOutcome = 'no outcome';
 const outcomeColumns = Math.max(...[...outcomes, noOutcome].map(widthOf)) + 2;
 
-/** Most characters of a text that are shown, because other programs may have written it. */
+/** Length limit of a text from the journal, in characters, because other programs may have written it. */
 const longestText = 500;
 const longestName = 100;
 
@@ -148,7 +148,7 @@ export function changeLines(
   // At 80 columns, the end of the line is cut. The reason of a person is nowhere else.
   const facts = join([...code, ...reasonOf(change), shownTool(change), ...peopleOf(change)], ', ');
   const about = cut(say`${ageOf(time, now, timeOfChange)}, ${facts}`, width - outcome.length - 3);
-  // Double quotation marks would have to be escaped.
+  // Double quotation marks would be escaped, which is harder to read.
   const description = shortNames(say`${what.replaceAll('"', "'")}`, width - 2);
   return [
     paint('bold', description.text),
@@ -176,7 +176,7 @@ const unknownTime = words('at an unknown time');
 
 const fourWeeksMs = 28 * 24 * 3_600_000;
 
-/** The age of a change: `2 days 22 h ago`. The time of an older change, or of one in the future. */
+/** The age of a change, such as `2 days 22 h ago`. Old changes and changes in the future have their time instead. */
 function ageOf(time: string, now: Date, timeOfChange: TimeOfChange): SafeText {
   const age = now.getTime() - Date.parse(time);
   if (!(age < fourWeeksMs && age > -60_000)) return timeOfChange(time) ?? unknownTime;

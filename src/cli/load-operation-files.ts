@@ -31,8 +31,9 @@ interface Contained<Result> {
 }
 
 /**
- * Runs `work`, which calls code of outside files. An uncaught error does not end the process meanwhile, and a process that the files
- * end fails. From now on, `console` prints to stderr, because stdout belongs to the protocol or to the answer.
+ * Runs `work`, which calls code of outside files. Until it has ended, an uncaught error does not end the process, and if the files call
+ * `process.exit`, the exit code says that the process failed. From now on, `console` prints to stderr, because stdout belongs to the
+ * protocol or to the answer.
  */
 export async function withContainedFiles<Result>(
   { stderr }: Pick<Terminal, 'stderr'>,

@@ -8,7 +8,7 @@ import type { Terminal } from './command.js';
 /** The program that opens a browser. */
 const opener = (platform: NodeJS.Platform) => (platform === 'darwin' ? 'open' : 'xdg-open');
 
-/** Variables that say that the user of the client does not see the screen of this machine. */
+/** Variables that are set if the user of the client probably does not see the screen of this machine. */
 const elsewhere = ['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'CI'];
 
 /** True if the user of the client would see a browser that is opened on this machine. */

@@ -29,7 +29,7 @@ export const operationsCommand: Command = {
     if (what === 'list' && file === undefined) return list(invocation);
     if (what === 'draft' && file !== undefined) {
       const { draftOperations } = await import('./draft-operations.js');
-      // Here, the option names operations of the model. In other commands it is the setting.
+      // In this command, `--operations` names operations of the model. In other commands it is the setting CLOUDOPS_OPERATIONS.
       const { OPERATIONS: operations } = invocation.settings;
       return draftOperations({ path: file, operations, asJson: options.json !== undefined }, terminal);
     }
@@ -78,7 +78,7 @@ const timeLimitMs = 10_000;
 const maximumMegabytes = 512;
 /** Time in which timers and promises that functions leave behind may throw (milliseconds). */
 const lingerMs = 100;
-/** File descriptor on which the child names each function before it calls the function, one a line. */
+/** File descriptor to which the child writes the name of each function before the call, one per line. */
 const progressFd = 3;
 
 /** Checks a file in a child process, because a loop without an end or a lack of memory would stop this one. */

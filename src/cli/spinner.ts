@@ -26,7 +26,7 @@ export function createSpinner(
   const draw = () => {
     frame += 1;
     const line = `${frames[frame % frames.length]} ${text}`;
-    // A line that is broken could not be erased.
+    // A line that is wider than the screen would be broken into two, of which only the second could be erased.
     screen.write(`${beginningOfLine}${shortened(line, columnsOf(screen) - 1)}`);
   };
   const start = () => {

@@ -41,7 +41,7 @@ export const stdioCommand: Command = {
           stop.addEventListener('abort', end);
         });
         const connection = serveStdio(() => createServer(server), {
-          // Without the message, which may quote anything.
+          // The message is left out, because it may quote anything.
           onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
         });
         await ended;

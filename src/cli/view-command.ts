@@ -40,7 +40,7 @@ export const viewCommand: Command = {
 
 const graceMs = 10_000;
 
-/** How long the page can be loaded again after a decision (milliseconds). */
+/** After a decision, the page can be loaded again for this time (milliseconds). */
 const lingerMs = 20_000;
 
 /** Time limit of a request to the server, which ends each call earlier (milliseconds). */
@@ -99,9 +99,9 @@ type CallTool = (params: unknown) => Promise<object>;
 
 /** A result on the page. */
 interface ShownResult {
-  /** Stands before the address of the page. */
+  /** The text before the address of the page. */
   readonly hint: SafeText;
-  /** The call for a page that is loaded. */
+  /** Returns the call and its result each time that the page is loaded. */
   readonly load: () => Promise<{ readonly args?: unknown; readonly result: unknown }>;
   /** Calls a tool for the view. */
   readonly callTool: CallTool;
@@ -137,7 +137,7 @@ function showChange(plan: unknown, callTool: CallTool, { stdout, stderr }: Termi
   const callDecideTool = onlyTool(decideTool, callTool);
   return {
     hint: words('Decide in the browser, or press Ctrl-C to end without a decision:'),
-    // Without the arguments, because they may hold a secret and the view of a change does not need them.
+    // The arguments are left out, because they may hold a secret and the view of a change does not need them.
     load: async () => ({ result: shown }),
     callTool: async (params) => {
       const answer = await callDecideTool(params);

@@ -107,7 +107,7 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
   return { accounts: objects, byDefault };
 }
 
-/** A string, with the colon if it is a key, or the bracket of an object or a list. */
+/** Matches a string, with the colon if the string is a key, or a bracket of an object or a list. */
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
 /** The paths of duplicate keys in valid JSON. `JSON.parse` silently keeps the last value. */
@@ -146,7 +146,7 @@ const it = say`it`;
 const theFile = say`the file`;
 const anAccount = say`an account`;
 
-/** `accounts.prod.storageUrl` */
+/** Formats a path: `accounts.prod.storageUrl`. */
 const pathOf = (steps: readonly string[]): SafeText => namesOf(steps, '.');
 
 /** Sentences for an issue. They show no value, because a value in the wrong field may be a secret. */

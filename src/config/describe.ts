@@ -64,7 +64,7 @@ export function describeConfig(
 export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly SafeText[] =>
   sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
 
-/** True for variables of keys and endpoints. A name that is not in the table is the endpoint of an API of operation files. */
+/** True for variables of keys and endpoints. A name that is not among the settings is the endpoint of an API of operation files. */
 function isKeyOrEndpoint(variable: string): boolean {
   const name = variable.slice(prefix.length).replace(/_FILE$/, '');
   const isEndpoint = endpointSettings.some((setting) => setting === name);

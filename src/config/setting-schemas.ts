@@ -9,7 +9,7 @@ import { namesOf, quoted, type SafeText, say, type Wording, words } from '../uti
  * A message is the end of a sentence that begins with the setting's name. A value that may be a secret is in no message.
  */
 
-/** Stops at the first rule that a value breaks: "it must not be empty" says enough. */
+/** Options of a rule after which no further rule is checked: "it must not be empty" says enough. */
 const stop = (message: SafeText) => ({ error: message.text, abort: true });
 
 export const anyText = () =>
@@ -124,7 +124,7 @@ const usable = (problemOf: (text: string) => SafeText | undefined) =>
 export const endpoint = () => usable(endpointProblem);
 
 function endpointProblem(text: string): SafeText | undefined {
-  // A label that no real host name has, and that URL leaves unchanged.
+  // Takes the place of the region. No real host name has this label, and URL leaves it unchanged.
   const stand = 'region-stands-here';
   const withRegion = text.replaceAll('{region}', stand);
   if (!URL.canParse(withRegion)) return say`it is not a URL such as https://storage.{region}.example.com`;

@@ -15,7 +15,7 @@ export interface Row {
    * commas, and a command is a list in JSON.
    */
   readonly kind?: 'switch' | 'path' | 'list' | 'command';
-  /** Its meaning, for `--help`, the configuration resource and docs/CONFIGURATION.md. */
+  /** The meaning of the setting, for `--help`, the configuration resource and docs/CONFIGURATION.md. */
   readonly help: string;
   readonly default?: string | number;
   /** True for a value that is never shown. It cannot be an option, because everybody on the machine could read it. */

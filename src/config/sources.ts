@@ -10,7 +10,7 @@ import { inputs, optionName, prefix, type Setting, saidVariable, settings, varia
 
 export interface ConfigSources {
   readonly env: Environment;
-  /** Its settings win over the environment, and its problems are reported together with all others. */
+  /** The parsed command line. Its settings win over the environment, and its problems are reported together with all others. */
   readonly commandLine?: Pick<CommandLine, 'settings' | 'problems'>;
   /** Operations that are not built in. Their services have settings for their endpoints. */
   readonly own?: OwnOperations;
@@ -29,11 +29,11 @@ export interface Gathered {
 
 /** A setting that is given, for people to read. */
 interface Origin {
-  /** Such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
+  /** Name of the variable, such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
   readonly name: string;
   /** The value without secrets. */
   readonly value: string;
-  /** The value for agents and doctor. Of a program, only its name, because an argument may be a secret. */
+  /** The value for agents and doctor. For a command, only the name of the program, because an argument may be a secret. */
   readonly shown: string;
   /** True if the real value is a secret or may hold one. */
   readonly secret: boolean;
@@ -88,7 +88,7 @@ export function gather({ env, commandLine, own = noOwnOperations, readFile }: Co
 const withoutEndpoints = (env: Environment): Environment =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^CLOUDOPS_ENDPOINT_.*_URL$/.test(name)));
 
-/** The texts of settings, including the texts of files. */
+/** Returns the text of each setting, which may come from a file. */
 function textsOf(all: readonly SettingInput[], readFile: ConfigSources['readFile'], report: Report): Gathered['texts'] {
   const texts: Partial<Record<Setting, string>> = {};
   for (const { name, setting, isFile, text } of all) {

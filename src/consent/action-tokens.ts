@@ -22,7 +22,7 @@ export type ActionToken = Readonly<z.output<ReturnType<typeof schema>>>;
 /** Seals action tokens, and opens the tokens that views send back. */
 export type ActionTokens = ReturnType<typeof createActionTokens>;
 
-/** Larger than any call that can be shown. */
+/** Maximum length of a token that is opened. It is longer than the token of any call that can be shown. */
 const longest = 256 * 1024;
 
 /**
@@ -35,7 +35,7 @@ export function createActionTokens(keys: SealingKeys, caller: string, now: () =>
   return {
     seal: (ticket: ActionToken): string => seal(JSON.stringify(ticket)),
     /**
-     * @param longestMs maximum age. A token that decides nothing may have any age
+     * @param longestMs maximum age of the token, by default the lifetime of a plan
      * @throws InvalidToken
      */
     open(sealed: string, longestMs = tokenLifetimeMs): ActionToken {

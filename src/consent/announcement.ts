@@ -32,7 +32,7 @@ const mostUnderWay = 50;
 const mostOfCaller = 20;
 const spanMs = 10 * 60_000;
 
-/** Announces waiting plans in the log and by a webhook. Nothing waits for or depends on that. */
+/** Announces waiting plans in the log and by a webhook. Calls do not wait for announcements, and succeed without them. */
 export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
   const clientOf = lazy(openClient);
   let underWay = 0;

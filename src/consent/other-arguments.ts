@@ -2,12 +2,12 @@ import { isObject, leavesOf } from '../util/objects.js';
 import { defined, join, own, quoted, type SafeText, say } from '../util/safe-text.js';
 
 const longestValue = 80;
-/** Entries of the longest list that a text without tables has in full. */
+/** A text without tables shows lists of up to this number of entries in full. */
 export const shortList = 5;
-/** A list that is shortened has the number of its entries and the first ones. */
+/** Number of entries that a shortened list shows. */
 const firstEntries = 3;
 
-/** The arguments of a change that its headline and consequences do not tell, in words. */
+/** The arguments of a change that are in neither its headline nor its consequences, in words. */
 export interface OtherArguments {
   /** Arguments that are in no list: `diskSize 200`, `network (id "a", zone "b")`. */
   readonly fields: readonly SafeText[];
@@ -16,7 +16,8 @@ export interface OtherArguments {
 }
 
 /**
- * @param named paths of the arguments that are told, such as `pools[].name`
+ * Describes the arguments of a change that are not in `named`.
+ * @param named paths of the arguments in the headline or the consequences, such as `pools[].name`
  * @param input without secrets
  * @param longestList longer lists are shortened
  */

@@ -9,7 +9,7 @@ import { listsIn } from './other-arguments.js';
 export interface PlanTable {
   readonly title: SafeText;
   readonly columns: readonly SafeText[];
-  /** As many cells as there are columns. A cell is empty if the element lacks the field. */
+  /** One cell for each column. A cell is empty if the element lacks the field. */
   readonly rows: readonly (readonly SafeText[])[];
   /** The number of elements that have no row. The request has all of them. */
   readonly more: number;

@@ -261,7 +261,7 @@ const knownDefaults = ({ defaults }: Operation, args: Fields, region: string) =>
 
 const valueIn = (region: string, { value, inRegion }: Default) => (inRegion === undefined ? value : inRegion[region]);
 
-/** Paths of absent arguments whose default is not documented. Nothing is said of the fields of an object that is absent itself. */
+/** Paths of absent arguments whose default is not documented. Fields of an object that is absent itself are left out. */
 function undocumentedDefaults(operation: Operation, args: Fields, region: string): readonly string[] {
   const isInAbsentObject = (path: string) => {
     const object = path.split('.').slice(0, -1).join('.');
@@ -294,20 +294,20 @@ export const withoutSecrets = <Fields>(
     );
   }, fields);
 
-/** The body of a request as a plan shows it: a request may put secrets wherever it wants. */
+/** The body of a request without secrets, which may be at any place in the body. */
 function shownBody(call: PlanInput, body: RequestBody): unknown {
   if (body.kind === 'json' || body.kind === 'form') return withoutSecrets(call, body.value);
   if (body.kind === 'text') return withoutSecrets(call, parseJson(body.text) ?? body.text);
   return encodeContent({ ...body, value: withoutSecrets(call, body.value) }).text;
 }
 
-/** Tells one secret from another without showing any. */
+/** Text in place of a secret, by which people can compare secrets without seeing them. */
 export const fingerprint = (secret: string): string =>
   `the secret as it was given (not shown here; its SHA-256 begins with ${createHash('sha256').update(secret).digest('hex').slice(0, 12)})`;
 
 /**
  * The plan as text for a person, without the request. Invisible characters are escaped.
- * @param until the time until which it can be carried out, if it can be
+ * @param until the expiry of the plan; undefined if the plan cannot be carried out
  */
 export function planText(plan: Plan, until: string | undefined): SafeText {
   const { headline, risks, details } = planParts(plan);
@@ -316,7 +316,7 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
   return join([headline, ...risks, ...details, ...lists, ...holds], '\n');
 }
 
-/** The lines of a plan: what is decided, the risks, and everything else but the lists, for which there are tables. */
+/** The lines of a plan: the headline, the risks, and all other facts. Lists are left out, because they have tables. */
 export function planParts(plan: Plan) {
   const short = fitted(plan.summary);
   const risk = plan.risks.length === 0 ? [] : [say`Risk: ${risksIn(plan.risks)}.`];
@@ -336,6 +336,7 @@ export function planParts(plan: Plan) {
   ];
   return { headline: short.line, risks, details };
 }
+
 const riskSentences: Readonly<Record<Risk, SafeText>> = {
   'costs money': say`It costs money.`,
   'no way back': say`This cannot be undone.`,

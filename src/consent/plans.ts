@@ -87,7 +87,7 @@ export const holdsSecret = ({ operation, input, secretNames = {} }: PlanInput): 
 /** The most waiting plans per caller. */
 const mostWaiting = 20;
 
-/** More than any plan with its answer takes. */
+/** Size limit of a sealed plan, in characters. Any usual plan with its answer fits. */
 const longest = 1024 * 1024;
 
 interface PlansOptions {

@@ -1,4 +1,4 @@
-/** Lets one caller's questions be asked one after the other, so that each plan takes account of the earlier answers. */
+/** Asks the questions of a caller one after the other, so that each plan takes account of the earlier answers. */
 export interface QuestionQueue {
   /** The number of callers whose user is being asked. */
   callers(): number;

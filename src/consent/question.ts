@@ -65,7 +65,7 @@ function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longe
     ...plan.warnings,
     ...sentence('Not checked', plan.notChecked),
   ];
-  // Warnings share lines before anything is left out.
+  // If there are too many lines, the last lines share one, and nothing is left out.
   const room = limits.lines - decision.length;
   const kept = lines.length <= room ? lines : [...lines.slice(0, room - 1), join(lines.slice(room - 1), ' ')];
   return join([...decision, ...kept], '\n');

@@ -11,7 +11,7 @@ export interface Refusals {
   /**
    * Records a refusal and spends the nonce. Resolves with `spent` if the nonce was used before, and with `unwritten` if the journal does
    * not have the refusal yet.
-   * The answer of a program, whose consent is `program`, is recorded as well, and counts as nobody's refusal.
+   * The answer of a program, whose consent is `program`, is recorded as well, but does not count as a person's refusal.
    * @param isDismissed set if the question was only closed. It counts towards `mostRefusals`, but does not bind the change
    */
   decline(intent: Intent, isDismissed?: boolean): Promise<'declined' | 'spent' | 'unwritten'>;

@@ -49,7 +49,7 @@ export function relatedText(
   return say`${which} for ${name} was accepted: ${differences}. ${sentence(say`${decisionText(other.decision)}.`)}`;
 }
 
-/** The most differences that are named. */
+/** Maximum number of differences in a sentence. */
 const mostDifferences = 5;
 
 /** The arguments of another plan that differ, in words: `disk size 100 GB`. */

@@ -5,7 +5,7 @@ import type { DecisionPage } from './decision-page.js';
 export const consentModes = ['ask', 'human', 'approval', 'plan', 'off'] as const;
 export type ConsentMode = (typeof consentModes)[number];
 
-/** True if one mode asks for no less than another. */
+/** True if `mode` is at least as strict as `other`. */
 export const isAsStrict = (mode: ConsentMode, other: ConsentMode): boolean =>
   byStrictness.indexOf(mode) >= byStrictness.indexOf(other);
 
@@ -34,7 +34,7 @@ export type ConsentStep =
   | { readonly kind: 'ask' }
   /** Accept the planId as consent, if it is valid. */
   | { readonly kind: 'redeem' }
-  /** Tell the state of the planId's plan. */
+  /** Answer with the state of the plan that the planId names. */
   | { readonly kind: 'status' }
   /** Answer with the plan, and the ways to carry it out. */
   | {
@@ -61,7 +61,7 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
   return whyNobody(request);
 }
 
-/** Tells if a plan that is only shown could not be carried out here. */
+/** Sets `isDeadEnd` if the plan could not be carried out here, in any way. */
 const deadEnd = (request: ConsentRequest): { readonly isDeadEnd?: true } =>
   decideConsent({ ...request, planOnly: false, agreed: false }).kind === 'refuse' ? { isDeadEnd: true } : {};
 

@@ -26,7 +26,7 @@ export interface ConsentTokens {
   read(token: string): ConsentClaims;
 }
 
-/** A token was not accepted. */
+/** Thrown for a token that is not accepted. */
 export class InvalidToken extends Error {
   readonly reason: 'expired' | 'forged';
   constructor(reason: InvalidToken['reason']) {

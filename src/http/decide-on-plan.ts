@@ -52,7 +52,7 @@ export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accou
 /** The result of a decision. */
 interface DecidedPlan {
   readonly outcome: EndedOutcome;
-  /** Set if another decision on the plan came first: that decision. */
+  /** The earlier decision, if another decision on the plan came first. */
   readonly earlier?: SafeText | undefined;
 }
 
@@ -108,7 +108,7 @@ async function decideOnPlan(
   const outcome = await callOfPlan({
     click: { decision, claims, reason, typedName, page: { person, repeats, onClaim } },
   });
-  // This does not happen, because a click answers the question.
+  // Cannot happen, because a click answers the question.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
   const code = outcome.kind === 'failed' ? outcome.failure.code : undefined;
   if (code === 'AlreadyDecided') return earlier();
@@ -129,7 +129,7 @@ const refused = (plan: FoundPlan, ...refusal: ConstructorParameters<typeof Refus
 const decisionSentence = ({ decision }: FoundPlan): SafeText =>
   decision === undefined ? words('This was decided before.') : sentence(say`${decisionText(decision)}.`);
 
-/** The outcome of a decided plan whose own outcome is not known yet. */
+/** The outcome that is shown for a plan that was decided, but whose own outcome is not known. */
 const decidedBefore = ({ tool, decision }: FoundPlan): EndedOutcome => {
   const more = decision === undefined ? {} : { reason: decisionText(decision) };
   return { kind: 'failed', failure: refusalFailure(tool, new Refusal('AlreadyDecided', [], more), true) };
@@ -152,7 +152,7 @@ async function createCall(plan: FoundPlan, { operations, call, stateKeys, now, c
 const isEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
   outcome.kind === 'failed' || (outcome.kind === 'succeeded' && outcome.success.outcome !== 'waiting');
 
-/** The other plans for the same thing, of those that the person may see, in a sentence each. */
+/** Describes the other plans for the same thing that the person may see, in a sentence each. */
 export function relatedTexts(
   found: FoundPlan,
   visible: readonly FoundPlan[],
@@ -187,8 +187,8 @@ function waitingOutcome(found: FoundPlan, mayDecide: boolean, related: readonly 
 }
 
 /**
- * A result for the change view, with the plan. In place of an action token it gets the plan's nonce, which is worth nothing without the
- * session.
+ * Makes a result for the change view, with the plan. In place of an action token, the view gets the plan's nonce, which allows nothing
+ * without the session.
  */
 function resultOf(outcome: EndedOutcome, found: FoundPlan, earlier?: SafeText): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
@@ -197,7 +197,7 @@ function resultOf(outcome: EndedOutcome, found: FoundPlan, earlier?: SafeText): 
   return { content: [], structuredContent, _meta: { ...metaOf(waitingOutcome(found, false)), ...metaOf(outcome) } };
 }
 
-/** Names the caller and the client. The names come from outside. */
+/** The note above a plan, with the names of the caller and the client, which come from outside. */
 export const noteOf = (plan: FoundPlan): SafeText => {
   const asker = plan.caller === undefined ? words('a caller without a name') : quoted(plan.caller, 100);
   return say`Asked for by ${asker} with the client ${quoted(plan.client, 100)}.`;
@@ -236,7 +236,8 @@ export async function answerClick(
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, decider, deciding.accounts) === undefined);
   const { outcome, earlier } = await decideOnPlan(plan, { decision, ...typed }, decider, deciding);
   deciding.log('info', 'decision', { tool: plan.tool, decision, person: decider.person, caller: plan.caller });
-  // The person who decided sees it as everybody else does.
-  const own = decider.person === undefined ? undefined : await deciding.plans.find(plan.nonce).catch(() => undefined);
-  return resultOf(outcome, plan, earlier ?? (own?.decision && decisionSentence(own)));
+  if (earlier !== undefined || decider.person === undefined) return resultOf(outcome, plan, earlier);
+  // The view also tells the person who decided who decided and when, as it tells everybody else.
+  const decided = await deciding.plans.find(plan.nonce).catch(() => undefined);
+  return resultOf(outcome, plan, decided?.decision && decisionSentence(decided));
 }

@@ -9,7 +9,7 @@ import { decisionPage, listScript, nameOf, pageTop } from './decision-pages.js';
 import type { DecisionSession } from './decision-session.js';
 import type { Html } from './pages.js';
 
-/** What the person wants to see. An empty text stands for everything. */
+/** The filter that the person chose. An empty text means no filter. */
 interface ListFilter {
   readonly caller: string;
   readonly account: string;
@@ -17,7 +17,7 @@ interface ListFilter {
 }
 
 export interface ListOptions {
-  /** Without the plans that the person may not see, oldest first. */
+  /** The plans that the person may see, oldest first. */
   readonly plans: readonly FoundPlan[];
   /** True if accounts have names, so that each change has an account. */
   readonly areNamed: boolean;
@@ -25,7 +25,7 @@ export interface ListOptions {
   readonly now: Date;
 }
 
-/** Most plans in each of the two lists. */
+/** Maximum number of plans in each of the two lists. */
 const longestList = 200;
 const longestHistory = 50;
 
@@ -73,7 +73,7 @@ export function listPage(session: DecisionSession, { plans, areNamed, filter, no
   );
 }
 
-/** Plans for the same thing stand together, where the first of them stands. */
+/** Moves plans for the same thing next to the first of them. */
 function togetherBySubject(plans: readonly ListedPlan[]): readonly ListedPlan[] {
   const keyOf = ({ found }: ListedPlan) => found.subject?.digest ?? found.nonce;
   const bySubject = new Map<string, ListedPlan[]>();
@@ -81,7 +81,7 @@ function togetherBySubject(plans: readonly ListedPlan[]): readonly ListedPlan[] 
   return [...bySubject.values()].flat();
 }
 
-/** Class and words of the marks of a waiting plan that has others for the same thing. */
+/** CSS class and text of the marks of a waiting plan, if there are other plans for the same thing. */
 function relatedMarks(plan: FoundPlan, plans: readonly FoundPlan[]): readonly (readonly [string, string])[] {
   if (plan.state !== 'waiting') return [];
   const others = relatedPlans(plans, plan);
@@ -167,19 +167,19 @@ const ago = (time: number, now: Date): Html => {
   return timeText(time, seconds < 60 ? 'just now' : `${humanDuration(seconds)} ago`);
 };
 
-/** In whole hours, unless the plan expires soon. */
+/** The time until a plan expires, in whole hours unless that is soon. */
 function timeLeft(expiresAt: number, now: Date): string {
   const seconds = Math.max(0, expiresAt - now.getTime()) / 1000;
   return seconds < 7200 ? humanDuration(seconds) : `${Math.floor(seconds / 3600)} h`;
 }
 
-/** A time in words. Its title is exact. */
+/** An element with a time in words, and with the exact time as its title. */
 function timeText(time: number, text: string): Html {
   const iso = new Date(time).toISOString();
   return html`<time datetime="${iso}" title="${iso.slice(0, 16).replace('T', ' ')} UTC">${text}</time>`;
 }
 
-/** Class and words of a decided plan. */
+/** CSS class and text of the status of a decided plan. */
 function statusOf(outcome: FoundPlan['outcome']): readonly [string, string] {
   if (outcome === undefined) return ['', 'Under way'];
   if (outcome.kind === 'succeeded')

@@ -103,7 +103,7 @@ document.addEventListener('visibilitychange', refreshIfVisible);
 
 const hashOf = (source: string) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`;
 
-/** Allows only our own style and script, and forbids framing. The list reads itself again. */
+/** Allows only our own style and script, requests of the list to this server, and no framing. */
 export const decisionPageHeaders = pageHeaders(
   {
     defaultSrc: ["'none'"],
@@ -117,7 +117,7 @@ export const decisionPageHeaders = pageHeaders(
   'same-origin',
 );
 
-/** @param title in the browser's tab */
+/** @param title the title of the browser tab */
 export const decisionPage = (title: SafeText, body: Html): Html =>
   html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${raw(style)}</style></head><body>${body}</body></html>`;
 
@@ -131,7 +131,7 @@ export const nameOf = (name: string): Html => html`<bdi>${shortNames(quoted(name
 export const pageTop = ({ person, csrf }: DecisionSession, links: Html | '' = ''): Html =>
   html`<header>${links}<div><span>Signed in as ${nameOf(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></div></header>`;
 
-/** Links from the page of one plan. The server finds the next plan when somebody asks for it. */
+/** Links on the page of one plan. The link to the next plan is resolved when somebody follows it. */
 export const planLinks = (nonce: string): Html =>
   html`<nav><a href="/decisions">All changes</a> <a href="/decisions/${nonce}/next">Next change</a></nav>`;
 

@@ -19,7 +19,7 @@ export interface DecisionSession {
   readonly token?: string | undefined;
 }
 
-/** The longest that a person stays signed in. */
+/** Maximum duration of a session (milliseconds). */
 export const sessionMs = 8 * 60 * 60 * 1000;
 
 const schema = lazy(() =>
@@ -36,7 +36,7 @@ const schema = lazy(() =>
 export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
   createSealedCookie<DecisionSession>({ name: 'session', purpose: 'cloudops decisions session', schema, keys, now });
 
-/** A session with a new proof. */
+/** Starts a session, with a new `csrf` proof. */
 export const newSession = (person: Omit<DecisionSession, 'csrf'>): DecisionSession => ({
   ...person,
   csrf: randomBytes(16).toString('base64url'),

@@ -84,7 +84,7 @@ export function createDecisions(options: DecisionsOptions) {
     sessionCookie.clear(context);
     return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
   };
-  /** The answer while the plans cannot be read. */
+  /** The answer if the plans cannot be read. */
   const unreadable = (context: Context, error: unknown) => {
     log('error', 'journal', { error: reasonOf(error) });
     return context.html(problemPage(words('The plans cannot be read'), unreadableText), 503, { 'retry-after': '2' });

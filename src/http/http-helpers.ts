@@ -122,7 +122,7 @@ export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
     let bytes = Buffer.alloc(0);
     let size = 0;
     try {
-      // Destroying the request would also close the socket for its answer.
+      // Without this option, leaving the loop would destroy the request, and with it the socket that the answer needs.
       for await (const chunk of request.iterator({ destroyOnReturn: false })) {
         size += chunk.length;
         held += chunk.length;

@@ -39,7 +39,7 @@ export interface IssuerKeys {
 }
 
 export interface IssuerKeysOptions {
-  /** As tokens and the issuer's metadata spell it. */
+  /** The address of the issuer, spelled as in its tokens and metadata. */
   readonly issuer: string;
   readonly httpClient: HttpClient;
   readonly now: () => Date;
@@ -116,7 +116,7 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
 
   return {
     async keyOf(header, token) {
-      // jose counts last good keys as new ones.
+      // To jose, last good keys are new keys, so it would not fetch them again soon.
       if (isLastGoodTooOld()) await waitForIssuer(() => keySet.reload());
       else if (lastAttempt?.problem !== undefined && pauseLeft() === 0) void fetch();
       if (!keySet.fresh) await waitForIssuer(() => keySet.reload());
@@ -134,7 +134,7 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
 const nameOf = ({ kid, alg }: JWTHeaderParameters) => `${alg} ${kid}`;
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
-/** A token that names no key is tried with each key. With thousands of keys, that would take seconds. */
+/** Maximum number of keys of an issuer. A token that names no key is tried with each key, which takes seconds for thousands of keys. */
 const mostKeys = 100;
 const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(mostKeys) });
 type KeySet = z.output<typeof keysSchema>;

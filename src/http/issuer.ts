@@ -20,7 +20,7 @@ const clockToleranceSeconds = 60;
 const loggedPerSecond = 0.2;
 
 export interface IssuerOptions {
-  /** Spelled as in tokens. */
+  /** The address of the issuer, spelled as in its tokens. */
   readonly issuer: string;
   readonly audience: string;
   /** The claim with the scopes, as a dotted path; `scope` or `scp` if undefined. */
@@ -85,7 +85,7 @@ function authenticationOf(
   return { kind: 'authenticated', principal, expiresAt: exp * 1000 };
 }
 
-/** Deeper chains of actors are cut. */
+/** Maximum number of actors in a chain. Further actors are dropped. */
 const mostActors = 5;
 
 /** Reads the program that acts for the caller. Claims that are no names count as absent, because they allow nothing. */

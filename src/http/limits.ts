@@ -4,7 +4,7 @@ import { busy } from './http-helpers.js';
 
 /** Limits of one process. Times are in milliseconds, sizes in bytes. */
 export const defaultHttpLimits = {
-  /** Holds the largest arguments: a plan of 40,000 characters and a service account key of 65,536, as JSON or in a sealed token. */
+  /** Size limit of one body. The largest arguments fit: a plan of 40,000 characters and a service account key of 65,536, as JSON or in a sealed token. */
   bodyBytes: 256 * 1024,
   /** Sum of all bodies that are being received. */
   bodiesBytes: 64 * 1024 * 1024,
@@ -25,7 +25,7 @@ export const defaultHttpLimits = {
   /** Time limit for the headers of a request, and for the first byte on a new connection. */
   headersMs: 10_000,
   requestMs: 20_000,
-  /** Longer than the minute after which load balancers close idle connections, so that they never send into a closing connection. */
+  /** Time after which idle connections are closed. Load balancers close them after a minute, so they never send into a closing connection. */
   keepAliveMs: 65_000,
 };
 
@@ -33,7 +33,7 @@ export type HttpLimits = Readonly<typeof defaultHttpLimits>;
 
 export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
-/** A running call's place, of which there are `concurrentCalls`. */
+/** The place of a running call. There are `concurrentCalls` places. */
 interface Place {
   leave(): void;
   /**

@@ -19,7 +19,7 @@ const schema = lazy(() =>
   }),
 );
 
-/** Longer than any ID that the server issues. */
+/** Maximum length of a session ID that the server reads. The IDs that it issues are shorter. */
 const longest = 2048;
 
 /**

@@ -18,7 +18,7 @@ export interface SharedMessages {
 
 const connections = 2;
 
-/** Longer than any question waits. */
+/** Messages are kept for this time, which is longer than any question waits. */
 const keptMinutes = 15;
 
 const rows = z.array(z.object({ key: z.string(), message: z.string() }));

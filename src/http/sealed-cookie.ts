@@ -7,7 +7,7 @@ import { HttpError } from './http-helpers.js';
 /** Browsers reject cookies longer than about 4 KB. */
 const longest = 4000;
 
-/** What a cookie keeps, until a time in milliseconds since 1970. */
+/** The value of a cookie, which expires at a time in milliseconds since 1970. */
 interface Expiring {
   readonly expiresAt: number;
 }

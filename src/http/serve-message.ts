@@ -16,7 +16,7 @@ import { type Conversation, serveLegacyRequest } from './serve-legacy-request.js
 
 /**
  * Serves one parsed message with an SDK server of its own.
- * @param createWith makes the server, which runs within `wait` everything that waits for a person
+ * @param createWith makes the server. The server runs all work that waits for a person by `wait`
  */
 export async function serveMessage(
   createWith: (wait: Wait) => Server,

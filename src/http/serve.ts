@@ -25,7 +25,7 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly isReady: () => boolean;
   /** Problem and warnings of the journal, which `/readyz` shows. */
   readonly journalNotes?: () => readonly SafeText[];
-  /** For the metrics. */
+  /** The state of the process for the metrics. */
   readonly state: Omit<ProcessState, 'concurrentCalls'>;
 }
 
@@ -41,7 +41,10 @@ export async function serveHttp(options: HttpOptions) {
   const metrics = metricsOf(options, () => concurrency.running);
   const running = new Set<Promise<void>>();
   let stopping = false;
-  const readiness = () => (stopping ? 'stopping' : options.isReady() ? 'ready' : 'waiting for the journal');
+  const readiness = () => {
+    if (stopping) return 'stopping';
+    return options.isReady() ? 'ready' : 'waiting for the journal';
+  };
   const probes = createProbes(readiness, options.journalNotes ?? (() => []));
   const route = createRouter(options, createMcpEndpoint(options, metrics, concurrency), probes, () => stopping);
   const answerError = createErrorAnswer(metrics, log);
@@ -119,10 +122,10 @@ function createRouter(
   };
   return async (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
-    const reads = request.method === 'GET';
+    const isGet = request.method === 'GET';
     if (probes(request, response)) return;
     checkHostAndOrigin(request, hosts);
-    if (reads && resource !== undefined && isMetadataPath(path))
+    if (isGet && resource !== undefined && isMetadataPath(path))
       return sendJson(response, 200, resourceMetadata(resource));
     const serve = handlerOf(path);
     if (serve === undefined) throw new HttpError(404, 'path', 'MCP is served at /mcp.');

@@ -118,7 +118,7 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
       const pending = pendingCookie.read(context);
       if (pending === undefined) throw notFound();
       const leave = enterCallback('');
-      // The cookie stays, so that the browser can come again.
+      // The cookie stays, so that the browser can try again.
       if (leave === undefined) return comeAgain(context, tooMany, 'busy', pending.nonce);
       pendingCookie.clear(context);
       const session = await endOnce(pending, new URL(context.req.url).search).finally(leave);
@@ -139,7 +139,7 @@ export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
 
 const tooMany = words('Too many people sign in now. Try again in a few seconds.');
 
-/** Returns a function that is true for each text once. */
+/** Returns a function that returns true for each text once, and false if the text comes again. */
 function createOnceOnly(): (text: string) => boolean {
   const ended = new Set<string>();
   return (text) => {

@@ -19,11 +19,11 @@ interface ViewPage {
   next?(params: unknown, gone: AbortSignal): Promise<object>;
 }
 
-/** A browser opens six. Other users of the machine can connect too: they can hold at most these, each for `headersMs`. */
+/** Maximum number of connections. A browser opens six. Other users of the machine can connect too, and hold each connection for `headersMs`. */
 const mostConnections = 64;
 const headersMs = 10_000;
 
-/** Larger than any call that a view can show, in bytes. */
+/** Size limit of a body, in bytes. It is larger than any call that a view can show. */
 const maximumBody = 512 * 1024;
 
 /**

@@ -117,7 +117,7 @@ function withAccountArgument(
 
 /** The weight that descriptions of two accounts may have. Every tool repeats them, and the instructions always have them in full. */
 const maximumWeight = 80;
-/** Each further account leaves less room, because its name needs room too. */
+/** The weight of an account's name. Each account after the second leaves this much less for the descriptions. */
 const weightOfName = 12;
 
 /** Describes the accounts (`prod: live customers; staging: trials`) if that is short. */

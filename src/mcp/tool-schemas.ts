@@ -55,7 +55,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.minItems;
       delete jsonSchema.maxItems;
     }
-    // Not for the literal itself, because the description of the schema around it would replace the one that is written here.
+    // Skips the literal itself: the schema around the literal has a description too, which would replace the description of the numbers.
     if (zodSchema._zod.def.type !== 'literal' && jsonSchema.enum?.every(Number.isInteger))
       describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
     if (typeof jsonSchema.listed === 'string') {

@@ -18,9 +18,9 @@ export interface HostRules {
   readonly reservedNames: readonly string[];
 }
 
-/** Characters of JSON. Models read the input schemas with every list of tools. */
+/** Size limit of an input schema, in characters of JSON. Models read the input schemas with every list of tools. */
 const maximumSchema = 5000;
-/** Characters of JSON. */
+/** Size limit of an example, in characters of JSON. */
 const maximumExample = 4000;
 
 /**

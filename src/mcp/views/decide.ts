@@ -11,7 +11,7 @@ import { decisionSchema } from './view-of-tool.js';
 /** The outcome of a click. */
 interface Decided {
   readonly outcome: EndedOutcome;
-  /** The call that the plan belongs to; the call of the tool itself without a plan. */
+  /** The call that the plan belongs to. Without a plan, the call of `decide_change` itself. */
   readonly call: Pick<ActionToken, 'tool' | 'args'>;
   /** Set if an earlier click decided on the plan. */
   readonly earlier?: SafeText;

@@ -31,7 +31,7 @@ import { packParts } from './pack-parts.js';
 interface Showing {
   /** True on the page for decisions, which is then the only place to decide. */
   readonly onPage?: boolean;
-  /** Set if the plan was decided before: the decision in a sentence. */
+  /** The earlier decision in a sentence, if the plan was decided before. */
   readonly earlier?: SafeText | undefined;
 }
 
@@ -176,7 +176,7 @@ const kinds: Readonly<Record<string, OutcomeKind>> = {
   TicketExpired: 'expired',
 };
 
-/** Undefined for a read, and if the state of a plan could not be read: the person then clicks again. */
+/** The kind of the outcome. Undefined for a read, and if the state of a plan could not be read, so that the person can click again. */
 function kindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
   if (mayHaveHappened === undefined) return kinds[code];
   if (mayHaveHappened) return 'unknown';

@@ -81,7 +81,7 @@ export const outcomeKey = 'cloudops/outcome';
  * - `unknown`: the request may have arrived and no answer says so.
  * - `declined`: the person clicked "Do nothing". Nothing was sent.
  * - `expired`: the plan is no longer valid. This click sent nothing.
- * - `used`: an earlier click decided the plan, and its outcome is not known here. This one sent nothing.
+ * - `used`: an earlier click decided the plan, and its outcome is not known here. This click sent nothing.
  * - `misnamed`: the name that was typed is not the name. The plan still waits.
  * - `refused`: for any other reason, this click sent nothing.
  */
