@@ -267,7 +267,7 @@ describe('a server with operations of its own', () => {
       'an endpoint of no service',
       things,
       { CLOUDOPS_ENDPOINT_THING_URL: 'https://example.com' },
-      /CLOUDOPS_ENDPOINT_THING_URL is not a setting; did you mean CLOUDOPS_ENDPOINT_THINGS_URL\?/,
+      /CLOUDOPS_ENDPOINT_THING_URL is not a setting;.* CLOUDOPS_ENDPOINT_THINGS_URL\?/,
     ],
     [
       'a tool that is none',

@@ -41,7 +41,7 @@ describe.each([80, 120])('at %i columns', (columns) => {
     ['an answer', ['call', 'list_parts', upload], 0, /has 12 parts/],
     ['a plan', ['call', 'restore_instance', restore, '--plan'], 0, /What will happen:/],
     ['wrong arguments', ['call', 'restore_instance', '{}'], 2, /- backupId: is required/],
-    ['a wrong command', ['list_parts'], 2, /did you mean cloudops-mcp call\s+list_parts\?/],
+    ['a wrong command', ['list_parts'], 2, /cloudops-mcp call\s+list_parts\?/],
     ['a wrong option', ['--bogus'], 2, /cloudops-mcp: --bogus is not an option/],
     ['doctor', ['doctor'], 0, /not checked: 2/],
     ['the journal', ['journal'], 0, /\S/],
@@ -71,7 +71,7 @@ test('who typed yes reads that they agreed, when by their own clock, and the cos
 
   const journal = await onTerminal(['journal'], 80, { env: sandbox });
   expect(journal.lines.join('\n')).toMatch(
-    /^"Create DevOps server 'wiki'.*\n {2}accepted just now, "restore_instance", agreed when asked/m,
+    /^"[^"]+ 'wiki'.*\n {2}accepted just now, "restore_instance", agreed when asked/m,
   );
   expect(journal.raw).toContain('\x1b[32maccepted');
 });

@@ -56,7 +56,7 @@ describe('one that no operation has', () => {
   test('is no setting', () => {
     const found = problems(env, [], {}, own);
     expect(named(found)).toEqual(others.filter((name) => !name.startsWith('X')));
-    expect(found[0]).toContain(`did you mean ${variable}?`);
+    expect(found[0]).toContain(` ${variable}?`);
   });
 
   test('may be one of operations that could not be loaded, which is problem enough', () => {

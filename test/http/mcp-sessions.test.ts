@@ -58,7 +58,7 @@ describe('a client of 2025-11-25 that shows forms', () => {
     const server = await serve();
     const client = await openSession(server.url);
     const { first, question, rest } = await ask(client);
-    expect(first.params?.message).toContain('Create DevOps server "restored"');
+    expect(first.params?.message).toContain('"restored"');
     expect(cloud.requests).toHaveLength(0);
     expect(await client.answer(question, accept)).toBe(202);
     expect(await failed({ rest })).toMatchObject({ outcome: 'accepted', consent: expect.stringContaining('asked') });

@@ -118,17 +118,9 @@ describe.each(eras)('Claude Code shows the argument "description" as the title o
   });
 
   test.each([
-    [
-      'the name of other clients',
-      { description: 'A memo' },
-      'description: is not an argument; did you mean descriptionText?',
-    ],
+    ['the name of other clients', { description: 'A memo' }, /^description: .* descriptionText\?$/],
     ['a value that breaks a rule', { descriptionText: 'x'.repeat(256) }, /^descriptionText: /],
-    [
-      'a misspelt name',
-      { descriptionTxt: 'A memo' },
-      'descriptionTxt: is not an argument; did you mean descriptionText?',
-    ],
+    ['a misspelt name', { descriptionTxt: 'A memo' }, /^descriptionTxt: .* descriptionText\?$/],
   ])('%s is refused, with the name that it has', async (_what, args, problem) => {
     const { call } = await connect(claude);
     expect(await call(args)).toMatchObject({

@@ -160,7 +160,7 @@ describe('operations of a model', () => {
         problems: expect.arrayContaining([
           expect.stringMatching(/^TeamId: ".." must not be empty, or have/),
           'userName: is required',
-          expect.stringMatching(/did you mean userName/),
+          expect.stringMatching(/ userName\?$/),
         ]),
       },
     });
