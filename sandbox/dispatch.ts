@@ -64,8 +64,8 @@ async function carryOut(route: Route | undefined, request: ApiRequest, cloud: Cl
     throw isStorage ? notOffered('this operation') : refuse(404, 'URLNotFound', 'The sandbox knows no such operation.');
   const { operation, parameters, query } = route;
   const { source = 's3', invents = [], options = [] } = operation;
-  const known = [...query, ...options, 'x-id'];
-  const unknown = [...request.query.keys()].find((name) => !known.includes(name));
+  const allowedNames = [...query, ...options, 'x-id'];
+  const unknown = [...request.query.keys()].find((name) => !allowedNames.includes(name));
   if (unknown !== undefined) throw notOffered(`"${unknown}" in the query here`);
   if (isStorage) checkStorageRequest(request, operation.headers, parameters.key);
   const body = isStorage && !operation.streams ? await readShort(request) : request.body;

@@ -94,9 +94,9 @@ async function inPieces({ act, incoming }: Exchange, pieces: number, pause: numb
   async function* slowly() {
     let left = size * sent;
     for await (const chunk of content)
-      for (let rest: Buffer = chunk; rest.length > 0 && left > 0; ) {
-        const piece = rest.subarray(0, Math.min(left % size || size, left));
-        rest = rest.subarray(piece.length);
+      for (let unsent: Buffer = chunk; unsent.length > 0 && left > 0; ) {
+        const piece = unsent.subarray(0, Math.min(left % size || size, left));
+        unsent = unsent.subarray(piece.length);
         left -= piece.length;
         yield piece;
         if (left % size === 0) await delay(pause);
@@ -119,10 +119,11 @@ function isFor(named: string, { name, request, answersBytes }: NamedOperation, k
 /** Makes requests fail by the rules; `random` gives numbers from 0 to below 1. */
 export function createFaults({ faults, latency }: FaultRules, random: () => number) {
   const left = faults.map((fault) => ({ ...fault }));
-  /** Takes the fault for the next request of an operation. */
+  /** Returns the fault for the next request of an operation, and counts it as used. */
   function next(name: string): Fault | undefined {
-    const operation = operations.find((one) => one.name === name);
-    const fault = operation && left.find((one) => one.times > 0 && isFor(one.operation, operation, one.kind));
+    const operation = operations.find((candidate) => candidate.name === name);
+    const fault =
+      operation && left.find(({ times, operation: named, kind }) => times > 0 && isFor(named, operation, kind));
     if (fault !== undefined) fault.times -= 1;
     return fault;
   }
@@ -158,11 +159,17 @@ export function parseFaults(text: string): FaultRules {
   // Commas in parentheses do not separate.
   for (const pair of text.split(/\n|,(?![^(\n]*\))/).filter((pair) => pair.trim() !== '')) {
     const [name = '', value = ''] = splitOnce(pair, '=').map((part) => part.trim());
-    const read = name === 'latency' ? readLatency(value) : name === 'skew' ? readSkew(value) : readFault(name, value);
-    if (typeof read === 'string') throw new SandboxProblem(read);
-    rules = { ...rules, ...read, faults: [...rules.faults, ...(read.faults ?? [])] };
+    const rule = readRule(name, value);
+    if (typeof rule === 'string') throw new SandboxProblem(rule);
+    rules = { ...rules, ...rule, faults: [...rules.faults, ...(rule.faults ?? [])] };
   }
   return rules;
+}
+
+/** Parses one rule. Returns the problem as a sentence if the rule is invalid. */
+function readRule(name: string, value: string): Partial<FaultRules> | string {
+  if (name === 'latency') return readLatency(value);
+  return name === 'skew' ? readSkew(value) : readFault(name, value);
 }
 
 function readFault(operation: string, value: string): Partial<FaultRules> | string {
@@ -173,7 +180,7 @@ function readFault(operation: string, value: string): Partial<FaultRules> | stri
   if (kind === '') return `${value || operation} is not a fault: write kind, kind:amount or kind*times, such as 503*3.`;
   if (!kinds.has(kind)) return `${kind} is not a fault; the nearest is ${nearest(kind, kinds.keys())}.`;
   if (kind.includes('marker') && operation !== 'list_parts') return `${kind} is a fault of list_parts only.`;
-  if (!operations.some((one) => isFor(operation, one, kind)))
+  if (!operations.some((candidate) => isFor(operation, candidate, kind)))
     return `${kind} needs an answer with a body, which ${operation} does not have.`;
   const fault = { operation, kind, amount: amount === undefined ? undefined : Number(amount) };
   return { faults: [{ ...fault, times: Number(times ?? Number.POSITIVE_INFINITY) }] };
@@ -199,9 +206,9 @@ function readLatency(value: string): Partial<FaultRules> | string {
     : { latency };
 }
 
-/** The word that shares the most pairs of letters with a misspelt one. */
-function nearest(given: string, words: Iterable<string>): string {
+/** The word that shares the most pairs of letters with a misspelt word. */
+function nearest(misspelt: string, words: Iterable<string>): string {
   const pairs = (word: string) => Array.from(word, (letter, index) => letter + (word[index + 1] ?? ''));
-  const shared = (word: string) => pairs(word).filter((pair) => given.includes(pair)).length / word.length;
+  const shared = (word: string) => pairs(word).filter((pair) => misspelt.includes(pair)).length / word.length;
   return [...words].reduce((best, word) => (shared(word) > shared(best) ? word : best));
 }

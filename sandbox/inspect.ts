@@ -16,39 +16,68 @@ export interface Logged {
 
 const shownEntries = 100;
 
-/** Describes the state and the last requests of a sandbox as Markdown, without secrets. Names are written as JSON strings because they may be any text. */
-export function describeCloud(cloud: Cloud, endpoints: Readonly<Record<string, string>>, requests: readonly Logged[]) {
-  const { buckets, uploads, objects, partsOf } = cloud.storage;
-  const line = (name: unknown, ...facts: unknown[]) => `- ${JSON.stringify(name)}: ${facts.join(', ')}`;
-  const quoted = (name: string, text: string) => `${name} ${JSON.stringify(text)}`;
-  const sections = {
-    Endpoints: list(Object.entries(endpoints), ([name, url]) => `- ${name}: ${url}`),
-    Buckets: list(buckets.keys(), (name) => `- ${JSON.stringify(name)}`),
-    'Multipart uploads': list(uploads.values(), ({ bucket, key, uploadId }) =>
-      line(key, quoted('bucket', bucket), quoted('uploadId', uploadId), `${partsOf(uploadId).size} parts`),
-    ),
-    Objects: list(objects.values(), ({ bucket, key, parts }) =>
-      line(key, quoted('bucket', bucket), `${sizeOf(parts)} bytes`),
-    ),
-    'Resource groups': list(cloud.groups.values(), (group) => line(group.name, showGroup(cloud, group).status)),
-    Clusters: list(cloud.clusters.values(), (cluster) => {
-      const { name, status, version } = showCluster(cloud, cluster);
-      return line(name, status, `version ${version}`);
-    }),
-    'DevOps servers': list(cloud.instances.values(), (one) => line(one.instanceId, showInstance(cloud, one).state)),
-    'Last requests': list(requests, ({ time, id, operation, status, method, url }) => {
-      return `- ${time} ${id} ${operation}: ${status}, ${quoted(method, url)}`;
-    }),
-  };
-  const about = 'A cloud on this machine, for trying. `GET /_sandbox/state` at the storage endpoint shows this text.';
-  const shown = Object.entries(sections).map(([title, lines]) => `## ${title}\n\n${lines.join('\n')}\n`);
-  return ['# Sandbox\n', `${about}\n`, ...shown].join('\n');
+/**
+ * Describes the state and the last requests of a sandbox as Markdown, without secrets.
+ * @param endpoints the URL of each API by its name
+ */
+export function describeCloud(
+  cloud: Cloud,
+  endpoints: Readonly<Record<string, string>>,
+  requests: readonly Logged[],
+): string {
+  const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
+    ['Endpoints', linesOf(Object.entries(endpoints), ([name, url]) => `- ${name}: ${url}`)],
+    ...storageSections(cloud),
+    ['Resource groups', linesOf(cloud.groups.values(), (group) => line(group.name, showGroup(cloud, group).status))],
+    ['Clusters', linesOf(cloud.clusters.values(), (cluster) => clusterLine(showCluster(cloud, cluster)))],
+    [
+      'DevOps servers',
+      linesOf(cloud.instances.values(), (server) => line(server.instanceId, showInstance(cloud, server).state)),
+    ],
+    ['Last requests', linesOf(requests, requestLine)],
+  ];
+  return [
+    '# Sandbox\n',
+    'A cloud on this machine, for trying. `GET /_sandbox/state` at the storage endpoint shows this text.\n',
+    ...sections.map(([title, lines]) => `## ${title}\n\n${lines.join('\n')}\n`),
+  ].join('\n');
 }
 
-/** Lists the first entries, one line each, and counts the rest. */
-function list<T>(entries: Iterable<T>, show: (entry: T) => string): string[] {
+function storageSections({ storage }: Cloud): [title: string, lines: readonly string[]][] {
+  const { buckets, uploads, objects, partsOf } = storage;
+  return [
+    ['Buckets', linesOf(buckets.keys(), (name) => `- ${JSON.stringify(name)}`)],
+    [
+      'Multipart uploads',
+      linesOf(uploads.values(), ({ bucket, key, uploadId }) =>
+        line(key, quoted('bucket', bucket), quoted('uploadId', uploadId), `${partsOf(uploadId).size} parts`),
+      ),
+    ],
+    [
+      'Objects',
+      linesOf(objects.values(), ({ bucket, key, parts }) =>
+        line(key, quoted('bucket', bucket), `${sizeOf(parts)} bytes`),
+      ),
+    ],
+  ];
+}
+
+const clusterLine = ({ name, status, version }: ReturnType<typeof showCluster>) =>
+  line(name, status, `version ${version}`);
+
+const requestLine = ({ time, id, operation, status, method, url }: Logged) =>
+  `- ${time} ${id} ${operation}: ${status}, ${quoted(method, url)}`;
+
+/** A line of a list. The name is written as a JSON string because it may be any text. */
+const line = (name: unknown, ...facts: readonly unknown[]) => `- ${JSON.stringify(name)}: ${facts.join(', ')}`;
+
+const quoted = (name: string, text: string) => `${name} ${JSON.stringify(text)}`;
+
+/** Describes the first entries, one per line, and counts the others. */
+function linesOf<T>(entries: Iterable<T>, lineOf: (entry: T) => string): string[] {
   const all = [...entries];
   if (all.length === 0) return ['None.'];
-  const more = all.length > shownEntries ? [`- and ${all.length - shownEntries} more`] : [];
-  return [...all.slice(0, shownEntries).map(show), ...more];
+  const lines = all.slice(0, shownEntries).map(lineOf);
+  if (all.length > shownEntries) lines.push(`- and ${all.length - shownEntries} more`);
+  return lines;
 }

@@ -60,8 +60,8 @@ export const inventedWords = {
 
 /** Adds values of `inventedWords` to an answer. */
 export function invented(answer: Answer, ...words: readonly (keyof typeof inventedWords)[]): Answer {
-  const known = answer.headers['x-sandbox-invented']?.split(',') ?? [];
-  const all = [...new Set([...known, ...words])].join(',');
+  const before = answer.headers['x-sandbox-invented']?.split(',') ?? [];
+  const all = [...new Set([...before, ...words])].join(',');
   return all === '' ? answer : { ...answer, headers: { ...answer.headers, 'x-sandbox-invented': all } };
 }
 

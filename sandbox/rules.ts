@@ -36,9 +36,9 @@ export const serverTypes = (sizes: Readonly<Record<string, string>>): string[] =
 
 /** Parses a body. Throws a `ServiceError` whose code names the first field that breaks a rule, and whose message names all. */
 export function readInput<T>(rules: z.ZodType<T>, body: Buffer): T {
-  const given = parseObject(body.toString('utf8'));
-  if (given === undefined) throw refuse(400, 'InvalidParameterIllegalInput.Body', 'The body is not a JSON object.');
-  const { data, error, success } = rules.safeParse(given);
+  const fields = parseObject(body.toString('utf8'));
+  if (fields === undefined) throw refuse(400, 'InvalidParameterIllegalInput.Body', 'The body is not a JSON object.');
+  const { data, error, success } = rules.safeParse(fields);
   if (success) return data;
   const problems = error.issues.flatMap(({ path, message, ...issue }) =>
     issue.code === 'unrecognized_keys'

@@ -75,7 +75,9 @@ function provisionInput(clusterName: string) {
     externalCloudConfig: { serviceAccountKey: JSON.stringify(key), location: 'asia-northeast1' },
     adminWorkstation: { ...place, instanceType: 'h2-medium4', keyName: 'demo-key' },
     adminCluster: {
-      ...{ name: clusterName, version, keyName: 'demo-key' },
+      name: clusterName,
+      version,
+      keyName: 'demo-key',
       controlPlane: { ...place, instanceType: 'h2-large16', nodeCount: 3 },
       nodePools: [{ ...place, name: 'workers', instanceType: 'h2-large32', nodeCount: 2 }],
     },

@@ -68,13 +68,13 @@ export function chunkSignatures(request: SignedRequest, keys: Keys): CheckNext {
   const date = request.headers[`${prefixOf(request)}-date`] ?? '';
   const key = signingKey(keys, scope);
   let previous = signature;
-  return (kind, digest, given) => {
+  return (kind, digest, signatureOfChunk) => {
     // The protocol reserves a line for headers of a chunk and leaves it empty.
     const headers = kind === 'PAYLOAD' ? [sha256('')] : [];
     const stringToSign = [`AWS4-HMAC-SHA256-${kind}`, date, scope, previous, ...headers, digest].join('\n');
     const expected = hmac(key, stringToSign);
     previous = expected.toString('hex');
-    const received = Buffer.from(given, 'hex');
+    const received = Buffer.from(signatureOfChunk, 'hex');
     if (received.length === expected.length && timingSafeEqual(expected, received)) return;
     const message = 'The signature of a chunk or of the trailers does not match the one calculated here.';
     throw refuse(403, 'SignatureDoesNotMatch', message, { StringToSign: stringToSign });

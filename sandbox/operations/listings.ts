@@ -46,9 +46,9 @@ export const listMultipartUploads = defineOperation({
   options: ['delimiter', 'encoding-type', 'key-marker', 'max-uploads', 'prefix', 'upload-id-marker'],
   handle({ parameters: { bucket }, query }, { storage }) {
     storage.findBucket(bucket);
-    const given = (name: string) => query.get(name) ?? '';
-    if (given('delimiter') !== '') throw notOffered('groups of keys');
-    const [keyMarker, idMarker, prefix] = [given('key-marker'), given('upload-id-marker'), given('prefix')];
+    const parameter = (name: string) => query.get(name) ?? '';
+    if (parameter('delimiter') !== '') throw notOffered('groups of keys');
+    const [keyMarker, idMarker, prefix] = [parameter('key-marker'), parameter('upload-id-marker'), parameter('prefix')];
     const maximum = pageSize(query, 'max-uploads');
     const { encode, type } = keyEncoding(query);
     const after = [...storage.uploads.values()]

@@ -97,8 +97,8 @@ export const provisionRules = body
   .refine((input) => hasPrivateLan(input) || balancerOf(input)?.systemIpAddresses === undefined, noneWanted)
   .refine((input) => {
     if (!hasPrivateLan(input) || balancerOf(input)?.type !== 'elastic-load-balancer') return true;
-    const given = balancerOf(input).systemIpAddresses;
-    return Array.isArray(given) && given.length === 2 && areDistinctAddresses(given[0], given[1]);
+    const addresses = balancerOf(input).systemIpAddresses;
+    return Array.isArray(addresses) && addresses.length === 2 && areDistinctAddresses(addresses[0], addresses[1]);
   }, twoNeeded);
 
 /** ProvisionKubeResourceGroup (docs/API.md: ProvisionKubeResourceGroup). */
@@ -130,10 +130,10 @@ function checkUnique(group: string, input: ProvisionInput, { groups, clusters }:
 
 /** Creates the record of a new group. */
 export function groupRecord(name: string, input: ProvisionInput, createTime: string): Fields {
-  const { adminCluster: _, externalCloudConfig, adminWorkstation, ...given } = input;
+  const { adminCluster: _, externalCloudConfig, adminWorkstation, ...settings } = input;
   const instance = serverRecord(`${name}-workstation`, adminWorkstation, input.networkConfig.networkId);
   const kube = {
-    ...given,
+    ...settings,
     externalCloudConfig: { serviceAccount: serviceAccountOf(input), location: externalCloudConfig.location },
     adminWorkstation: { ...adminWorkstation, instance },
   };
@@ -152,10 +152,10 @@ function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
 export function clusterRecord(input: ProvisionInput, { name: group, createTime }: Fields, isAdmin: boolean): Fields {
   const { adminCluster: cluster, networkConfig } = input;
   const { enabled, version } = cluster.kubeServiceMeshConfig;
-  const nodes = (given: Machine & { readonly nodeCount: number }, serverName: string) => ({
-    ...given,
-    instances: Array.from({ length: Math.min(given.nodeCount, shownNodes) }, (_, index) =>
-      serverRecord(`${serverName}-${index + 1}`, given, networkConfig.networkId),
+  const nodes = (pool: Machine & { readonly nodeCount: number }, serverName: string) => ({
+    ...pool,
+    instances: Array.from({ length: Math.min(pool.nodeCount, shownNodes) }, (_, index) =>
+      serverRecord(`${serverName}-${index + 1}`, pool, networkConfig.networkId),
     ),
   });
   const controlPlane = `${cluster.name}-control-plane`;
@@ -180,26 +180,34 @@ const shownNodes = 100;
 function loadBalancerRecord({ adminCluster, networkConfig: { networkId = commonPrivate } }: ProvisionInput): Fields {
   const name = `${adminCluster.name}-balancer`;
   const { region, availabilityZone } = adminCluster.controlPlane;
-  const given = adminCluster.controlPlaneLoadBalancer;
-  const ipAddress = given.vip ?? addressOf(name);
-  const systemIpAddresses = given.systemIpAddresses ?? [addressOf(`${name}-1`), addressOf(`${name}-2`)];
+  const { controlPlaneLoadBalancer: requested } = adminCluster;
+  const ipAddress = requested.vip ?? addressOf(name);
+  const systemIpAddresses = requested.systemIpAddresses ?? [addressOf(`${name}-1`), addressOf(`${name}-2`)];
   return {
     type: 'elastic-load-balancer',
-    vip: given.vip ?? '',
+    vip: requested.vip ?? '',
     systemIpAddresses,
     elasticLoadBalancer: {
-      ...{ region, availabilityZone, id: uniqueId(name), name, dnsName: ipAddress },
+      region,
+      availabilityZone,
+      id: uniqueId(name),
+      name,
+      dnsName: ipAddress,
       networkInterfaces: [{ networkId, ipAddress, isVipNetwork: true, systemIpAddresses }],
     },
   };
 }
 
 /** Creates the record of a server (docs/API.md: Server record). */
-function serverRecord(instanceId: string, given: Machine, networkId = commonPrivate): Fields {
-  const { region, availabilityZone, instanceType, volumeType: type, volumeSize: size } = given;
+function serverRecord(instanceId: string, machine: Machine, networkId = commonPrivate): Fields {
+  const { region, availabilityZone, instanceType, volumeType: type, volumeSize: size } = machine;
   const volumeId = `${instanceId}-disk`;
   return {
-    ...{ region, availabilityZone, instanceId, instanceUniqueId: uniqueId(instanceId), instanceType },
+    region,
+    availabilityZone,
+    instanceId,
+    instanceUniqueId: uniqueId(instanceId),
+    instanceType,
     securityGroupName: 'sandbox-firewall',
     networkInterfaces: [{ networkId, ipAddress: addressOf(instanceId) }],
     volumes: [{ region, availabilityZone, volumeId, volumeUniqueId: uniqueId(volumeId), type, size }],

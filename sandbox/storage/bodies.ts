@@ -20,8 +20,8 @@ export async function receive<Stored>(
 ) {
   const { isChunked, isSigned, trailer, sha256: declared } = announcementOf(headers);
   const isSent = (header: string) => header in headers || header === trailer;
-  const checked = checksumAlgorithms.filter((one) => one === wanted || isSent(checksumHeader(one)));
-  const digests = new Map(checked.map((one) => [checksumHeader(one), createDigest(one)]));
+  const checked = checksumAlgorithms.filter((algorithm) => algorithm === wanted || isSent(checksumHeader(algorithm)));
+  const digests = new Map(checked.map((algorithm) => [checksumHeader(algorithm), createDigest(algorithm)]));
   const md5 = createHash('md5');
   const sha256 = declared === undefined ? undefined : createHash('sha256');
 
@@ -45,11 +45,12 @@ export async function receive<Stored>(
   if (isChunked && Number(headers['x-amz-decoded-content-length'] ?? size) !== size)
     throw new ServiceError(400, 'IncompleteBody', `The body has ${size} bytes: not x-amz-decoded-content-length.`);
   const binary = md5.digest();
-  const found = [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const);
-  const checksums = Object.fromEntries(found);
-  const given = { ...headers, ...trailers };
+  const checksums = Object.fromEntries(
+    [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const),
+  );
+  const declaredSums = { ...headers, ...trailers };
   for (const [header, value] of Object.entries({ ...checksums, 'content-md5': binary.toString('base64') }))
-    if ((isSent(header) || header in given) && given[header] !== value)
+    if ((isSent(header) || header in declaredSums) && declaredSums[header] !== value)
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
   return { stored, size, etag: binary.toString('hex'), checksums };
 }

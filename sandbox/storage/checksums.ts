@@ -14,7 +14,9 @@ export const checksumHeader = (algorithm: string) => `x-amz-checksum-${algorithm
 const typeHeader = 'x-amz-checksum-type';
 
 /** XML element names by checksum header. */
-export const checksumNames = new Map(checksumAlgorithms.map((one) => [checksumHeader(one), `Checksum${one}`]));
+export const checksumNames = new Map(
+  checksumAlgorithms.map((algorithm) => [checksumHeader(algorithm), `Checksum${algorithm}`]),
+);
 export const checksumHeaders = [...checksumNames.keys()];
 
 export function createDigest(algorithm: string) {

@@ -78,22 +78,22 @@ type Tokens = IterableIterator<string>;
 
 /** Parses elements up to the tag `end`, or up to the end of the document. */
 function readElements(tokens: Tokens, end: string | undefined, form: DocumentForm): object | undefined {
-  const found = new Map<string, unknown[]>();
+  const values = new Map<string, unknown[]>();
   for (const token of tokens) {
-    if (token === end) return fieldsOf(found, form);
+    if (token === end) return fieldsOf(values, form);
     if (token.trim() === '') continue;
     const [, name = ''] = /^<([A-Za-z_][\w.-]*)(?:\s.*)?>$/s.exec(token) ?? [];
     const value = readContent(tokens, name, form);
     if (value === undefined) return undefined;
-    found.set(name, [...(found.get(name) ?? []), value]);
+    values.set(name, [...(values.get(name) ?? []), value]);
   }
-  return end === undefined ? fieldsOf(found, form) : undefined;
+  return end === undefined ? fieldsOf(values, form) : undefined;
 }
 
 /** Converts elements to fields. Undefined if an element is repeated and must not be. */
-function fieldsOf(found: ReadonlyMap<string, unknown[]>, { lists }: DocumentForm): object | undefined {
-  const fields = [...found].map(([name, values]) => [name, lists.includes(name) ? values : values[0]] as const);
-  const isRepeated = [...found].some(([name, { length }]) => length > 1 && !lists.includes(name));
+function fieldsOf(elements: ReadonlyMap<string, unknown[]>, { lists }: DocumentForm): object | undefined {
+  const fields = [...elements].map(([name, values]) => [name, lists.includes(name) ? values : values[0]] as const);
+  const isRepeated = [...elements].some(([name, { length }]) => length > 1 && !lists.includes(name));
   return isRepeated ? undefined : Object.fromEntries(fields);
 }
 

@@ -13,7 +13,7 @@ import { defaultAccount, encodeContent } from '../transport/request.js';
 import { counted, defined, distinct, linesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { checkOperation, exampleAnswer } from './check-operation.js';
 import { type Command, type Invocation, pageOf, type Terminal, UsageError, validConfig } from './command.js';
-import { printLine, wrapped } from './layout.js';
+import { type HelpPage, printLine, wrapped } from './layout.js';
 import { hostRules, withContainedFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations` lists the tools, or checks a file of operations. */
@@ -42,35 +42,39 @@ export const operationsCommand: Command = {
 /** Characters of JSON for each token that a model reads: measured with the encoding o200k_base. */
 const charactersPerToken = 4.4;
 
+/** Lists the tools that the settings offer, as JSON or for people. */
 function list(invocation: Invocation): number {
   const { operations, accounts } = validConfig(invocation);
   const { stdout } = invocation.terminal;
-  const { width, paint } = pageOf(invocation.terminal, 'stdout');
   const offered = operations.filter((operation) => accounts.all.some(({ policy }) => isAllowed(policy, operation)));
-  const rows = offered.map((operation) => {
-    const { name, title, description, effect, service } = operation;
-    const { input, output } = operation.schemas ?? toolSchemas(operation);
-    const listed = JSON.stringify({ name, title, description, input, output });
-    const { shape } = operation.input();
-    const names = Object.entries(shape).map(([argument, rule]) =>
-      rule.safeParse(undefined).success ? `[${argument}]` : argument,
-    );
-    return { name, effect, service, tokens: Math.round(listed.length / charactersPerToken), arguments: names };
-  });
-  if (invocation.options.json !== undefined) stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-  else
-    for (const { name, effect, service, tokens, arguments: names } of rows)
-      stdout.write(
-        `${[
-          ...wrapped(say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`, width, 0, 4),
-          ...wrapped(say`${defined(names.join(' ') || 'no arguments')}`, width, 4),
-        ]
-          .join('\n')
-          .replace(name, paint('bold', name))}\n`,
-      );
+  const tools = offered.map(describeTool);
+  if (invocation.options.json !== undefined) stdout.write(`${JSON.stringify(tools, null, 2)}\n`);
+  else {
+    const page = pageOf(invocation.terminal, 'stdout');
+    for (const tool of tools) stdout.write(`${toolLines(tool, page).join('\n')}\n`);
+  }
   const hidden = operations.length - offered.length;
   if (hidden > 0 && stdout.isTTY) printLine(stdout, say`The settings do not offer ${counted(hidden, 'other tool')}.`);
   return 0;
+}
+
+/** The facts about a tool in the list. The names of optional arguments stand in brackets. */
+function describeTool(operation: Operation) {
+  const { name, title, description, effect, service } = operation;
+  const { input, output } = operation.schemas ?? toolSchemas(operation);
+  const listing = JSON.stringify({ name, title, description, input, output });
+  const argumentNames = Object.entries(operation.input().shape).map(([argument, rule]) =>
+    rule.safeParse(undefined).success ? `[${argument}]` : argument,
+  );
+  return { name, effect, service, tokens: Math.round(listing.length / charactersPerToken), arguments: argumentNames };
+}
+
+function toolLines(tool: ReturnType<typeof describeTool>, { width, paint }: HelpPage): string[] {
+  const { name, effect, service, tokens } = tool;
+  const argumentText = tool.arguments.join(' ') || 'no arguments';
+  const head = wrapped(say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`, width, 0, 4);
+  const [first = '', ...others] = head;
+  return [first.replace(name, paint('bold', name)), ...others, ...wrapped(say`${defined(argumentText)}`, width, 4)];
 }
 
 /** Time limit of the import of a file, and of each function that the check calls (milliseconds). */
@@ -146,7 +150,7 @@ async function exampleLines(operation: Operation): Promise<SafeText[]> {
     replaces: _____,
     ...input
   } = operation.input().parse(operation.example);
-  const wanted = await operation.request(input);
+  const apiRequest = await operation.request(input);
   const { service, change } = operation;
   const keyId = 'EXAMPLE';
   const cloud = {
@@ -157,8 +161,8 @@ async function exampleLines(operation: Operation): Promise<SafeText[]> {
     signingServices: {},
     storageHeaders: 'amz',
   } as const;
-  const endpoint = resolveEndpoint(cloud, operation, wanted.region);
-  const request = wireRequest(operation, wanted, endpoint);
+  const endpoint = resolveEndpoint(cloud, operation, apiRequest.region);
+  const request = wireRequest(operation, apiRequest, endpoint);
   if (change !== undefined)
     return shownPlan({ operation, change, input, args: input, request, endpoint, keyId, regionSource: 'default' });
   const { method, headers, target, content } = request;

@@ -36,15 +36,15 @@ const spanMs = 10 * 60_000;
 export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
   const clientOf = lazy(openClient);
   let underWay = 0;
-  let lately: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
+  let recent: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
   /** Returns the reason for sending no message. */
   const problem = (caller: string | undefined): string | undefined => {
     if (underWay >= mostUnderWay) return 'too many announcements are under way';
     const at = now().getTime();
-    lately = lately.filter((one) => at - one.at < spanMs);
-    if (lately.filter((one) => one.caller === caller).length >= mostOfCaller)
+    recent = recent.filter((announcement) => at - announcement.at < spanMs);
+    if (recent.filter((announcement) => announcement.caller === caller).length >= mostOfCaller)
       return 'too many announcements of this caller in ten minutes';
-    lately = [...lately, { caller, at }];
+    recent = [...recent, { caller, at }];
     return undefined;
   };
   return (announcement: Announcement): void => {

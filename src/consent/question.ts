@@ -55,7 +55,7 @@ function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longe
   const lines = [
     ...inFull(shortHeadline(call, limits)),
     ...(plan.found === undefined ? [] : [plan.found]),
-    ...plan.consequences.filter((one) => !risks.some((risk) => risk.equals(one))),
+    ...plan.consequences.filter((consequence) => !risks.some((risk) => risk.equals(consequence))),
     ...sentence('Where', plan.where),
     ...sentence('Also', [...lists, ...fields]),
     ...sentence(

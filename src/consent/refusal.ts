@@ -25,11 +25,11 @@ export class Refusal extends Error {
  */
 export function refusalFailure(tool: string | SafeText, { code, problems, more }: Refusal, changes: boolean): Failure {
   const { reason, next: step } = refusals[code];
-  const { reason: known = words(reason), ...fields } = more;
+  const { reason: reasonText = words(reason), ...fields } = more;
   const isSilent = aboutEarlierCalls.includes(code);
   const result = words(isSilent ? 'failed' : 'was not sent');
   return {
-    summary: typeof tool === 'string' ? refused(tool, result, known) : say`${tool} ${result}: ${known}.`,
+    summary: typeof tool === 'string' ? refused(tool, result, reasonText) : say`${tool} ${result}: ${reasonText}.`,
     code,
     problems,
     ...(changes && !isSilent && { mayHaveHappened: false }),

@@ -56,23 +56,27 @@ export function createRefusals(
   let answering: readonly string[] = [];
   const clientKey = ({ caller, client }: Asked) => JSON.stringify([caller, client]);
 
+  /** Refusals and questions before this time do not count (milliseconds). */
   const since = () => now().getTime() - tokenLifetimeMs;
   /** Digests of the changes that a caller's user refused within the lifetime of a question. */
   const refusedBy = async ({ caller }: Asked, client?: string): Promise<readonly string[]> => {
     const start = since();
-    const isTheirs = (one: Intent) =>
-      one.caller === caller &&
-      (caller !== undefined || client === undefined || one.client === client) &&
-      !withoutRefusal.includes(one.consent);
-    const here = [...unwritten.values()].filter((one) => isTheirs(one) && Date.parse(one.time) >= start);
-    return [...(await journal.listDeclined(start, caller, client)), ...here.map(({ digest }) => digest)];
+    const isOfCaller = (refusal: Intent) =>
+      refusal.caller === caller &&
+      (caller !== undefined || client === undefined || refusal.client === client) &&
+      !withoutRefusal.includes(refusal.consent);
+    const inMemory = [...unwritten.values()].filter(
+      (refusal) => isOfCaller(refusal) && Date.parse(refusal.time) >= start,
+    );
+    return [...(await journal.listDeclined(start, caller, client)), ...inMemory.map(({ digest }) => digest)];
   };
+  /** True if the change was refused more often than its question was only closed. `refused` has the digests of `refusedBy`. */
   const isBinding = (refused: readonly string[], { caller, digest }: Pick<Intent, 'caller' | 'digest'>) => {
     const start = since();
     const closed = dismissed.filter(
-      (one) => one.caller === caller && one.digest === digest && Date.parse(one.time) >= start,
+      (question) => question.caller === caller && question.digest === digest && Date.parse(question.time) >= start,
     );
-    return refused.filter((one) => one === digest).length > closed.length;
+    return refused.filter((other) => other === digest).length > closed.length;
   };
   /** Refusals through any client bind a change. Refusals that end the questions are counted per client. */
   const against = async (entry: Asked, reason: (refused: readonly string[]) => Refusal | undefined) => {

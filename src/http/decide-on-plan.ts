@@ -85,22 +85,23 @@ async function decideOnPlan(
   const { nonce, digest, issuedAt, repeats } = plan;
   const { person } = decider;
   const { plans, now, log } = deciding;
-  const against = reasonAgainst(plan, decider, deciding.accounts);
-  if (against !== undefined) return refused(plan, 'NotAllowed', [against]);
+  const objection = reasonAgainst(plan, decider, deciding.accounts);
+  if (objection !== undefined) return refused(plan, 'NotAllowed', [objection]);
   const callOfPlan = await createCall(plan, deciding);
   if (callOfPlan === undefined)
     return refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
   const claims = { digest, nonce, issuedAt };
   const unavailable = (error: unknown) => void log('error', 'journal', { plan: nonce, error: reasonOf(error) });
-  const earlier = async (): Promise<DecidedPlan> => {
-    const found = (await plans.find(nonce).catch(unavailable)) ?? plan;
+  /** The outcome of the decision that came first. */
+  const earlierDecision = async (): Promise<DecidedPlan> => {
+    const decidedPlan = (await plans.find(nonce).catch(unavailable)) ?? plan;
     const outcome = await callOfPlan({ look: claims });
     return {
-      outcome: isEnd(outcome) ? outcome : decidedBefore(found),
-      earlier: say`${decisionSentence(found)} This click sent nothing.`,
+      outcome: isEnd(outcome) ? outcome : decidedBefore(decidedPlan),
+      earlier: say`${decisionSentence(decidedPlan)} This click sent nothing.`,
     };
   };
-  if (plan.state === 'decided') return earlier();
+  if (plan.state === 'decided') return earlierDecision();
   let isClaimed = false;
   const onClaim = () => {
     isClaimed = true;
@@ -111,12 +112,12 @@ async function decideOnPlan(
   // Cannot happen, because a click answers the question.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
   const code = outcome.kind === 'failed' ? outcome.failure.code : undefined;
-  if (code === 'AlreadyDecided') return earlier();
+  if (code === 'AlreadyDecided') return earlierDecision();
   if (isClaimed || code === undefined || temporaryFailures.includes(code)) return { outcome };
   // The call stopped before it claimed the plan. The plan ends here, so that its caller learns the reason.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
   const claimed = await plans.claim(nonce, { kind, person, at: now().getTime() }).catch(unavailable);
-  if (claimed === 'taken') return earlier();
+  if (claimed === 'taken') return earlierDecision();
   if (claimed === 'claimed') await plans.settle(nonce, outcome);
   return { outcome };
 }

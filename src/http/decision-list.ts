@@ -38,7 +38,7 @@ export const filterIn = (query: (name: string) => string | undefined): ListFilte
 
 /** A plan with the values by which it is filtered and grouped. */
 interface ListedPlan {
-  readonly found: FoundPlan;
+  readonly stored: FoundPlan;
   readonly caller: string;
   /** Empty if accounts have no names. */
   readonly account: string;
@@ -46,38 +46,46 @@ interface ListedPlan {
 
 /** Lists the changes that wait, and the changes that were decided recently. */
 export function listPage(session: DecisionSession, { plans, areNamed, filter, now }: ListOptions): Html {
-  const all = plans.map((found) => ({
-    found,
-    caller: found.caller ?? '',
-    account: (areNamed && textAt(found.args, 'account')) || '',
+  const all = plans.map((stored) => ({
+    stored,
+    caller: stored.caller ?? '',
+    account: (areNamed && textAt(stored.args, 'account')) || '',
   }));
-  const shown = all.filter((one) => matches(one, filter));
-  const waiting = togetherBySubject(shown.filter(({ found }) => found.state === 'waiting'));
-  const decided = shown.filter(({ found }) => found.state === 'decided').reverse();
-  const isAllSandbox = shown.length > 0 && shown.every(({ found }) => found.plan.sandbox === true);
-  const itemOf = (plan: ListedPlan) => item(plan, relatedMarks(plan.found, plans), !isAllSandbox, now);
+  const shown = all.filter((listed) => matches(listed, filter));
+  const isAllSandbox = shown.length > 0 && shown.every(({ stored }) => stored.plan.sandbox === true);
+  const itemOf = (listed: ListedPlan) => item(listed, relatedMarks(listed.stored, plans), !isAllSandbox, now);
+  const waiting = togetherBySubject(shown.filter(({ stored }) => stored.state === 'waiting'));
+  const decided = shown.filter(({ stored }) => stored.state === 'decided').reverse();
   const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
-  const lists = html`${isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`}<h2>${title}</h2>${groupsOf(
-    waiting.slice(0, longestList),
-    filter.group,
-  ).map(
-    ({ name, members }) =>
-      html`${name !== undefined && html`<h3>${name} · ${members.length}</h3>`}<ul class="waiting">${members.map(itemOf)}</ul>`,
-  )}${rest(waiting.length, longestList)}${
-    decided.length > 0 &&
-    html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map(itemOf)}</ul>${rest(decided.length, longestHistory)}`
-  }`;
+  const banner = isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`;
+  const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, filter.group, itemOf)}${decidedList(decided, itemOf)}`;
   return decisionPage(
     title,
     html`${pageTop(session)}<main><h1>Decisions on changes</h1>${filterForm(all, filter)}<p id="news" role="status"></p><div id="plans">${lists}</div></main><script>${raw(listScript)}</script>`,
   );
 }
 
+function waitingList(
+  waiting: readonly ListedPlan[],
+  group: ListFilter['group'],
+  itemOf: (plan: ListedPlan) => Html,
+): Html {
+  const groups = groupsOf(waiting.slice(0, longestList), group).map(
+    ({ name, members }) =>
+      html`${name !== undefined && html`<h3>${name} · ${members.length}</h3>`}<ul class="waiting">${members.map(itemOf)}</ul>`,
+  );
+  return html`${groups}${hiddenCount(waiting.length, longestList)}`;
+}
+
+const decidedList = (decided: readonly ListedPlan[], itemOf: (plan: ListedPlan) => Html): Html | false =>
+  decided.length > 0 &&
+  html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map(itemOf)}</ul>${hiddenCount(decided.length, longestHistory)}`;
+
 /** Moves plans for the same thing next to the first of them. */
 function togetherBySubject(plans: readonly ListedPlan[]): readonly ListedPlan[] {
-  const keyOf = ({ found }: ListedPlan) => found.subject?.digest ?? found.nonce;
+  const keyOf = ({ stored }: ListedPlan) => stored.subject?.digest ?? stored.nonce;
   const bySubject = new Map<string, ListedPlan[]>();
-  for (const plan of plans) bySubject.set(keyOf(plan), [...(bySubject.get(keyOf(plan)) ?? []), plan]);
+  for (const listed of plans) bySubject.set(keyOf(listed), [...(bySubject.get(keyOf(listed)) ?? []), listed]);
   return [...bySubject.values()].flat();
 }
 
@@ -95,7 +103,8 @@ function relatedMarks(plan: FoundPlan, plans: readonly FoundPlan[]): readonly (r
 const matches = ({ caller, account }: ListedPlan, filter: ListFilter) =>
   (filter.caller === '' || filter.caller === caller) && (filter.account === '' || filter.account === account);
 
-const rest = (count: number, limit: number) =>
+/** Says how many changes the page leaves out. */
+const hiddenCount = (count: number, limit: number) =>
   count > limit &&
   html`<p class="quiet">${countText(count - limit, 'other change')}, which this page does not show.</p>`;
 
@@ -137,25 +146,26 @@ const riskMarks: Readonly<Record<Risk, readonly [string, string]>> = {
 };
 
 function item(
-  { found, caller, account }: ListedPlan,
+  { stored, caller, account }: ListedPlan,
   related: readonly (readonly [string, string])[],
   marksSandbox: boolean,
   now: Date,
 ): Html {
-  const { nonce, plan, decision, issuedAt, expiresAt, state } = found;
+  const { nonce, plan, decision, issuedAt, expiresAt, state } = stored;
   const isWaiting = state === 'waiting';
   const marks = [
     ...related,
-    ...(isWaiting ? plan.risks.map((risk) => riskMarks[risk]) : [statusOf(found.outcome)]),
+    ...(isWaiting ? plan.risks.map((risk) => riskMarks[risk]) : [statusOf(stored.outcome)]),
     ...(marksSandbox && plan.sandbox === true ? [['in-sandbox', 'Sandbox'] as const] : []),
   ].map(([kind, text]) => html`<span class="${kind}">${text}</span> `);
   const inAccount = account !== '' && html`<span class="account">account ${nameOf(account)}</span>`;
   const asked = html`Asked for${caller !== '' && html` by ${nameOf(caller)}`} ${ago(issuedAt, now)}`;
-  const rest = isWaiting
-    ? html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`
-    : decision !== undefined &&
-      html` · decided${decision.person !== undefined && html` by ${nameOf(decision.person)}`} ${ago(decision.at, now)}`;
-  return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${marks}${inAccount}<small>${asked}${rest}</small></p></li>`;
+  const expiry = isWaiting && html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`;
+  const decided =
+    !isWaiting &&
+    decision !== undefined &&
+    html` · decided${decision.person !== undefined && html` by ${nameOf(decision.person)}`} ${ago(decision.at, now)}`;
+  return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${marks}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
 }
 
 /** Each quoted value in its own element, so that right-to-left text in it cannot reorder our words. */

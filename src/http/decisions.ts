@@ -148,10 +148,14 @@ export function createDecisions(options: DecisionsOptions) {
     const { session, plan } = context.var;
     const visible = await visiblePlans(context, session);
     if (visible instanceof Response) return visible;
-    const isOpen = (one: FoundPlan) => one.state === 'waiting' && reasonAgainst(one, session, accounts) === undefined;
-    const others = visible.filter((one) => one.nonce !== plan.nonce && isOpen(one));
-    const following = others.find(({ issuedAt }) => issuedAt >= plan.issuedAt) ?? others[0];
-    return context.redirect(following === undefined ? '/decisions' : `/decisions/${following.nonce}/`, 303);
+    const others = visible.filter(
+      (other) =>
+        other.nonce !== plan.nonce &&
+        other.state === 'waiting' &&
+        reasonAgainst(other, session, accounts) === undefined,
+    );
+    const next = others.find(({ issuedAt }) => issuedAt >= plan.issuedAt) ?? others[0];
+    return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.nonce}/`, 303);
   });
   pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
   pages.get(`${planPath}/`, requireRight, hostHeaders('same-origin'), async (context) =>

@@ -101,10 +101,10 @@ export const prompts: readonly Prompt[] = [
 /** Returns the message that starts the task, with the arguments of the prompt that have a value. */
 export function promptText(
   { title, tool, steps, args }: Prompt,
-  given: Readonly<Record<string, string | undefined>>,
+  values: Readonly<Record<string, string | undefined>>,
 ): string {
   const lines = Object.keys(args).flatMap((name) => {
-    const value = given[name];
+    const value = values[name];
     return value === undefined || value === '' ? [] : [`- ${name}: ${quote(value, 2000)}`];
   });
   return [
@@ -129,11 +129,11 @@ export function servePrompts(server: Server, prompts: readonly Prompt[]): void {
       })),
     })),
   }));
-  server.setRequestHandler('prompts/get', ({ params: { name, arguments: given = {} } }) => {
+  server.setRequestHandler('prompts/get', ({ params: { name, arguments: values = {} } }) => {
     const prompt = findPrompt(prompts, name);
-    const missing = Object.keys(prompt.args).filter((arg) => prompt.args[arg]?.required && given[arg] === undefined);
+    const missing = Object.keys(prompt.args).filter((arg) => prompt.args[arg]?.required && values[arg] === undefined);
     if (missing.length > 0) throw invalid(`Invalid arguments for prompt ${name}: ${missing.join(', ')} missing.`);
-    return { messages: [{ role: 'user', content: { type: 'text', text: promptText(prompt, given) } }] };
+    return { messages: [{ role: 'user', content: { type: 'text', text: promptText(prompt, values) } }] };
   });
 }
 
@@ -144,9 +144,9 @@ export function promptValues(prompts: readonly Prompt[], name: string, argument:
 }
 
 function findPrompt(prompts: readonly Prompt[], name: string): Prompt {
-  const found = prompts.find((prompt) => prompt.name === name);
-  if (found === undefined) throw invalid(`Prompt ${name} not found`);
-  return found;
+  const prompt = prompts.find((candidate) => candidate.name === name);
+  if (prompt === undefined) throw invalid(`Prompt ${name} not found`);
+  return prompt;
 }
 
 const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message);

@@ -7,7 +7,7 @@ import {
   devopsStatusName,
   resourceGroupStatus,
 } from '../tools/schema/meanings.js';
-import { markdownTable, sentenceCase } from '../util/human.js';
+import { markdownTable, sentenceCase, sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { inputJsonSchema } from './tool-schemas.js';
 
@@ -28,8 +28,8 @@ export function operationReference(operation: Operation): string {
 
 /** Returns the gaps of an operation as headings with Markdown lists: facts that the API does not document, and missing features. */
 export function gaps({ undocumented, limitations }: Operation): [string, string][] {
-  const section = (title: string, sentences: readonly string[]): [string, string][] =>
-    sentences.length === 0 ? [] : [[title, sentences.map((sentence) => `- ${sentence}`).join('\n')]];
+  const section = (title: string, facts: readonly string[]): [string, string][] =>
+    facts.length === 0 ? [] : [[title, facts.map((fact) => `- ${fact}`).join('\n')]];
   return [...section('Not documented by the API', undocumented), ...section('Not possible here', limitations)];
 }
 
@@ -57,16 +57,14 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
   const presets = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, isRequired }) => {
     const items = itemsOf(field);
-    const textItems = items?.type === 'string' ? items : undefined;
-    const list = listOf(textItems ?? field);
+    // The fields of objects in a list have rows of their own. Texts in a list have none, so the row of the list has their rules.
+    const textRules = items?.type === 'string' ? items : undefined;
+    const list = listOf(textRules ?? field);
+    const rules = [...rulesOf(field, list), ...(textRules ? rulesOf(textRules, list) : [])];
     return {
       path,
       type: items === undefined ? typeName(field) : `list of ${typeName(items)}`,
-      rules: [
-        ...(isRequired ? ['required'] : []),
-        ...rulesOf(field, list),
-        ...(textItems === undefined ? [] : rulesOf(textItems, list)),
-      ],
+      rules: isRequired ? ['required', ...rules] : rules,
       about: String(field.description ?? ''),
       preset: presets.get(path) ?? '',
       list,
@@ -159,13 +157,13 @@ const typeNames = new Map<unknown, string>([
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
 function rulesOf(field: JsonSchema, list: ValueList | undefined): string[] {
-  return [
-    ...(Array.isArray(field.enum) ? [allowedValues(field.enum, list)] : []),
+  return sentences(
+    Array.isArray(field.enum) && allowedValues(field.enum, list),
     ...range(field.minimum, field.maximum),
     ...range(field.minLength, field.maxLength, 'character', 'characters'),
     ...range(field.minItems, field.maxItems, 'entry', 'entries'),
-    ...(field.pattern === undefined ? [] : [`pattern \`${field.pattern}\``]),
-  ];
+    field.pattern !== undefined && `pattern \`${field.pattern}\``,
+  );
 }
 
 /** More allowed values than this stand in a list below the table. */

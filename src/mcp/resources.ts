@@ -71,12 +71,12 @@ export function serveResources(
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [referenceTemplate] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
     const normalized = URL.canParse(uri) ? new URL(uri).href : uri;
-    const found = [...documents, ...views].find(({ listing }) => listing.uri === normalized);
-    if (found === undefined) {
-      const known = documents.map(({ listing }) => listing.uri).join(', ');
-      throw new ResourceNotFoundError(uri, `Not found: ${quote(uri, 200)}. There are ${known}.`);
+    const resource = [...documents, ...views].find(({ listing }) => listing.uri === normalized);
+    if (resource === undefined) {
+      const uris = documents.map(({ listing }) => listing.uri).join(', ');
+      throw new ResourceNotFoundError(uri, `Not found: ${quote(uri, 200)}. There are ${uris}.`);
     }
-    const { listing, text, _meta } = found;
+    const { listing, text, _meta } = resource;
     return { contents: [{ uri, mimeType: listing.mimeType, text: await text(), ...(_meta && { _meta }) }] };
   });
 }

@@ -110,8 +110,8 @@ async function loadFile(path: string, earlier: readonly Operation[], context: Co
       else problems.push(`${file}: entry ${index + 1}: ${error.issues.map(({ message }) => message).join('; ')}.`);
       continue;
     }
-    const known = [...builtIn, ...earlier, ...operations];
-    const result = await readDefinition(definition, known, context);
+    const others = [...builtIn, ...earlier, ...operations];
+    const result = await readDefinition(definition, others, context);
     const place = `${file}: operation ${index + 1}${nameOf(definition)}`;
     if (result.kind === 'operation') operations.push(result.operation);
     else problems.push(...result.problems.map((problem) => `${place}: ${problem}.`));

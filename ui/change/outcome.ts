@@ -23,19 +23,14 @@ export const panel = (kind: string, name: IconName, title: string, ...lines: rea
 /** Makes the panel for an outcome. */
 export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HTMLElement {
   const { kind, sentence, details, next, earlier, sentAt } = outcome;
-  const said = (text: string, attributes: Readonly<Record<string, string>> = {}) =>
+  const paragraph = (text: string, attributes: Readonly<Record<string, string>> = {}) =>
     element('p', { dir: 'auto', ...attributes }, ...shownText(withLocalTimes(text, formatTime)));
-  return panel(
-    kind,
-    icons[kind],
-    outcomeTitles[kind],
-    said(sentence, { class: 'sentence' }),
-    ...(earlier === undefined ? [] : [said(earlier)]),
-    ...(next === undefined ? [] : [said(next, { class: 'next' })]),
-    ...details.map((line) => said(line)),
-    ...(sentAt === undefined ? [] : [said(`Sent ${sentAt}.`, { class: 'quiet' })]),
-    ...references(outcome),
-  );
+  const paragraphs = [paragraph(sentence, { class: 'sentence' })];
+  if (earlier !== undefined) paragraphs.push(paragraph(earlier));
+  if (next !== undefined) paragraphs.push(paragraph(next, { class: 'next' }));
+  paragraphs.push(...details.map((line) => paragraph(line)));
+  if (sentAt !== undefined) paragraphs.push(paragraph(`Sent ${sentAt}.`, { class: 'quiet' }));
+  return panel(kind, icons[kind], outcomeTitles[kind], ...paragraphs, ...references(outcome));
 }
 
 /** Lists the error code and request IDs, which the cloud's support asks for. */

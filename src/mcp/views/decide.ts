@@ -34,24 +34,24 @@ export async function decide(
   operations: readonly Operation[],
   call: Call,
 ): Promise<Decided> {
-  const given = decisionSchema.safeParse(args);
-  if (!given.success) return refused('TicketRefused');
-  const { ticket, decision, reason, name: typedName } = given.data;
+  const click = decisionSchema.safeParse(args);
+  if (!click.success) return refused('TicketRefused');
+  const { ticket, decision, reason, name: typedName } = click.data;
   try {
     const { tool, args: callArgs, claims } = tickets.open(ticket, Number.POSITIVE_INFINITY);
     const operation = operations.find(({ name }) => name === tool);
     if (operation === undefined) return refused('TicketRefused');
-    const calling = async (more: Parameters<Call>[2], given = callArgs): Promise<Decided> => {
-      const outcome = await call(operation, given, more);
+    const makeCall = async (context: Parameters<Call>[2], args = callArgs): Promise<Decided> => {
+      const outcome = await call(operation, args, context);
       // The click is the reply, so no question is left.
       return outcome.kind === 'inputRequired' ? refused('TicketRefused') : { outcome, call: { tool, args: callArgs } };
     };
-    const looking = () => calling({ look: claims });
-    if (decision === 'look') return await looking();
-    if (decision === 'again') return await calling({}, { ...callArgs, planOnly: true });
-    const decided = await decideBy(ticket, () => calling({ click: { decision, claims, reason, typedName } }), tickets);
+    const readState = () => makeCall({ look: claims });
+    if (decision === 'look') return await readState();
+    if (decision === 'again') return await makeCall({}, { ...callArgs, planOnly: true });
+    const decided = await decideBy(ticket, () => makeCall({ click: { decision, claims, reason, typedName } }), tickets);
     if (!sentNothing(decided.outcome)) return decided;
-    const earlier = await looking();
+    const earlier = await readState();
     return isEnd(earlier.outcome) ? { ...earlier, earlier: earlierClick } : decided;
   } catch (error) {
     if (!(error instanceof InvalidToken)) throw error;
