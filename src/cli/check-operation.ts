@@ -11,7 +11,7 @@ import { InvalidToken } from '../consent/tokens.js';
 import type { Journal } from '../journal/journal.js';
 import { createMemoryPlanStore } from '../journal/plan-store.js';
 import { questionLimits } from '../mcp/client-quirks.js';
-import { parseDefinition } from '../operations/definition-schema.js';
+import { createDefinitionParser } from '../operations/definition-schema.js';
 import { largestArguments, probeArguments, probeRecords } from '../operations/probe-values.js';
 import { fixedKeys } from '../signing/keys.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -29,7 +29,7 @@ import { exact, type SafeText, say, words } from '../util/safe-text.js';
 export async function checkOperation(operation: Operation): Promise<string[]> {
   const problems = new Set<string>();
   const { schemas: _, ...definition } = operation;
-  const guarded = parseDefinition(definition, { failed: ({ message }) => problems.add(message) });
+  const guarded = createDefinitionParser({ failed: ({ message }) => problems.add(message) })(definition);
   if (guarded.kind === 'problems') return guarded.problems.map((problem) => `${operation.name}: ${problem}`);
   try {
     for (const call of probeCalls(guarded.operation)) {

@@ -1,6 +1,6 @@
 import { Console } from 'node:console';
 import { setImmediate } from 'node:timers/promises';
-import { inputJsonSchema, schemaProblems, toolSchemas } from '../mcp/tool-schemas.js';
+import { listedSchema, schemaProblems, toolSchemas } from '../mcp/tool-schemas.js';
 import { decideTool } from '../mcp/views/contract/apps.js';
 import type { HostRules } from '../operations/check-definition.js';
 import { loadOperations, type OwnOperations } from '../operations/load-operations.js';
@@ -11,7 +11,7 @@ import { printLine } from './layout.js';
 
 export const hostRules: HostRules = {
   toolSchemas,
-  inputSchema: inputJsonSchema,
+  inputSchema: listedSchema,
   schemaProblems,
   reservedNames: [decideTool],
 };

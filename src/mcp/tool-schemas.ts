@@ -16,7 +16,7 @@ export interface ToolSchemas {
  * the server reads `src/mcp/schemas.generated.json`.
  */
 export const toolSchemas = ({ input, output, effect, isAnswerOpen }: Operation): ToolSchemas => ({
-  input: shortened(inputJsonSchema(input())),
+  input: listedSchema(input()),
   ...(isAnswerOpen !== true && { output: outputJsonSchema(outputSchema(effect, output())) }),
 });
 
@@ -72,12 +72,12 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
 }
 
 /**
- * Shortens an argument schema for the list of tools, which every conversation reads. It drops the rules for texts, because a value that
+ * Returns the JSON Schema of a tool's arguments for the list of tools, which every conversation reads. It drops the rules for texts, because a value that
  * breaks one is answered with the rule in words, and the reference of the operation has them all.
  */
-const shortened = (schema: JsonSchema): JsonSchema =>
+export const listedSchema = (schema: z.ZodObject): JsonSchema =>
   JSON.parse(
-    JSON.stringify(schema, (_name, value: unknown) => {
+    JSON.stringify(inputJsonSchema(schema), (_name, value: unknown) => {
       if (!isObject(value) || typeof value.type !== 'string') return value;
       const { pattern: _, minLength: __, maxLength: ___, enum: allowed, ...rest } = value;
       if (!Array.isArray(allowed)) return rest;

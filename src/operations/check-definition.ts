@@ -112,8 +112,9 @@ function withKnownReads(operation: Operation, known: readonly Operation[]): Oper
   };
 }
 
-/** Adds the schemas for hosts, and checks the example and the paths that the operation names. */
+/** Adds the schemas for hosts, and checks the example and the paths that the operation names. Those of models have been checked. */
 async function withSchemas(operation: Operation, hosts: HostRules): Promise<ParsedDefinition> {
+  if (operation.schemas !== undefined) return { kind: 'operation', operation };
   const unrepresentable = [
     ...jsonSchemaProblems(operation, 'input'),
     ...(operation.isAnswerOpen === true ? [] : jsonSchemaProblems(operation, 'output')),

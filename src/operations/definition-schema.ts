@@ -4,7 +4,7 @@ import type { Change, Follow, LastingPart, Operation } from '../tools/define-ope
 import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
-import { isObject, valueAt, withoutUndefined } from '../util/objects.js';
+import { isObject, lazy, valueAt, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import { isSafeText, type SafeText } from '../util/safe-text.js';
 import { type AnyFunction, type CallObserver, guardAsyncFunction, guardFunction, guardSchema } from './guard.js';
@@ -21,8 +21,8 @@ const object = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
 const flag = z.boolean('must be true or false');
 const text = (limit: number) =>
   z.string('must be text').min(1, 'must not be empty').max(limit, `must have at most ${limit} characters`);
-const name = (rule: RegExp, expected: string) => z.string('must be text').regex(rule, `must be ${expected}`);
-const toolName = name(
+const matching = (rule: RegExp, expected: string) => z.string('must be text').regex(rule, `must be ${expected}`);
+const toolName = matching(
   /^[a-z][a-z0-9_]{0,63}$/,
   'lowercase letters, digits and "_", at most 64, beginning with a letter',
 );
@@ -146,7 +146,7 @@ const next = z.strictObject({ who: z.enum(actors), action: z.enum(actions), text
 /** The read that follows a change. */
 export const followSchema = z.strictObject({
   read: text(100),
-  arguments: z.record(text(100), name(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId')),
+  arguments: z.record(text(100), matching(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId')),
   done: textByName.optional(),
 }) satisfies z.ZodType<Follow>;
 
@@ -164,15 +164,17 @@ const step = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('inconsistent'), problem: safeText }),
 ]);
 
-/** Parses the definition of one operation, and guards its functions. */
-function operationSchema(operation: string, isS3: boolean, observer: CallObserver) {
+/**
+ * Parses the definition of one operation, and guards its functions.
+ * @param name of the operation that is being parsed
+ */
+function operationSchema(name: () => string, isS3: boolean, observer: CallObserver) {
   const callback = z.custom<AnyFunction>(isFunction, 'must be a function');
   const returns = <Result>(path: string, result: z.ZodType<Result>) =>
-    callback.transform((run) => guardFunction(`${operation}: ${path}`, run, result, observer));
+    callback.transform((run) => guardFunction(`${name()}: ${path}`, run, result, observer));
   const promises = <Result>(path: string, result: z.ZodType<Result>) =>
-    callback.transform((run) => guardAsyncFunction(`${operation}: ${path}`, run, result, observer));
-  const makesSchema = (path: string) =>
-    callback.transform((make) => guardSchema(`${operation}: ${path}`, make, observer));
+    callback.transform((run) => guardAsyncFunction(`${name()}: ${path}`, run, result, observer));
+  const makesSchema = (path: string) => callback.transform((make) => guardSchema(`${name()}: ${path}`, make, observer));
 
   const change = object({
     costsMoney: flag,
@@ -224,16 +226,19 @@ function operationSchema(operation: string, isS3: boolean, observer: CallObserve
     // Some clients show all descriptions to models at once.
     description: text(1000),
     effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
-    service: name(/^[a-z][a-z0-9-]{0,30}$/, 'lowercase letters, digits and "-", at most 31, beginning with a letter'),
+    service: matching(
+      /^[a-z][a-z0-9-]{0,30}$/,
+      'lowercase letters, digits and "-", at most 31, beginning with a letter',
+    ),
     signing: z
       .strictObject({
-        service: name(/^[\w-]{1,64}$/, 'a service name'),
+        service: matching(/^[\w-]{1,64}$/, 'a service name'),
         headers: z.enum(['s3', 'api'], 'must be s3 or api'),
         region: regionName.exactOptional(),
       })
       .exactOptional(),
     method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], 'must be GET, HEAD, POST, PUT, PATCH or DELETE'),
-    hostPrefix: name(/^([a-z0-9-]{1,63}\.){0,3}[a-z0-9-]{1,62}[.-]$/, 'the beginning of a host name, such as api.')
+    hostPrefix: matching(/^([a-z0-9-]{1,63}\.){0,3}[a-z0-9-]{1,62}[.-]$/, 'the beginning of a host name, such as api.')
       .max(128)
       .exactOptional(),
     answer: z.enum(['json', 'xml', 'xmlText', 'text', 'none'], 'must be json, xml, xmlText, text or none'),
@@ -281,15 +286,24 @@ export type ParsedDefinition =
   /** Each problem begins with the field's path. */
   | { readonly kind: 'problems'; readonly problems: readonly string[] };
 
-/** Parses a definition. The functions of the operation are guarded. */
-export function parseDefinition(definition: unknown, observer: CallObserver): ParsedDefinition {
-  if (!isObject(definition))
-    return { kind: 'problems', problems: ['must be an operation, as kit.defineOperation returns it'] };
-  const isS3 = definition.service === 'storage' || valueAt(definition, 'signing.headers') === 's3';
-  const { data, error } = operationSchema(String(definition.name), isS3, observer).safeParse(definition);
-  if (error !== undefined)
-    return { kind: 'problems', problems: error.issues.flatMap((issue) => problemsOf(definition, issue)) };
-  return { kind: 'operation', operation: data };
+export type DefinitionParser = (definition: unknown) => ParsedDefinition;
+
+/** Returns the function that parses definitions. The functions of the operations are guarded. */
+export function createDefinitionParser(observer: CallObserver): DefinitionParser {
+  // A schema takes milliseconds to build, so all definitions share the two.
+  let name = '';
+  const schemaForS3 = lazy(() => operationSchema(() => name, true, observer));
+  const schemaForOthers = lazy(() => operationSchema(() => name, false, observer));
+  return (definition) => {
+    if (!isObject(definition))
+      return { kind: 'problems', problems: ['must be an operation, as kit.defineOperation returns it'] };
+    const isS3 = definition.service === 'storage' || valueAt(definition, 'signing.headers') === 's3';
+    name = String(definition.name);
+    const { data, error } = (isS3 ? schemaForS3() : schemaForOthers()).safeParse(definition);
+    return error === undefined
+      ? { kind: 'operation', operation: data }
+      : { kind: 'problems', problems: error.issues.flatMap((issue) => problemsOf(definition, issue)) };
+  };
 }
 
 function problemsOf(definition: unknown, issue: z.core.$ZodIssue): string[] {

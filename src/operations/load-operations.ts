@@ -9,7 +9,12 @@ import { isObject, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import { checkDefinition, type HostRules } from './check-definition.js';
-import { followSchema, type ParsedDefinition, parseDefinition } from './definition-schema.js';
+import {
+  createDefinitionParser,
+  type DefinitionParser,
+  followSchema,
+  type ParsedDefinition,
+} from './definition-schema.js';
 import type { CallObserver } from './guard.js';
 import { createKit, type Kit, kitVersion } from './kit.js';
 import type { FromModel } from './model/from-model.js';
@@ -31,7 +36,12 @@ interface LoadOptions {
   readonly timeLimitMs?: number;
 }
 
-type Context = Required<LoadOptions> & { readonly hosts: HostRules };
+type Context = Required<LoadOptions> & {
+  readonly hosts: HostRules;
+  readonly parse: DefinitionParser;
+  /** Schemas for hosts of operations that come from models, which also keep to the rules of hosts. */
+  readonly modelSchemas: WeakMap<object, NonNullable<Operation['schemas']>>;
+};
 
 const maximumOperations = 200;
 /** Problems of one file that are shown. */
@@ -46,10 +56,12 @@ export async function loadOperations(
   const operations: Operation[] = [];
   const follows: Record<string, Follow> = {};
   const problems: string[] = [];
+  const parse = createDefinitionParser(observer);
+  const context = { hosts, observer, timeLimitMs, parse, modelSchemas: new WeakMap() };
   const { files, problem } = await filesAt(path);
   if (problem !== undefined) problems.push(problem);
   for (const file of files) {
-    const loaded = await loadFile(file, operations, { hosts, observer, timeLimitMs });
+    const loaded = await loadFile(file, operations, context);
     operations.push(...loaded.operations);
     Object.assign(follows, loaded.follows);
     problems.push(...loaded.problems);
@@ -157,7 +169,8 @@ const definitionList = z
   .max(maximumOperations, `it has more than ${maximumOperations} operations`);
 
 /** Imports a file and calls its default export. */
-async function importFile(path: string, { hosts, observer: { calling } }: Context): Promise<ImportedFile> {
+async function importFile(path: string, context: Context): Promise<ImportedFile> {
+  const { calling } = context.observer;
   const file = quoteName(basename(path));
   const problem = (...problems: readonly string[]): ImportedFile => ({ kind: 'problems', problems });
   let ifThrown = 'it cannot be imported';
@@ -168,7 +181,7 @@ async function importFile(path: string, { hosts, observer: { calling } }: Contex
     if (!module.success) return problem(module.error.issues.map(({ message }) => message).join('; '));
     ifThrown = 'its default export threw';
     calling?.(`${file}: default export`);
-    const list = definitionList.safeParse(await module.data.default(createKit(fromModelIn(dirname(path), hosts))));
+    const list = definitionList.safeParse(await module.data.default(createKit(fromModelIn(dirname(path), context))));
     if (!list.success) return problem(list.error.issues.map(({ message }) => message).join('; '));
     const [addedField] = Object.keys(Object.prototype);
     if (addedField !== undefined) return problem(`it adds ${quoteName(addedField)} to every object there is`);
@@ -195,21 +208,27 @@ async function importJson(path: string): Promise<{ readonly default: (kit: Kit) 
 
 /** Loads the code for models with the first model, so that a server without models starts as fast as before. */
 const fromModelIn =
-  (folder: string, { inputSchema }: HostRules): FromModel =>
+  (folder: string, { hosts, modelSchemas }: Context): FromModel =>
   async (path, settings) => {
     const { createFromModel } = await import('./model/from-model.js');
-    return createFromModel(folder, (schema) => JSON.stringify(inputSchema(schema)).length)(path, settings);
+    const operations = await createFromModel(folder, hosts.inputSchema)(path, settings);
+    return operations.map(({ schemas, ...operation }) => {
+      if (schemas !== undefined) modelSchemas.set(operation, schemas);
+      return operation;
+    });
   };
 
 /** Reads one definition. `known` are all operations before it. */
 async function readDefinition(
   definition: unknown,
   known: readonly Operation[],
-  { hosts, observer }: Context,
+  { hosts, parse, modelSchemas }: Context,
 ): Promise<ParsedDefinition> {
   try {
-    const parsed = parseDefinition(definition, observer);
-    return parsed.kind === 'operation' ? await checkDefinition(parsed.operation, known, hosts) : parsed;
+    const parsed = parse(definition);
+    if (parsed.kind === 'problems') return parsed;
+    const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
+    return await checkDefinition({ ...parsed.operation, ...(schemas && { schemas }) }, known, hosts);
   } catch (error) {
     return { kind: 'problems', problems: [error instanceof Error ? error.message : 'its functions cannot be called'] };
   }

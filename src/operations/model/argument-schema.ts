@@ -1,13 +1,12 @@
 import * as z from 'zod';
 import { nameInWords } from '../../tools/schema/field-names.js';
-import { flag, notUnicode, oneOf, oneOfListed, wholeNumber } from '../../tools/schema/fields.js';
+import { flag, notUnicode, oneOf, wholeNumber } from '../../tools/schema/fields.js';
 import { sentenceCase } from '../../util/human.js';
 import { isDeeperThan, lazy, leavesOf, parseJson } from '../../util/objects.js';
 import type { Argument, ArgumentValue, Limits, StructureValue } from './arguments.js';
-import { shortenText } from './plain-text.js';
 import { readPattern } from './read-pattern.js';
 
-/** How much of the arguments the schema for hosts shows. */
+/** How much of the arguments the list of tools shows. */
 export interface Detail {
   /** Levels of structures. Deeper ones are one argument with JSON text. */
   readonly levels: number;
@@ -15,6 +14,8 @@ export interface Detail {
   readonly description: number;
   /** Values of an enumeration. Longer enumerations are not shown. */
   readonly values: number;
+  /** Characters of the names in JSON text. */
+  readonly names: number;
 }
 
 /** The place of a value in the arguments of a tool. */
@@ -34,8 +35,8 @@ export const argumentShape = (fields: readonly Argument[], detail: Detail): Read
 function argumentSchema({ name, isRequired, location, documentation, value }: Argument, place: Place): z.ZodType {
   const shown = shownSchema(value, place);
   const schema = location === undefined ? shown : rulesOfLocation[location](shown);
-  const text = shortenText(documentation, place.detail.description) || `${sentenceCase(nameInWords(name))}.`;
-  const described = schema.describe([text, formatHint(value, place)].filter((part) => part !== '').join(' '));
+  // The reference of the operation has the whole text.
+  const described = schema.describe(documentation || `${sentenceCase(nameInWords(name))}.`);
   return isRequired ? described : described.optional();
 }
 
@@ -62,38 +63,20 @@ const otherResource =
 
 /** The rules for a value, in the form that hosts accept. */
 function shownSchema(value: ArgumentValue, { detail, around }: Place): z.ZodType {
-  if (isJsonText(value, { detail, around })) return jsonText(value);
+  if (isJsonText(value, { detail, around })) return jsonText(() => innerSchema(value));
   if (value.kind === 'structure') {
     const place = { detail, around: [...around, value.id] };
     return structureSchema(value, (field) => argumentSchema(field, place));
   }
   if (value.kind === 'list') return listSchema(value, shownSchema(value.element(), { detail, around }));
-  if (value.kind === 'enum' && value.values.length > detail.values)
-    return oneOfListed(value.values, `Such as ${value.values.slice(0, shownExamples).join(', ')}.`);
   return innerSchema(value);
 }
-
-const shownExamples = 2;
 
 /** True if a value is given as JSON text. */
 export const isJsonText = (value: ArgumentValue, { detail, around }: Place): boolean =>
   value.kind === 'map' ||
   value.kind === 'document' ||
   (value.kind === 'structure' && (around.length >= detail.levels || around.includes(value.id)));
-
-/** How a value is written, if its type does not say. */
-function formatHint(value: ArgumentValue, place: Place): string {
-  if (value.kind === 'list') return formatHint(value.element(), place);
-  if (value.kind === 'timestamp') return 'ISO 8601.';
-  if (value.kind === 'blob') return 'Base64.';
-  if (!isJsonText(value, place)) return '';
-  if (value.kind !== 'structure') return 'JSON text.';
-  const names = value.fields().map(({ name, isRequired }) => (isRequired ? name : `${name}?`));
-  return shortenText(`JSON text: {${names.join(', ')}}`, place.detail.description + jsonHint);
-}
-
-/** Characters of the hint for JSON text, besides those of a description. */
-const jsonHint = 20;
 
 /** The rules for a value inside JSON text, at any depth. */
 export function innerSchema(value: ArgumentValue): z.ZodType {
@@ -130,8 +113,8 @@ const longestJson = 40_000;
 const maximumDepth = 32;
 
 /** One argument with JSON text. The value that the text holds is accepted as well, because some models give it instead. */
-function jsonText(value: ArgumentValue): z.ZodType {
-  const inner = lazy(() => innerSchema(value));
+export function jsonText(makeInner: () => z.ZodType): z.ZodType {
+  const inner = lazy(makeInner);
   const check = (given: unknown, context: z.core.$RefinementCtx) => {
     const problem = jsonProblem(given);
     if (problem !== undefined) context.addIssue({ code: 'custom', message: problem, input: given });

@@ -71,7 +71,7 @@ export interface Limits {
 /** Returns the arguments of an operation: the members of its input. */
 export function argumentsOf(model: Model, input: StructureShape, isHidden: (member: Member) => boolean): Argument[] {
   const members = input.members.filter((member) => !isHidden(member));
-  return namedArguments(model, members, (member) => wireName(model, member, true), reservedNames());
+  return namedArguments(model, members, (member) => wireName(model, member, true), reservedNames);
 }
 
 /** The fields of a structure or union. */
@@ -83,7 +83,7 @@ export const structureOf = (model: Model, { id, kind, members }: StructureShape)
 });
 
 /** Arguments of every call, which belong to the server. */
-const reservedNames = (): string[] => ['account', ...Object.keys(consentArguments())];
+const reservedNames: readonly string[] = ['account', ...Object.keys(consentArguments())];
 
 /** Names that every client takes. Paths of arguments have dots between names. */
 const allowedName = /^[A-Za-z][\w-]{0,63}$/;

@@ -1,11 +1,15 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Operation } from '../../tools/define-operation.js';
+import * as z from 'zod';
+import type { JsonSchema, Operation } from '../../tools/define-operation.js';
+import { consentArguments, planArguments } from '../../tools/schema/fields.js';
 import { reasonOf } from '../../util/log.js';
 import { quote, quoteName } from '../../util/quote.js';
+import { chooseOperation } from './chosen-operation.js';
 import { createCodec } from './codec.js';
+import { fitListings, listingsOf } from './listings.js';
 import { type Model, ModelError } from './model.js';
-import { modelOperation, type SchemaSize } from './model-operation.js';
+import { modelOperation } from './model-operation.js';
 import { ModelProblems } from './model-problems.js';
 import { type ModelSettings, readSettings } from './model-settings.js';
 import { readModel } from './read-model.js';
@@ -13,30 +17,53 @@ import { readModel } from './read-model.js';
 /** Makes operations from a model, which is a file beside the file of operations. */
 export type FromModel = (path: string, settings: ModelSettings) => Promise<readonly Operation[]>;
 
+/** Returns the schema that models read for an object of arguments. */
+type ListArguments = (schema: z.ZodObject) => JsonSchema;
+
 /**
  * Returns the function of the kit that makes operations from models.
  * @param folder of the file of operations
  */
 export const createFromModel =
-  (folder: string, sizeOf: SchemaSize): FromModel =>
+  (folder: string, listArguments: ListArguments): FromModel =>
   async (path, given) => {
     const read = readSettings(given);
     if (read.kind === 'problems') throw new ModelProblems(read.problems);
     const { settings } = read;
     const model = await openModel(folder, path);
-    const context = { model, codec: createCodec(model), settings, sizeOf };
-    const operations: Operation[] = [];
-    const problems: string[] = [];
-    for (const [name, operationSettings] of Object.entries(settings.operations))
-      try {
-        operations.push(modelOperation(context, name, operationSettings));
-      } catch (error) {
-        if (!(error instanceof ModelError)) throw error;
-        problems.push(`operations.${quoteName(name)}: ${error.message}`);
-      }
-    if (problems.length > 0) throw new ModelProblems(problems);
-    return operations;
+    const propertiesOf = (shape: z.ZodRawShape) => Object(listArguments(z.strictObject(shape)).properties);
+    const control = { repeatable: propertiesOf(planArguments()), other: propertiesOf(consentArguments()) };
+    const context = { model, codec: createCodec(model), settings, control };
+    const names = Object.entries(settings.operations);
+    const chosen = allOrProblems(names, ([name, operation]) => {
+      const one = chooseOperation(context, name, operation);
+      return [name, one, listingsOf(context, one)] as const;
+    });
+    const fitListing = fitListings(chosen.map(([, , listings]) => listings));
+    return allOrProblems(chosen, ([, one, listings]) => modelOperation(context, one, fitListing(listings)));
   };
+
+/**
+ * Makes a result of each entry.
+ * @throws ModelProblems with the problem of every entry that cannot be used
+ */
+function allOrProblems<Entry extends readonly [name: string, ...unknown[]], Result>(
+  entries: readonly Entry[],
+  make: (entry: Entry) => Result,
+): readonly Result[] {
+  const problems: string[] = [];
+  const results = entries.flatMap((entry) => {
+    try {
+      return [make(entry)];
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      problems.push(`operations.${quoteName(entry[0])}: ${error.message}`);
+      return [];
+    }
+  });
+  if (problems.length > 0) throw new ModelProblems(problems);
+  return results;
+}
 
 /** Bytes. */
 const largestModel = 25_000_000;

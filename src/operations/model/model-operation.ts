@@ -1,8 +1,6 @@
 import * as z from 'zod';
 import { builtInServices, type Follow, type Operation, type Signing } from '../../tools/define-operation.js';
-import { nameInWords } from '../../tools/schema/field-names.js';
 import { consentArguments, planArguments } from '../../tools/schema/fields.js';
-import { sentenceCase } from '../../util/human.js';
 import { lazy } from '../../util/objects.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary } from './answer-summary.js';
@@ -10,84 +8,44 @@ import { isNamed, pathWith } from './argument-paths.js';
 import { argumentShape, type Detail } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
-import type { Codec } from './codec.js';
+import { type ChosenOperation, type ModelContext, toolNameOf } from './chosen-operation.js';
 import { exampleArguments, modelExamples, withArgumentNames } from './example-arguments.js';
+import { type FoldedArguments, unfolded, withFolded } from './folded-arguments.js';
+import type { Listing } from './listings.js';
 import { memberValues } from './member-values.js';
-import {
-  hasTrait,
-  isIdempotencyToken,
-  type Member,
-  type Model,
-  ModelError,
-  type ModelOperation,
-  type Protocol,
-  textTrait,
-} from './model.js';
-import type { OperationSettings, ReadSettings } from './model-settings.js';
-import { pagesOf } from './pages.js';
-import { plainText, shortenText } from './plain-text.js';
-import { isSecretIn, secretPaths } from './secret-members.js';
-import { checkSupported, hostPrefixOf, isSetByServer } from './supported.js';
-
-/** Returns the characters of JSON that hosts are shown for a schema of arguments. */
-export type SchemaSize = (schema: z.ZodObject) => number;
-
-/** Levels of detail of a schema, the most detailed first. */
-const details: readonly Detail[] = [
-  { levels: 2, description: 36, values: 8 },
-  { levels: 2, description: 24, values: 4 },
-  { levels: 1, description: 0, values: 0 },
-];
-const maximumSchema = 5000;
-const longestDescription = 90;
-
-/** Everything that the operations of a model share. */
-export interface ModelContext {
-  readonly model: Model;
-  readonly codec: Codec;
-  readonly settings: ReadSettings;
-  readonly sizeOf: SchemaSize;
-}
+import { hasTrait, isIdempotencyToken, type Model, ModelError, type ModelOperation, type Protocol } from './model.js';
+import { secretPaths } from './secret-members.js';
+import { hostPrefixOf } from './supported.js';
 
 /**
- * Makes the operation of a model that `name` names.
+ * Makes the operation of a model, with the schema that models read.
  * @throws ModelError if it cannot be offered
  */
-export function modelOperation(context: ModelContext, name: string, settings: OperationSettings): Operation {
-  const { model, codec } = context;
-  const operation = model.operation(name);
-  checkSupported(model, operation);
-  const isRead = settings.effect === 'read';
-  const title = settings.title ?? sentenceCase(nameInWords(name));
-  const { hidden = [], tokens = [], ...pages } = (isRead ? pagesOf(model, operation) : undefined) ?? {};
-  const isHidden = (member: Member) => isSetByServer(operation, member) || hidden.includes(member.name);
-  const fields = chosenArguments(argumentsOf(model, operation.input, isHidden), settings);
+export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
+  const { model, codec, settings: all } = context;
+  const { operation, settings, texts, fields, isSecret } = chosen;
+  const { description, detail, folded, input } = listing;
+  const schema = lazy(() => inputSchema(chosen, folded, detail));
+  const { hidden: _, tokens = [], ...pages } = chosen.pages ?? {};
   const answerFields = structureOf(model, operation.output).fields;
-  const { schema, detail } = inputSchema(fields, settings, context.sizeOf);
-  const isSecret = isSecretIn(settings.secretNames);
   const shown = [...settings.show, ...tokens];
   const isHiddenInAnswer = (field: Argument) => isSecret(field) && !isNamed(shown, field);
   const output = lazy(() => answerSchema(answerFields(), isHiddenInAnswer));
-  const example =
-    (settings.example && withArgumentNames(fields, settings.example)) ??
-    modelExamples(fields, operation.traits).find((values) => schema.safeParse(values).success) ??
-    exampleArguments(fields);
-  if (example === undefined)
-    throw new ModelError('no value that is tried matches a pattern of its arguments: give an example');
   return {
-    name: toolNameOf(context.settings, name),
-    api: name,
-    title,
-    description: settings.description ?? descriptionOf(operation, title),
+    ...texts,
+    description,
+    api: operation.name,
     effect: settings.effect,
-    service: context.settings.api,
+    service: all.api,
     ...signingOf(context),
     ...hostOf(context, operation),
     method: methodOf(operation),
-    input: () => schema,
-    example,
+    input: schema,
+    schemas: { input },
+    example: exampleOf(chosen, schema),
     secrets: secretPaths(fields, detail, isSecret),
-    request: (input, after, token) => codec.encode(operation, { ...memberValues(fields, input), ...after }, token),
+    request: (given, after, token) =>
+      codec.encode(operation, { ...memberValues(fields, unfolded(given, folded)), ...after }, token),
     answer: answerFormat(model, operation),
     extract: async (body, _input, headers, status) => {
       // An answer that the protocol cannot read has no record, which is no fault of the operation.
@@ -97,24 +55,64 @@ export function modelOperation(context: ModelContext, name: string, settings: Op
     output,
     ...('add' in pages && { pages: { page: output, ...pages } }),
     isAnswerOpen: true,
-    summarize: (record) => answerSummary(name, record),
+    summarize: (record) => answerSummary(operation.name, record),
     undocumented: [],
     limitations: [],
     defaults: [],
     ...(settings.errors !== undefined && { errors: settings.errors }),
-    ...(!isRead && {
-      change: changeTexts({
-        api: name,
-        apiName: context.settings.prefix ?? context.settings.api,
-        fields: fields.filter((field) => !isSecret(field)),
-        settings,
-      }),
-      takesToken: operation.input.members.some(isIdempotencyToken),
-      ...(settings.repeatable !== undefined && { repeatable: settings.repeatable }),
-      ...(settings.failures !== undefined && { failures: pathWith('member', answerFields(), settings.failures) }),
-      ...(settings.follow !== undefined && { follow: followOf(context, fields, answerFields(), settings.follow) }),
-    }),
+    ...(settings.effect !== 'read' && changeFields(context, chosen, answerFields())),
   };
+}
+
+/** The fields of an operation that only changes have. */
+function changeFields(
+  context: ModelContext,
+  { operation, settings, fields, isSecret }: ChosenOperation,
+  answerFields: readonly Argument[],
+): Partial<Operation> {
+  const { prefix, api } = context.settings;
+  const { repeatable, failures, follow } = settings;
+  return {
+    change: changeTexts({
+      api: operation.name,
+      apiName: prefix ?? api,
+      fields: fields.filter((field) => !isSecret(field)),
+      settings,
+    }),
+    takesToken: operation.input.members.some(isIdempotencyToken),
+    ...(repeatable !== undefined && { repeatable }),
+    ...(failures !== undefined && { failures: pathWith('member', answerFields, failures) }),
+    ...(follow !== undefined && { follow: followOf(context, fields, answerFields, follow) }),
+  };
+}
+
+/** The rules for the arguments. */
+function inputSchema(
+  { fields, settings: { effect, repeatable } }: ChosenOperation,
+  folded: FoldedArguments | undefined,
+  detail: Detail,
+): z.ZodObject {
+  const control = effect === 'read' ? {} : repeatable === true ? planArguments() : consentArguments();
+  const rules = { ...argumentShape(fields, detail), ...control };
+  return folded === undefined ? z.strictObject(rules) : withFolded(rules, folded, detail);
+}
+
+/**
+ * The example of the file, or the first of the model that keeps to the rules, or one that is made up.
+ * @throws ModelError
+ */
+function exampleOf({ fields, settings, operation }: ChosenOperation, schema: () => z.ZodObject): Operation['example'] {
+  if (settings.example !== undefined) {
+    const example = withArgumentNames(fields, settings.example);
+    const [issue] = schema().safeParse(example).error?.issues ?? [];
+    if (issue === undefined) return example;
+    throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
+  }
+  const example =
+    modelExamples(fields, operation.traits).find((values) => schema().safeParse(values).success) ??
+    exampleArguments(fields);
+  if (example !== undefined) return example;
+  throw new ModelError('no value that is tried matches a pattern of its arguments: give an example');
 }
 
 /** The read that shows the progress, with the names of arguments and of fields of answers. Its read may be of this model. */
@@ -156,40 +154,6 @@ function answerFormat({ service, shape }: Model, { output }: ModelOperation): Op
 }
 
 const xmlProtocols: readonly Protocol[] = ['restXml', 'awsQuery', 'ec2Query'];
-
-/** The name that the file gives the tool, or one such as `devops_list_backups`. */
-const toolNameOf = ({ prefix, operations }: ReadSettings, api: string): string =>
-  operations[api]?.name ??
-  [prefix, ...nameInWords(api).toLowerCase().split(/\W+/)].filter((part) => part !== undefined).join('_');
-
-const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
-  shortenText(plainText(textTrait(traits, 'smithy.api#documentation') ?? ''), longestDescription) || `${title}.`;
-
-/**
- * The arguments that the settings choose.
- * @throws ModelError for a name that is no argument, and if a required argument is left out
- */
-function chosenArguments(fields: readonly Argument[], { only, omit }: OperationSettings): readonly Argument[] {
-  const unknown = [...(only ?? []), ...omit].filter((name) => !fields.some((field) => isNamed([name], field)));
-  if (unknown.length > 0)
-    throw new ModelError(`${unknown.join(', ')}: is no argument, so only and omit cannot name it`);
-  const chosen = fields.filter((field) => (only === undefined || isNamed(only, field)) && !isNamed(omit, field));
-  const missing = fields.filter((field) => field.isRequired && !chosen.includes(field)).map(({ name }) => name);
-  if (missing.length > 0) throw new ModelError(`${missing.join(', ')}: is required, so it cannot be left out`);
-  return chosen;
-}
-
-/** The rules for the arguments, with as much detail as fits. */
-function inputSchema(fields: readonly Argument[], { effect, repeatable }: OperationSettings, sizeOf: SchemaSize) {
-  const control = effect === 'read' ? {} : repeatable === true ? planArguments() : consentArguments();
-  for (const detail of details) {
-    const schema = z.strictObject({ ...argumentShape(fields, detail), ...control });
-    if (sizeOf(schema) <= maximumSchema) return { schema, detail };
-  }
-  throw new ModelError(
-    `its arguments need a schema of more than ${maximumSchema} characters: choose arguments with only, or leave some out with omit`,
-  );
-}
 
 /** Settings describe the signature of a built-in API. */
 function signingOf({ model, settings }: ModelContext): { readonly signing?: Signing } {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { inputJsonSchema, schemaProblems } from '../../../src/mcp/tool-schemas.js';
+import { argumentListing } from '../../../src/operations/model/argument-listing.js';
 import { argumentShape } from '../../../src/operations/model/argument-schema.js';
 import { argumentsOf } from '../../../src/operations/model/arguments.js';
 import { exampleArguments } from '../../../src/operations/model/example-arguments.js';
@@ -70,7 +71,7 @@ const input = {
 
 const model = smallModel({ Lend: { input } }, shapes);
 const fields = argumentsOf(model, model.operation('Lend').input, () => false);
-const full = { levels: 3, description: 60, values: 12 };
+const full = { levels: 3, description: 60, values: 12, names: 60 };
 const schemaWith = (detail: typeof full) => z.strictObject(argumentShape(fields, detail));
 const schema = schemaWith(full);
 
@@ -141,12 +142,27 @@ test.each<[object, RegExp]>([
 });
 
 describe('the schema for hosts', () => {
-  test.each([full, { levels: 1, description: 0, values: 0 }])('has only what every host accepts, at %j', (detail) => {
-    expect(schemaProblems(inputJsonSchema(schemaWith(detail)))).toEqual([]);
+  const listing = (detail: typeof full) =>
+    argumentListing({ fields, folded: undefined, foldedNames: 0, detail, control: {} });
+
+  test.each([full, { levels: 1, description: 0, values: 0, names: 0 }])(
+    'has only what every host accepts, at %j',
+    (detail) => {
+      expect(schemaProblems(listing(detail))).toEqual([]);
+    },
+  );
+
+  test('has the types of the rules, the same arguments and the same required ones', () => {
+    const { properties: rules, required } = inputJsonSchema(schema);
+    const { properties: listed, required: alsoRequired } = listing(full);
+    const types = (all: unknown) =>
+      Object.entries(Object(all)).map(([name, property]) => [name, Object(property).type]);
+    expect(types(listed)).toEqual(types(rules));
+    expect(alsoRequired).toEqual(required);
   });
 
   test('writes what JSON text holds, and leaves long enumerations out', () => {
-    const { properties } = inputJsonSchema(schemaWith({ levels: 0, description: 60, values: 1 }));
+    const { properties } = listing({ levels: 0, description: 60, values: 1, names: 60 });
     expect(properties).toMatchObject({
       Tags: { type: 'string' },
       Box: { type: 'string', description: expect.stringContaining('{Label, Inner?}') },
