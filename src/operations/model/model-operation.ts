@@ -109,11 +109,14 @@ function exampleOf({ fields, settings, operation }: ChosenOperation, schema: () 
     throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
   }
   const example =
-    modelExamples(fields, operation.traits).find((values) => schema().safeParse(values).success) ??
+    modelExamples(fields, operation.traits).find((values) => schema().safeParse(values, once).success) ??
     exampleArguments(fields);
   if (example !== undefined) return example;
   throw new ModelError('no value that is tried matches a pattern of its arguments: give an example');
 }
+
+/** For a schema that is used once: zod otherwise compiles it, which takes longer than the use. */
+const once = { jitless: true };
 
 /** The read that shows the progress, with the names of arguments and of fields of answers. Its read may be of this model. */
 function followOf(

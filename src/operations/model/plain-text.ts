@@ -36,7 +36,8 @@ function decodeEntity(entity: string, decimal?: string, hexadecimal?: string, na
  * limit below 10 leaves nothing.
  */
 export function shortenText(text: string, limit: number): string {
-  const characters = [...text];
+  // A character has at most two code units. Most texts are many times longer than their limit.
+  const characters = [...text.slice(0, 2 * limit + 2)];
   if (characters.length <= limit) return text;
   if (limit < shortestUseful) return '';
   const start = characters.slice(0, limit).join('');
