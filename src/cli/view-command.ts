@@ -78,7 +78,9 @@ async function show(
       call: shown.load,
       callTool: shown.callTool,
     });
-    printLine(stdout, stdout.isTTY ? say`${shown.hint} ${exact(page.url)}` : say`${exact(page.url)}`);
+    if (stdout.isTTY) printLine(stdout, shown.hint);
+    // In a line of its own, so that no terminal breaks it.
+    printLine(stdout, say`${exact(page.url)}`);
     const opened =
       opens && stdout.isTTY ? await openBrowser(page.url, terminal.platform).catch(() => undefined) : undefined;
     const end = AbortSignal.any([stop, over.signal]);

@@ -200,9 +200,10 @@ test.skipIf(process.platform === 'win32')('the browser gets the address from a f
     { env: { ...cleanEnv(), HOME: home, PATH: `${home}:${process.env.PATH}` }, stdio: ['ignore', 'pipe', 'ignore'] },
   );
   running.push(child);
-  const [line] = await once(createInterface({ input: child.stdout }), 'line');
-  // A sentence stands before the address.
-  const url = line.split(' ').at(-1);
+  // A sentence stands in the line before the address.
+  const printed = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  await printed.next();
+  const { value: url } = await printed.next();
   await vi.waitFor(() => expect(existsSync(join(home, 'opened'))).toBe(true), 5000);
   const opened = readFileSync(join(home, 'opened'), 'utf8').trim();
   expect(opened).toMatch(/^file:/);
