@@ -1,9 +1,11 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
 import type { ConsentMode } from '../../src/consent/required-consent.js';
 import { createServer } from '../../src/server.js';
-import { testCaller } from '../support/caller.js';
+import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
+import { createMemoryJournal, testCaller } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { type Era, eras } from '../support/in-process.js';
 
@@ -17,7 +19,7 @@ interface Setup {
   readonly era: Era;
   readonly confirm: ConsentMode;
   /** What the client's user answers; undefined if the client cannot ask. */
-  readonly answer?: ((message: string) => Answer | Promise<Answer>) | undefined;
+  readonly answer?: ((message: string, label: string) => Answer | Promise<Answer>) | undefined;
   /** How long the user takes to answer, by the server's clock (milliseconds). */
   readonly answersAfterMs?: number;
   readonly stateKey?: string;
@@ -37,12 +39,25 @@ afterEach(async () => {
   await cloud.close();
 });
 
+/** The label of the accepting option. */
+const labelIn = (params: unknown) =>
+  z
+    .object({
+      requestedSchema: z.object({
+        properties: z.object({ decision: z.object({ enum: z.tuple([z.string(), z.string()]) }) }),
+      }),
+    })
+    .parse(params).requestedSchema.properties.decision.enum[0];
+
 async function connect({ era, confirm, answer, answersAfterMs = 5000, stateKey, accessKeyId = 'AKIDTEST' }: Setup) {
   let waitedMs = 0;
   const now = () => new Date(Date.now() + waitedMs);
   const credentials = { accessKeyId, secretAccessKey: 'test/secret+key' };
+  const journal = createMemoryJournal(now);
   const caller = testCaller(cloud.origin, {
     confirm,
+    journal,
+    policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
     cloud: { credentials },
     now,
     ...(stateKey !== undefined && { stateKey }),
@@ -56,7 +71,7 @@ async function connect({ era, confirm, answer, answersAfterMs = 5000, stateKey, 
     client.setRequestHandler('elicitation/create', async ({ params }) => {
       questions.push(params.message);
       waitedMs += answersAfterMs;
-      return answer(params.message);
+      return answer(params.message, labelIn(params));
     });
   await client.connect(clientSide);
   open.push(async () => {
@@ -74,7 +89,7 @@ async function connect({ era, confirm, answer, answersAfterMs = 5000, stateKey, 
     };
     return { isError: result.isError ?? false, text, structured };
   };
-  return { call, questions };
+  return { call, questions, journal };
 }
 
 describe.each(eras)('%s', (_name, era) => {
@@ -114,6 +129,34 @@ describe.each(eras)('%s', (_name, era) => {
         expect(text).toMatch(/the question was: .*"restored"/);
       }
       expect(cloud.requests).toEqual([]);
+    });
+
+    test('a reason for declining is quoted for the agent and kept in the journal', async () => {
+      const content = { decision: 'Do nothing', reason: 'Wrong "size"\nof it' };
+      const { call, journal } = await connect({ era, confirm: 'ask', answer: () => ({ action: 'accept', content }) });
+      expect((await call()).text).toContain('the person gave this reason: "Wrong \\"size\\"\\nof it"');
+      expect(await journal.list({})).toMatchObject([{ reason: content.reason, ending: { outcome: 'declined' } }]);
+      expect(cloud.requests).toEqual([]);
+    });
+
+    test('a deletion needs the name: it is asked for again, and nothing is sent before', async () => {
+      const { bucket, object, uploadId } = abortMultipartUpload.example;
+      const decision = /^Abort upload of ".*" \(no way back\)$/;
+      const deleted = () => cloud.requests.filter(({ method }) => method === 'DELETE').length;
+      const names = ['another.mov', object];
+      const { call, questions, journal } = await connect({
+        era,
+        confirm: 'ask',
+        answer: (_message, label) => {
+          expect(deleted()).toBe(0);
+          expect(label).toMatch(decision);
+          return { action: 'accept', content: { decision: label, name: names.shift() ?? '' } };
+        },
+      });
+      await call({ bucket, object, uploadId }, abortMultipartUpload.name);
+      expect(questions.map((text) => text.startsWith('That is not the name. '))).toEqual([false, true]);
+      expect(deleted()).toBe(1);
+      expect(await journal.list({})).toHaveLength(1);
     });
 
     test.each([
