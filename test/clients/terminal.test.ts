@@ -83,6 +83,7 @@ describe(titled('@anthropic-ai/claude-code'), () => {
       await session.press('Right');
       await session.shows(/to collapse|to select|toggle/);
       expect(textOf(await session.lines())).toContain(label);
+      await readAsAPerson();
       await session.pressUntil('Up', (seen) => /❯ ◯/.test(seen), 'the option');
       await session.pressUntil('Space', (seen) => /Decision: ▸/.test(seen), 'the choice');
       await session.pressUntil('Down', (seen) => /❯ Accept/.test(seen), 'the button');
