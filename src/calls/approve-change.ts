@@ -81,7 +81,7 @@ export async function approveChange(
   const refusal = withReason(decision.refusal, reason);
   if (refusals.isSpent(consent.nonce)) throw ifSpent;
   const kind = refusal === undefined ? 'accepted' : 'declined';
-  await claimedPlan.claim(consent.nonce, { kind, person: consent.approver, at: now().getTime() });
+  await claimedPlan.claim(consent.nonce, { kind, person: consent.approver, at: now().getTime(), reason });
   context.click?.page?.onClaim();
   if (refusal === undefined) return consent;
   const recorded = await refusals.decline(intentOf(planned.draft, consent, now()), isDismissed);

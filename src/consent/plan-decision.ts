@@ -12,6 +12,8 @@ export const planDecisionSchema = lazy(() =>
     person: z.string().optional(),
     /** Milliseconds since 1970. */
     at: z.number(),
+    /** Why the person declined, without secrets. */
+    reason: z.string().optional(),
   }),
 );
 

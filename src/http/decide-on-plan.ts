@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { type Account, type Accounts, accountsOf } from '../calls/account.js';
 import type { CallContext, CallOutcome, CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
+import { longestReason } from '../consent/decline-reason.js';
 import type { EndedOutcome } from '../consent/outcome.js';
 import { decisionText } from '../consent/plan-decision.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
@@ -126,9 +127,13 @@ const refused = (plan: FoundPlan, ...refusal: ConstructorParameters<typeof Refus
   outcome: { kind: 'failed', failure: refusalFailure(plan.tool, new Refusal(...refusal), true) },
 });
 
-/** The decision on a plan as a sentence. */
-const decisionSentence = ({ decision }: FoundPlan): SafeText =>
-  decision === undefined ? words('This was decided before.') : sentence(say`${decisionText(decision)}.`);
+/** The decision on a plan for people: a sentence, and the reason if there is one. */
+function decisionSentence({ decision }: FoundPlan): SafeText {
+  if (decision === undefined) return words('This was decided before.');
+  const { reason } = decision;
+  const because = reason === undefined ? words('') : say` Reason: ${quoted(reason, longestReason)}.`;
+  return say`${sentence(say`${decisionText(decision)}.`)}${because}`;
+}
 
 /** The outcome that is shown for a plan that was decided, but whose own outcome is not known. */
 const decidedBefore = ({ tool, decision }: FoundPlan): EndedOutcome => {

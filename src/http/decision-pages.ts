@@ -29,7 +29,7 @@ input { width: 28em }
 button, .button { background: light-dark(#0b57d0, #8ab4f8); border: 1px solid transparent; border-radius: 6px; color: light-dark(#fff, #0d1b33); cursor: pointer; display: inline-block; font: inherit; font-weight: 600; margin-top: 12px; min-height: 36px; padding: 6px 16px; text-decoration: none }
 nav { display: flex; gap: 16px }
 header { align-items: center; display: flex; flex-wrap: wrap; gap: 4px 16px; margin-bottom: 16px }
-header div { display: flex; gap: 12px; margin-left: auto }
+header div { align-items: baseline; display: flex; gap: 12px; margin-left: auto }
 header button { background: none; color: var(--link); font-weight: 400; margin: 0; min-height: 24px; padding: 0; text-decoration: underline }
 [role=alert] { border: 1px solid; border-left-width: 4px; border-radius: 6px; color: var(--bad); padding: 8px 12px }
 .sandbox { background: color-mix(in srgb, var(--sandbox) 14%, var(--page)); border: 1px dashed var(--sandbox); border-radius: 6px; font-weight: 600; padding: 4px 10px }

@@ -105,7 +105,7 @@ test('a person refuses', async () => {
   ).toBe(false);
   await view(page).getByRole('button', { name: 'Do nothing' }).click();
   await view(page)
-    .getByText(/^"bob" declined this at .*\d\d/)
+    .getByText(/^"bob" declined this at .*\d\d.* Reason: "Wait for Monday"\.$/)
     .waitFor();
   expect(served.requests).toEqual([]);
   expect(JSON.stringify((await served.plans.list())[0]?.outcome)).toContain('Wait for Monday');
@@ -149,6 +149,46 @@ test('on a page that is out of date, "Do nothing" leaves the decision to the fir
     .waitFor();
   await carol.goto(`${served.publicUrl}/decisions`);
   expect(await carol.getByRole('listitem').innerText()).toMatch(/Accepted.*decided by "bob" just now$/s);
+  expect(served.requests).toHaveLength(1);
+});
+
+test('who deletes types the name, is asked again after another, and nothing is sent before', async () => {
+  const served = await start();
+  const { decideAt } = await served.callTool(abortMultipartUpload.name, abortMultipartUpload.example);
+  served.pass(3000);
+  const page = await openAs('bob', String(decideAt));
+  const name = view(page).getByLabel(`Type ${abortMultipartUpload.example.object} to agree`);
+  const abort = view(page).getByRole('button', { name: /^Abort upload/ });
+  await name.fill('another.mov');
+  await abort.click();
+  await view(page).getByText('That is not the name', { exact: false }).first().waitFor();
+  expect(served.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
+  await name.fill(abortMultipartUpload.example.object);
+  await abort.click();
+  await view(page)
+    .getByText(/^"bob" accepted this at /)
+    .waitFor();
+  expect(served.requests.filter(({ method }) => method === 'DELETE')).toHaveLength(1);
+});
+
+test('of two plans for the same thing, each page tells of the other, before any click and after one was accepted', async () => {
+  const served = await start();
+  const older = await planOf(served, { diskSize: 100 });
+  const newer = await planOf(served, { diskSize: 200 });
+  const page = await openAs('bob', older);
+  await view(page)
+    .getByText(/^A newer plan for "wiki" waits: disk size 200 GB, asked \d+ s ago\.$/)
+    .waitFor();
+  await page.goto(newer);
+  await view(page)
+    .getByText(/^Another plan for "wiki" waits: disk size 100 GB, asked \d+ s ago\.$/)
+    .waitFor();
+  await agree(page).click();
+  await outcome(page, 'Accepted');
+  await page.goto(older);
+  await view(page)
+    .getByText(/^A newer plan for "wiki" was accepted: disk size 200 GB\. "bob" accepted this at /)
+    .waitFor();
   expect(served.requests).toHaveLength(1);
 });
 
