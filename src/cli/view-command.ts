@@ -16,7 +16,7 @@ import { readView, viewOf } from '../mcp/views/view-of-tool.js';
 import { startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
-import { exact, fromServer, own, type SafeText, say, words } from '../util/safe-text.js';
+import { exact, fromServer, join, own, type SafeText, say, words } from '../util/safe-text.js';
 import { type Call, failureCode, partlyCode, readCall } from './call-command.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
@@ -78,9 +78,9 @@ async function show(
       call: shown.load,
       callTool: shown.callTool,
     });
-    if (stdout.isTTY) printLine(stdout, shown.hint);
+    const url = say`${exact(page.url)}`;
     // In a line of its own, so that no terminal breaks it.
-    printLine(stdout, say`${exact(page.url)}`);
+    printLine(stdout, stdout.isTTY ? join([shown.hint, url], '\n') : url);
     const opened =
       opens && stdout.isTTY ? await openBrowser(page.url, terminal.platform).catch(() => undefined) : undefined;
     const end = AbortSignal.any([stop, over.signal]);

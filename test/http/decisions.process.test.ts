@@ -8,6 +8,7 @@ import { answerOf, post, toolCall } from '../support/http-in-process.js';
 import { startHttpProcess } from '../support/http-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { readAsAPerson } from '../support/person.js';
+import { onTerminal } from '../support/pty.js';
 import { runServer } from '../support/server-process.js';
 
 /** The page for decisions as people deploy it, with several processes, one journal and one state key. */
@@ -83,6 +84,19 @@ test('a command on the same journal leaves its plan to the page', async () => {
   await browser.signIn('bob');
   expect((await browser.decide(nonceIn(waiting.stdout), 'accept')).status).toBe(200);
   expect(cloud.requests).toHaveLength(1);
+});
+
+test('a person at a terminal reads, above the risk, that another plan for the same thing waits', async () => {
+  const human = { ...env, CLOUDOPS_CONFIRM: 'human' };
+  const waiting = await runServer(['call', 'restore_instance', JSON.stringify({ ...args, diskSize: 100 })], {
+    env: human,
+  });
+  expect([waiting.code, nonceIn(waiting.stdout)]).toEqual([3, expect.stringMatching(/./)]);
+  const call = ['call', 'restore_instance', JSON.stringify({ ...args, diskSize: 200 })];
+  const { lines, code } = await onTerminal(call, 80, { env: human, typed: [['Type yes', 'yes\n']] });
+  const at = lines.findIndex((text) => text.startsWith('Another plan for "wiki" waits: disk size 100 GB, asked '));
+  expect(lines.slice(at + 1, at + 3)).toEqual(['Risk: costs money.', expect.stringMatching(/^Create server "wiki"/)]);
+  expect([code, cloud.requests.length]).toEqual([0, 1]);
 });
 
 test('plans are in a folder beside the journal, and say nothing to who reads it', async () => {
