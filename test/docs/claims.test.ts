@@ -109,8 +109,8 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/SECURITY.md', `One read takes at most ${readLimits[1]}, ${readLimits[0]} and ${readLimits[2]}`],
   ['docs/DEPLOY.md', `A server took ${soakMemory} at most in a soak test; the manifests allow ${memoryLimit} MiB`],
   ['CHANGELOG.md', `one call reads up to ${readLimits[0]}, ${readLimits[1]} or ${readLimits[2]}`],
-  ['CHANGELOG.md', `tries ${{ 15: 'fifteen' }[situations.length]} situations with a model`],
-  ['eval/README.md', `in ${{ 15: 'fifteen' }[situations.length]} situations`],
+  ['CHANGELOG.md', `tries ${situations.length} situations with a model`],
+  ['eval/README.md', `in ${situations.length} situations`],
   [
     'docs/CONFIGURATION.md',
     `when a file has changed and all of them have been still for ${seconds(constant('src/signing/watched-files.ts', 'stillMs'))}`,
