@@ -73,7 +73,7 @@ describe.each(['cloudops', 'cloudops over HTTP'])('the question of %s', (server)
       await question.screenshot({ path: join(pictures, 'question-inspector.png'), animations: 'disabled' });
     const text = await question.innerText();
     expect(text).toMatch(
-      /Create DevOps server "[^"]+" in jp-east-1\? It costs money\. The built-in sandbox, [^.]+, account SANDBOX\w+\./,
+      /Create DevOps server "[^"]+" \(100 GB, e-large\) in jp-east-1\? It costs money\. The built-in sandbox, [^.]+, account SANDBOX\w+\./,
     );
     expect(await question.getByRole('textbox', { name: 'Decision' }).inputValue()).toBe('Do nothing');
   });
