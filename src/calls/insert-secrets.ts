@@ -105,12 +105,13 @@ const joinNames = (names: readonly string[]) =>
 export async function insertSecrets(
   operation: Operation,
   given: Readonly<Record<string, unknown>>,
+  namePaths: NonNullable<Operation['secretNames']>,
   files: SecretFiles,
   region: string,
 ): Promise<{ readonly input: Record<string, unknown>; readonly secretNames: Readonly<Record<string, string>> }> {
   const secretNames: Record<string, string> = {};
   let input: unknown = given;
-  for (const [namePath, secretPath] of Object.entries(operation.secretNames ?? {})) {
+  for (const [namePath, secretPath] of Object.entries(namePaths)) {
     const name = textAt(input, namePath);
     if (name === undefined) continue;
     const secret = await files.read(name);

@@ -32,7 +32,10 @@ export async function resolveCall(
   const cloud = await account.cloud();
   const operation = operationOf(cloud, asked);
   const valid = validate(operation, args, cloud.region, argumentName);
-  const complete = await insertSecrets(operation, valid, secretFiles, cloud.region);
+  const complete =
+    operation.secretNames === undefined
+      ? { input: valid, secretNames: {} }
+      : await insertSecrets(operation, valid, operation.secretNames, secretFiles, cloud.region);
   const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = complete.input;
 
   const apiRequest = await operation.request(input);

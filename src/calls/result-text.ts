@@ -3,8 +3,25 @@ import { requestLines } from '../consent/request-lines.js';
 import type { Attempt } from '../transport/signed-client.js';
 import { isObject, leavesOf, withoutUndefined } from '../util/objects.js';
 import { quote } from '../util/quote.js';
-import { isSafeText, join, own, quoted, type SafeText, say, time, words } from '../util/safe-text.js';
-import { headlineOf } from './headline.js';
+import {
+  cut,
+  isSafeText,
+  join,
+  longestLabelName,
+  own,
+  quoted,
+  type SafeText,
+  say,
+  shortNames,
+  textFor,
+  time,
+  upTo,
+  withoutDetails,
+  words,
+} from '../util/safe-text.js';
+
+/** A result of either kind: a success has no code, a failure no answer. */
+type AnyResult = Partial<Success> & Partial<Failure>;
 
 /**
  * The same facts as the structured content, as text for hosts that show only text. The service's words are quoted, and its answer
@@ -12,11 +29,12 @@ import { headlineOf } from './headline.js';
  * people the end.
  */
 export function resultText(result: Success | Failure): string {
-  const { summary, problems = [], plan, show, answer, next } = anyOf(result);
-  const { account, code, status, serviceSays, mayHaveHappened } = anyOf(result);
-  const { outcome, consent, sentAt, planId, decideAt, planExpires } = anyOf(result);
-  const { requestIds, attempts = [], earlier, failed } = anyOf(result);
-  const { where = [], effects = [], defaults = [], warnings = [], notes = [] } = anyOf(result);
+  const fields: AnyResult = result;
+  const { summary, problems = [], plan, show, answer, next } = fields;
+  const { account, code, status, serviceSays, mayHaveHappened } = fields;
+  const { outcome, consent, sentAt, planId, decideAt, planExpires } = fields;
+  const { requestIds, attempts = [], earlier, failed } = fields;
+  const { where = [], effects = [], defaults = [], warnings = [], notes = [] } = fields;
   const isLong = show !== undefined || answer !== undefined || outcome === 'accepted';
   const line = (name: string, value: SafeText | string | number | undefined) =>
     value === undefined ? [] : [`${name}: ${value}`];
@@ -53,9 +71,25 @@ export function resultText(result: Success | Failure): string {
   ].join('\n');
 }
 
+/** Every client shows a line of this length (characters). */
+const longestHeadline = 100;
+
+/** Shortens a summary to one line: its first sentence with short names, then without details, then the words before a colon. */
+export function headlineOf(summary: SafeText): SafeText {
+  const short = shortNames(textFor('agent', summary), longestLabelName);
+  const first = upTo(short, '. ');
+  const sentence = first === undefined ? short : say`${first}.`;
+  if (sentence.text.length <= longestHeadline) return sentence;
+  const brief = withoutDetails(sentence);
+  if (brief.text.length <= longestHeadline) return brief;
+  const opening = upTo(brief, ': ');
+  if (opening !== undefined && opening.text.length < longestHeadline) return say`${opening}.`;
+  return cut(brief, longestHeadline);
+}
+
 /** The structured content of a result: its safe texts as strings. The answer holds none. `plan` is the request, because `show` says the rest. */
 export function plainResult(result: Success | Failure): Record<string, unknown> {
-  const { plan, answer, ...rest } = anyOf(result);
+  const { plan, answer, ...rest }: AnyResult = result;
   const { method, url, headers, body } = plan ?? {};
   return {
     ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, withPlainTexts(value)])),
@@ -70,9 +104,6 @@ function withPlainTexts(value: unknown): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withPlainTexts(inner)]));
 }
-
-/** A result of either kind: a success has no code, a failure no answer. */
-const anyOf = (result: Partial<Success> & Partial<Failure>) => result;
 
 /** `refused twice as too busy (429; waited 150 ms, 300 ms), then accepted once (200)`, or undefined if there were none. */
 export function attemptsText(attempts: readonly Attempt[]): SafeText | undefined {

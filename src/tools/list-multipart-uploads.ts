@@ -6,7 +6,6 @@ import { defineOperation, type Lenient, type PageStart } from './define-operatio
 import { callAgain, next } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
-import { decodedKey, longestKey } from './upload/object-keys.js';
 import {
   addUploads,
   noUploads,
@@ -15,7 +14,7 @@ import {
   openUploadsSentences,
   summariseOpen,
 } from './upload/open-uploads.js';
-import { xmlRecord } from './upload/xml-record.js';
+import { decodedKey, longestKey, xmlRecord } from './upload/xml-record.js';
 
 const upload = () =>
   z.object({

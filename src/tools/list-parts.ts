@@ -9,13 +9,12 @@ import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { like, rare } from './schema/outputs.js';
 import { nextOfUpload } from './upload/next-of-upload.js';
-import { decodedKey, longestKey } from './upload/object-keys.js';
 import { pageSentences } from './upload/page-sentences.js';
 import type { UploadPart } from './upload/part.js';
 import { beginningSentences, summarySentences, uploadIdsElsewhere } from './upload/sentences.js';
 import { firstThatFit } from './upload/shorten-lists.js';
 import { summarise, summaryFields } from './upload/summary.js';
-import { withPlainEtag, xmlRecord } from './upload/xml-record.js';
+import { decodedKey, longestKey, withPlainEtag, xmlRecord } from './upload/xml-record.js';
 
 const person = () =>
   like(z.object({ id: z.string().optional(), displayName: z.string().optional() }), 'id, displayName');

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { headlineOf } from '../../src/calls/headline.js';
 import { httpFailureRemedies, knownCodes } from '../../src/calls/remedies.js';
-import { resultText } from '../../src/calls/result-text.js';
+import { headlineOf, resultText } from '../../src/calls/result-text.js';
 import type { Failure, Success } from '../../src/consent/outcome.js';
 import { Refusal, type RefusalCode, refusalCodes, refusalFailure } from '../../src/consent/refusal.js';
 import { listParts } from '../../src/tools/list-parts.js';

@@ -1,5 +1,5 @@
 import { bytes, quoted, type SafeText, say, words } from '../../util/safe-text.js';
-import { longestKey } from './object-keys.js';
+import { longestKey } from './xml-record.js';
 
 /** The fields of a page of parts that its sentences need. Any field may be missing. */
 interface PageOfParts {
