@@ -56,7 +56,7 @@ function openFinding(name: string, changes: number, open: number): Finding {
 const restoredFinding = (restored: number): Finding =>
   warning(
     check,
-    say`${counted(restored, 'change')} in it were written again by a running server, because the file was removed, emptied or replaced; older changes may be missing`,
+    say`a running server wrote ${counted(restored, 'change')} again, because the file was removed, emptied or replaced; older changes may be missing`,
     'Do not use logrotate or delete the file: see the runbook, docs/OPERATE.md.',
   );
 

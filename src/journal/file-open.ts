@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { access, type FileHandle, lstat, mkdir, open, readdir, rename, stat } from 'node:fs/promises';
+import { access, type FileHandle, lstat, mkdir, mkdtemp, open, readdir, rename, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
 
@@ -57,6 +57,8 @@ export async function checkWritable(path: string): Promise<void> {
     const folder = await existingFolder(dirname(path));
     if (!(await stat(folder)).isDirectory()) throw new NotAJournal('ENOTDIR');
     await access(folder, constants.W_OK);
+    // Some file systems, such as that of /proc, allow writing and refuse new files.
+    await rmdir(await mkdtemp(join(folder, '.cloudops-')));
   }
 }
 

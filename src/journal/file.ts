@@ -44,8 +44,8 @@ export function createFileJournal(
   };
   const writeEnding = async (ending: Ending) => {
     await write([{ ending: boundedEnding(ending) }]);
-    // Reads it back, so that it is remembered if the file disappears.
-    void window.upToDate().catch(() => undefined);
+    // Reads the ending back before the caller gets its answer, so that it is remembered if the file disappears.
+    await window.upToDate().catch(() => undefined);
   };
   const end: Journal['end'] = (ending, signal) => persistence.write(() => writeEnding(ending), signal);
   const endUnsent = (id: string, code: string) =>
@@ -177,7 +177,7 @@ function createFileWindow(path: string, now: () => Date, uptime: () => number, l
     const restored = new Date(time).toISOString();
     for (const lines of batches([...lost.values()].map((line) => restoredText(line, restored))))
       await append(path, lines, now, () => undefined);
-    warning = say`the file was removed, emptied or replaced while this server ran: ${counted(lost.size, 'line')} of the last day were written again at ${timeText(restored)}, and older lines are gone`;
+    warning = say`the file was removed, emptied or replaced while this server ran: it wrote ${counted(lost.size, 'line')} of the last day again at ${timeText(restored)}, and older lines are gone`;
     log('error', 'journal', { message: warning });
     lost.clear();
   };

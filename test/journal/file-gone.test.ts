@@ -59,6 +59,8 @@ describe.each(Object.entries(losses))('%s', (_what, lose) => {
     lose();
     expect(await begin(server, 'sent')).toBe('duplicate');
     expect(await begin(openServer(), 'sent')).toBe('duplicate');
+    for (const each of [server, openServer()])
+      expect(await each.findDuplicate('sent')).toMatchObject({ ending: { outcome: 'accepted' } });
     expect(await begin(server, 'new')).toBe('begun');
   });
 
@@ -78,7 +80,7 @@ describe.each(Object.entries(losses))('%s', (_what, lose) => {
     await send(server, 'sent');
     expect([await server.healthCheck(), logged]).toEqual([[], []]);
     lose();
-    const warning = expect.stringMatching(/^the file was removed, emptied or replaced .*: 2 lines .* written again/);
+    const warning = expect.stringMatching(/^the file was removed, emptied or replaced .*: it wrote 2 lines .* again at/);
     expect(await server.healthCheck()).toEqual([expect.objectContaining({ text: warning })]);
     expect(logged).toEqual([['error', 'journal']]);
     expect(lines().filter((line) => line.includes('"restored":"2026-11-20T12:00:00.000Z"'))).toHaveLength(2);
@@ -135,5 +137,6 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     const server = createFileJournal('/proc/x/y/journal.jsonl', () => new Date(noon));
     expect(await server.begin(intentAt(noon), { allowRepeat: false })).toMatchObject({ kind: 'unwritable' });
+    await expect(server.healthCheck()).rejects.toThrow();
   },
 );
