@@ -25,7 +25,7 @@ export type FinalReply = AttemptReply & {
 /** Sends the requests of one call. They share the call's time limit. */
 export interface SignedClient extends Disposable {
   /**
-   * Signs and sends a request, and repeats it if that is safe and useful.
+   * Signs and sends a request, and repeats it if that is safe and useful. If a repetition cannot be signed, the reply before it is the last.
    * @throws NotSent if the request could not be signed, with `KeysUnavailable` as a possible cause. After any other error, it may have
    * been sent
    */
@@ -156,8 +156,14 @@ function createSignedClient(
       const { origin } = endpoint;
       const attempts: Attempt[] = [];
       let renewed: Credentials | undefined;
+      let last: FinalReply | undefined;
       for (;;) {
-        const signed = await attempt(request, attempts.length, renewed);
+        const signed = await attempt(request, attempts.length, renewed).catch((error: unknown): FinalReply => {
+          // An earlier attempt was sent, so its reply counts.
+          if (error instanceof NotSent && last !== undefined) return last;
+          throw error;
+        });
+        if ('attempts' in signed) return signed;
         const { reply, credentials } = signed;
         renewed = await renew(signed);
         const result = describeReply(reply);
@@ -165,7 +171,8 @@ function createSignedClient(
         const finished: Attempt = waitedMs === undefined ? { result } : { result, waitedMs };
         attempts.push(finished);
         log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...finished });
-        if (waitedMs === undefined) return { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
+        last = { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
+        if (waitedMs === undefined) return last;
         onRetry?.(attempts);
         await sleep(waitedMs, signal);
       }

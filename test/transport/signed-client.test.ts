@@ -1,15 +1,15 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { s3Profile } from '../../src/signing/signature-variants.js';
 import type { HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 import { encodeRequest } from '../../src/transport/request.js';
-import { createSignedClients } from '../../src/transport/signed-client.js';
+import { createSignedClients, NotSent } from '../../src/transport/signed-client.js';
 
 const secret = 'a-secret+key/of-forty-characters-in-tests';
 const lost: HttpFailure = { kind: 'failure', code: 'ConnectionLost', detail: `ECHO: ${secret}`, mayHaveArrived: true };
 const answered: HttpResponse = { kind: 'response', status: 400, headers: {}, body: '{}' };
 
-const clientFor = (result: HttpResponse | HttpFailure) =>
+const clientFor = (result: HttpResponse | HttpFailure, maximumAttempts = 1) =>
   createSignedClients({
     httpClient: { send: async () => result, close: async () => undefined },
     now: () => new Date('2026-11-21T12:00:00Z'),
@@ -17,7 +17,7 @@ const clientFor = (result: HttpResponse | HttpFailure) =>
     random: () => 0.5,
     log: () => undefined,
     timeoutMs: 1000,
-    maximumAttempts: 1,
+    maximumAttempts,
   });
 
 const endpointOf = (secretAccessKey: string, sessionToken?: string) => ({
@@ -82,4 +82,16 @@ test('a client takes out the credentials and the secrets of its own call, and no
     [older],
     [older, token, held],
   ]);
+});
+
+test('a request that was answered is not called unsent because its repetition cannot be signed', async () => {
+  const endpoint = endpointOf(secret);
+  const current = vi.fn(endpoint.keys.current).mockImplementationOnce(endpoint.keys.current);
+  current.mockRejectedValue(new Error('no keys'));
+  using client = clientFor({ ...answered, status: 429 }, 3)(
+    { ...endpoint, keys: { ...endpoint.keys, current } },
+    options(),
+  );
+  expect(await client.send(request)).toMatchObject({ kind: 'answered', response: { status: 429 }, attempts: [{}] });
+  await expect(client.send(request)).rejects.toThrow(NotSent);
 });
