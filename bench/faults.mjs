@@ -1,7 +1,7 @@
 // Shows what happens to changes under each fault of a journal. Run it with npm run bench -- faults [--seconds 20] [--only text]. Two
 // servers attempt the same changes at the same time. "Twice" counts changes that were sent more than once, "lost" changes that were
-// sent and are not in the journal, "told falsely" answers that the cloud's own record contradicts. Cases with PgBouncer and a standby run if these are installed. PostgreSQL refuses to run as root,
-// so root becomes `postgres`. Mounting full disks needs root.
+// sent and are not in the journal, "told falsely" answers that the cloud's own record contradicts. Cases with PgBouncer and a standby
+// run if these are installed. PostgreSQL refuses to run as root, so root becomes `postgres`. Mounting full disks needs root.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {

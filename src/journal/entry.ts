@@ -110,8 +110,8 @@ export const clientBytes = 1024;
 export const boundedCaller = (caller: string | undefined) => (caller === undefined ? undefined : bounded(caller, 1024));
 
 /**
- * An intent as this version writes it: with the format of its key, and with texts within bounds. Even if every byte is escaped, an entry stays below 128 KiB, and Node writes only entries
- * from 512 KiB in pieces.
+ * An intent as this version writes it: with the format of its key, and with texts within bounds. Even if every byte is escaped, an entry
+ * stays below 128 KiB. Node writes entries of 512 KiB and more in pieces.
  */
 export const boundedIntent = (intent: Intent): Intent => ({
   ...intent,

@@ -194,7 +194,7 @@ function createFileWindow(path: string, now: () => Date, uptime: () => number, l
     const onRestart = () => {
       for (const line of window.entries()) lost.set(keyOf(line), line);
       window.clear();
-      // First, so that they stay before the intents in the new file.
+      // Added before the lines of the new file, so that they keep their place before its intents.
       for (const line of lost.values()) window.add(line, time);
       readSince = time - longestWindowMs;
     };
@@ -228,7 +228,7 @@ const keyOf = ({ kind, id }: IntentLine | EndingLine) => `${kind} ${id}`;
 const restoredText = ({ kind, fields }: IntentLine | EndingLine, restored: string): string =>
   `${JSON.stringify({ [kind]: { ...Object(fields), restored } })}\n`;
 
-/** Joins texts to texts that can each be appended at once. */
+/** Joins texts into fewer texts, each short enough for one write. */
 function batches(texts: readonly string[]): string[] {
   const joined: string[] = [];
   for (const text of texts) {
@@ -240,7 +240,7 @@ function batches(texts: readonly string[]): string[] {
   return joined;
 }
 
-/** The intents in files that have no ending in the same files. */
+/** The intents in these files that have no ending in any of them. */
 async function unfinishedIn(paths: readonly string[]): Promise<IntentLine[]> {
   const unfinished = new Map<string, IntentLine>();
   for (const path of paths) {
@@ -250,7 +250,10 @@ async function unfinishedIn(paths: readonly string[]): Promise<IntentLine[]> {
   return [...unfinished.values()];
 }
 
-/** Parses only the intents that do not end within these lines, because this reads all of a journal and most changes end soon. */
+/**
+ * Updates the unfinished intents with further lines. Parses only intents that do not end within these lines, because most changes end soon
+ * and the lines are all of a journal.
+ */
 function trackUnfinished(unfinished: Map<string, IntentLine>, lines: readonly string[]): void {
   const begun = new Map<string, string>();
   for (const text of lines) {

@@ -8,9 +8,9 @@ import { digestOf } from '../util/digest.js';
 export const keyFormat = 1;
 
 /**
- * The digest of a change. It depends only on the account and the request as it is sent, without the headers that describe its body, not
- * on the arguments of the tool or the access key that signs. It reveals nothing about the request. Its format is frozen, because with another format sent changes would no longer
- * be recognised.
+ * The digest of a change. It depends on the account and on the request as it is sent, without the headers that describe its body. It does
+ * not depend on the arguments of the tool or on the access key that signs. It reveals nothing about the request. Its format is frozen,
+ * because servers would not recognise changes that were sent with another format.
  */
 export function idempotencyKey({ account, keys, origin }: Endpoint, request: WireRequest): string {
   const { method, target, body = '', chosenHeaders } = request;

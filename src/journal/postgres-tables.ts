@@ -136,7 +136,10 @@ async function addTables(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Resolves with false if another process builds the indexes. Polls the lock, because building an index waits for all transactions, also for those that wait for this lock. */
+/**
+ * Resolves with false if another process builds the indexes. Polls the lock, because building an index waits for all transactions, also
+ * for those that wait for this lock.
+ */
 async function lockIndexes(client: pg.ClientBase, waits: boolean): Promise<boolean> {
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [

@@ -20,7 +20,7 @@ interface WindowChange {
  */
 export function createWindow() {
   const clock = createJournalClock();
-  /** By id: changes that are unfinished, unknown or declined. No other outcome can change. */
+  /** By id: changes that are unfinished, unknown or declined. The outcomes of all other changes are final. */
   const unsettled = new Map<string, WindowChange>();
   const byDigest: Index = new Map();
   const byNonce: Index = new Map();
@@ -56,7 +56,7 @@ export function createWindow() {
     intents += 1;
     const time = clock.advance(intent.time);
     // An id that is there twice counts at its last position. If two processes write while the file is rotated, both may then
-    // stop, but they never both send. An entry that was written again tells nothing new.
+    // stop, but they never both send. An intent that was restored keeps its first position.
     const earlier = unsettled.get(intent.id) ?? made(intent);
     if (earlier !== undefined && (intent.isRestored || !unsettled.has(intent.id))) return;
     if (earlier !== undefined) forget(earlier);
