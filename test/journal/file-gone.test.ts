@@ -80,7 +80,9 @@ describe.each(Object.entries(losses))('%s', (_what, lose) => {
     await send(server, 'sent');
     expect([await server.healthCheck(), logged]).toEqual([[], []]);
     lose();
-    const warning = expect.stringMatching(/^the file was removed, emptied or replaced .*: it wrote 2 lines .* again at/);
+    const warning = expect.stringMatching(
+      /^the file was removed, emptied or replaced .*: it wrote 2 lines .* again at/,
+    );
     expect(await server.healthCheck()).toEqual([expect.objectContaining({ text: warning })]);
     expect(logged).toEqual([['error', 'journal']]);
     expect(lines().filter((line) => line.includes('"restored":"2026-11-20T12:00:00.000Z"'))).toHaveLength(2);
