@@ -32,6 +32,8 @@ const lasts = Number(options.seconds) * 1000;
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-faults-'));
 chmodSync(folder, 0o755);
 const children = new Set();
+/** What makes the run fail. */
+const failures = [];
 /** Processes to end before the folder is removed. */
 const endings = [];
 process.on('exit', () => {
@@ -111,8 +113,9 @@ async function measure(name, place, fault, { offsets = [0, 0], read = place } = 
   await journal.close();
   const refused = records.filter(({ kind }) => kind === 'JournalUnavailable').length;
   const falsely = records.filter(isFalse);
-  if (falsely.length > 0) console.error('told falsely', falsely[0]);
-  const slowest = Math.max(...records.map(({ ms }) => ms));
+  if (falsely.length > 0) failures.push(`${name}: told falsely: ${JSON.stringify(falsely[0])}`);
+  if (counts.size === 0) failures.push(`${name}: nothing was sent, so it shows nothing`);
+  const slowest = Math.max(0, ...records.map(({ ms }) => ms));
   const twice = [...counts.values()].filter((count) => count > 1).length;
   const lost = [...counts.keys()].filter((key) => !known.has(key)).length;
   console.log(
@@ -404,4 +407,5 @@ if (failover.includes(options.only)) {
   address.close();
 }
 postgres.remove();
-process.exit(0);
+for (const failure of failures) console.error(failure);
+process.exit(failures.length === 0 ? 0 : 1);
