@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { checkOperation } from '../../src/cli/check-operation.js';
-import { hostRules } from '../../src/cli/load-operation-files.js';
-import { loadOperations } from '../../src/operations/load-operations.js';
 import { operations } from '../../src/tools/index.js';
 import { changeWith, fileWith, lyingFiles } from '../operations/faulty.js';
 import { never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
+import { loadPatiently } from '../support/load-operations.js';
 import { openPolicy } from '../support/operations.js';
 
 /** Whatever an operation is given, no function of it throws, and nothing that was not sent is unknown. */
@@ -22,7 +21,7 @@ async function operationsOf(source: string) {
   count += 1;
   const path = join(folder, `platform-${count}.mjs`);
   writeFileSync(path, source);
-  const loaded = await loadOperations(path, hostRules);
+  const loaded = await loadPatiently(path);
   expect(loaded.problems).toEqual([]);
   return loaded.operations;
 }

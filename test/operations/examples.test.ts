@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 import { checkOperation, exampleAnswer } from '../../src/cli/check-operation.js';
-import { hostRules } from '../../src/cli/load-operation-files.js';
-import { loadOperations } from '../../src/operations/load-operations.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
+import { loadPatiently } from '../support/load-operations.js';
 import { openPolicy } from '../support/operations.js';
 
 /** The files that documents give to those who write operations of their own. */
@@ -27,7 +26,7 @@ describe.each(readdirSync(examples).filter((name) => /\.(?:mjs|operations\.json)
   });
 
   test('holds the contract, and its example succeeds on the sandbox', async () => {
-    const { operations, problems } = await loadOperations(path, hostRules);
+    const { operations, problems } = await loadPatiently(path);
     expect(problems).toEqual([]);
     const { call, close } = testCaller('', { cloud: sandbox.cloud, policy: openPolicy });
     for (const operation of operations) {
@@ -114,7 +113,7 @@ describe('operations that only a model can describe in a few lines', () => {
       ending: undefined,
     },
   ])('$tool that is answered with 200 and $body has the right outcome', async ({ tool, args, body, told, ending }) => {
-    const { operations } = await loadOperations(tool.startsWith('s3') ? storage : tables, hostRules);
+    const { operations } = await loadPatiently(tool.startsWith('s3') ? storage : tables);
     const operation = operations.find(({ name }) => name === tool);
     if (operation === undefined) throw new Error('there is none');
     const server = await startServer((_request, response) => response.end(body));
@@ -130,7 +129,7 @@ describe('operations that only a model can describe in a few lines', () => {
 });
 
 test('the lifecycle example names the element of a list that breaks a condition', async () => {
-  const { operations } = await loadOperations(join(examples, 'put-bucket-lifecycle.mjs'), hostRules);
+  const { operations } = await loadPatiently(join(examples, 'put-bucket-lifecycle.mjs'));
   const { call, close } = testCaller('http://127.0.0.1:1', { policy: openPolicy });
   const rule = { id: 'a', prefix: 'b', days: 1 };
   const [operation] = operations;

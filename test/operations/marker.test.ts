@@ -6,7 +6,6 @@ import { resultText } from '../../src/calls/result-text.js';
 import { failureText, successText } from '../../src/cli/answer-for-people.js';
 import { changeLines } from '../../src/cli/journal-command.js';
 import type { HelpPage } from '../../src/cli/layout.js';
-import { hostRules } from '../../src/cli/load-operation-files.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
 import type { Elicitor } from '../../src/consent/elicitor.js';
 import type { EndedOutcome } from '../../src/consent/outcome.js';
@@ -14,13 +13,13 @@ import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { RecordedChange } from '../../src/journal/entry.js';
 import { describe as journalLine } from '../../src/journal/journal.js';
 import { viewMeta } from '../../src/mcp/views/results.js';
-import { loadOperations } from '../../src/operations/load-operations.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { isSafeText } from '../../src/util/safe-text.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
+import { loadPatiently } from '../support/load-operations.js';
 import { openPolicy } from '../support/operations.js';
 import { problems, withValue } from '../support/rules.js';
 import { answeredBy, scriptedClient } from '../support/scripted-client.js';
@@ -219,7 +218,7 @@ async function toldBy(operation: Operation, args: Record<string, unknown>): Prom
 const examples = await Promise.all(
   readdirSync('examples/operations')
     .filter((name) => name.endsWith('.mjs'))
-    .map((name) => loadOperations(join('examples/operations', name), hostRules)),
+    .map((name) => loadPatiently(join('examples/operations', name))),
 );
 const all = [...operations, ...examples.flatMap((loaded) => loaded.operations)];
 

@@ -6,8 +6,6 @@ import type { ServiceName } from '../../sandbox/http.js';
 import { type DocumentForm, readDocument } from '../../sandbox/storage/xml.js';
 import { readRecord } from '../../src/calls/read-record.js';
 import { validate } from '../../src/calls/validate.js';
-import { hostRules } from '../../src/cli/load-operation-files.js';
-import { loadOperations } from '../../src/operations/load-operations.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations as builtIn } from '../../src/tools/index.js';
 import { OperationFault } from '../../src/tools/operation-fault.js';
@@ -16,6 +14,7 @@ import { parseBody } from '../../src/transport/parse-body.js';
 import { encodeContent } from '../../src/transport/request.js';
 import { leavesOf } from '../../src/util/objects.js';
 import { encodeQuery } from '../../src/util/uri.js';
+import { loadPatiently } from '../support/load-operations.js';
 import { requestOf } from '../support/request-of.js';
 import { problems, withValue } from '../support/rules.js';
 import { testCloud } from '../support/sandbox.js';
@@ -26,7 +25,7 @@ import { testCloud } from '../support/sandbox.js';
  * as XML is judged as it was written: of inputs that the tool refuses, too.
  */
 
-const { operations: examples } = await loadOperations('examples/operations', hostRules);
+const { operations: examples } = await loadPatiently('examples/operations');
 const tools = [...builtIn, ...examples];
 
 /** Arguments that are sent in a path or a query, by the sandbox's names for them. */

@@ -2,11 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostRules } from '../../../src/cli/load-operation-files.js';
-import { loadOperations } from '../../../src/operations/load-operations.js';
 import type { Operation } from '../../../src/tools/define-operation.js';
 import { never, testCaller } from '../../support/caller.js';
 import { type CapturingServer, startServer } from '../../support/http-server.js';
+import { loadPatiently } from '../../support/load-operations.js';
 import { http, member, smallModelJson } from './small-model.js';
 
 /** Files of operations that name a model, loaded and called. */
@@ -62,7 +61,7 @@ async function load(given: object) {
   count += 1;
   const path = join(folder, `file-${count}.json`);
   writeFileSync(path, JSON.stringify({ model: './model.json', ...given }));
-  const { operations, problems } = await loadOperations(path, hostRules);
+  const { operations, problems } = await loadPatiently(path);
   return { operations, problems: problems.map(({ text }) => text.replace(/^.*?file-\d+\.json: /, '')) };
 }
 
@@ -100,7 +99,7 @@ describe('operations of a model', () => {
   test('can be defined in JavaScript, beside others', async () => {
     const path = join(folder, 'file.mjs');
     writeFileSync(path, `export default ({ fromModel }) => fromModel('./model.json', ${JSON.stringify(settings)});`);
-    const { operations, problems } = await loadOperations(path, hostRules);
+    const { operations, problems } = await loadPatiently(path);
     expect(problems).toEqual([]);
     expect(operations.map(({ name }) => name)).toEqual(['people_list_users', 'people_create_user']);
   });

@@ -2,12 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hostRules } from '../../../src/cli/load-operation-files.js';
 import type { Elicitor } from '../../../src/consent/elicitor.js';
-import { loadOperations } from '../../../src/operations/load-operations.js';
 import type { Operation } from '../../../src/tools/define-operation.js';
 import { createMemoryJournal, never, testCaller } from '../../support/caller.js';
 import { type CapturedRequest, type CapturingServer, startServer } from '../../support/http-server.js';
+import { loadPatiently } from '../../support/load-operations.js';
 import { http, member, smallModelJson } from './small-model.js';
 
 /** Changes of models whose requests differ only in a header, have an idempotency token, or hold a secret outside of the body. */
@@ -39,7 +38,7 @@ async function changesOf(names: readonly string[], ...model: SmallModel): Promis
   const path = join(folder, `file-${names.join('-')}-${model[2]}-${cloud.requests.length}.json`);
   writeFileSync(join(folder, 'model.json'), JSON.stringify(smallModelJson(...model)));
   writeFileSync(path, JSON.stringify({ model: './model.json', api: 'keys', prefix: 'kms', operations }));
-  const loaded = await loadOperations(path, hostRules);
+  const loaded = await loadPatiently(path);
   expect(loaded.problems).toEqual([]);
   return loaded.operations;
 }
