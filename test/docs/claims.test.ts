@@ -209,6 +209,10 @@ const ofOthers: readonly (readonly [RegExp, string])[] = [
   [/alt="[^"]*$/, 'a picture shows it'],
   [/Signatures are refused at 15 minutes|off by more than 15 minutes/, 'the cloud refuses them; docs/API.md says so'],
   [/It can delay the end of the process by up to 10 s/, "the time limit of OpenTelemetry's exporter"],
+  [
+    /`(?:slow-body:1000|oversized:32|429:1)` \| [^|]*\| (?:yes|no) \|.{0,40}$/,
+    'the number stands in the name of the fault',
+  ],
   [/a row has at most 128 KiB/, 'test/journal/entry.test.ts holds it'],
   [/texts of at most 100 and 1,000 characters/, 'test/operations tests the schema of definitions'],
   [/more than one request a second has no good token/, 'deploy/prometheus/alerts.yaml; a test runs the rules'],
