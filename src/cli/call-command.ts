@@ -71,6 +71,8 @@ function printOutcome(
   else if (outcome.kind === 'succeeded') {
     const operation = operations.find(({ name }) => name === tool);
     stdout.write(successText(outcome.success, operation, pageOf(terminal, 'stdout'), options.all !== undefined));
+    if (code === 3 && outcome.success.outcome === 'planned')
+      printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
   } else stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
   return code;
 }

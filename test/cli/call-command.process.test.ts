@@ -9,6 +9,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { callCommand } from '../../src/cli/call-command.js';
 import { loadConfig } from '../../src/config/load-config.js';
+import { keyFormat } from '../../src/journal/idempotency-key.js';
 import { operations } from '../../src/tools/index.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { uploadArguments as upload } from '../support/sandbox.js';
@@ -101,7 +102,7 @@ describe('the exit code tells how it ended', () => {
     const [output, other] =
       code === 0 || /Plan ID/.test(said.source) ? [run.stdout, run.stderr] : [run.stderr, run.stdout];
     expect(output).toMatch(said);
-    expect(other).toMatch(/^(note: .*\n)?$/);
+    expect(other).toMatch(/^(note: .*\n)*$/);
     expect(run.code).toBe(code);
     expect(run.stdout + run.stderr).not.toContain('MARKER');
   });
@@ -177,6 +178,16 @@ describe('arguments', () => {
   });
 });
 
+test('a plan that nobody was asked about says how to agree to it', async () => {
+  const { env } = await api(200, '{}');
+  const shared = { ...env, CLOUDOPS_STATE_KEY: 'k'.repeat(32) };
+  const note = /^note: nobody was asked, and nothing was sent; --yes agrees beforehand\.$/m;
+  const run = await runServer(['call', 'restore_instance', json(restore)], { env: shared });
+  expect(run).toMatchObject({ code: 3, stderr: expect.stringMatching(note) });
+  const planned = await runServer(['call', 'restore_instance', json(restore), '--plan'], { env: shared });
+  expect(planned).toMatchObject({ code: 0, stderr: expect.not.stringMatching(note) });
+});
+
 describe('a planId', () => {
   const planned = async (env: Record<string, string>) => {
     const run = await runServer(['call', 'restore_instance', json(restore), '--json'], { env });
@@ -240,14 +251,7 @@ test('what an earlier process left open is told with the next change, whatever c
       what: 'w',
       target: 'POST x',
     },
-    ...{
-      account: 'a',
-      client: 'c',
-      consent: 'asked',
-      digest: 'd',
-      keyFormat: 1,
-      process: { pid: 1, host: 'elsewhere' },
-    },
+    ...{ account: 'a', client: 'c', consent: 'asked', digest: 'd', keyFormat, process: { pid: 1, host: 'elsewhere' } },
   };
   writeFileSync(env.CLOUDOPS_JOURNAL, `${json({ intent })}\n`);
   const run = await runServer(['call', 'restore_instance', json(restore), '--yes', '--json'], { env });
