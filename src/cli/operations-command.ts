@@ -125,7 +125,8 @@ async function check(file: string, terminal: Terminal): Promise<number> {
       const broken = await checkOperation(operation);
       problemCount += broken.length;
       print(say`${own(operation.name)}: ${defined(operation.title)}`);
-      print(...broken.map((problem) => say`problem  ${defined(problem)}`), say``);
+      print(...broken.map((problem) => say`problem  ${defined(problem)}`));
+      print(...operation.limitations.map((limitation) => say`note  ${defined(limitation)}`), say``);
       const answer = broken.length === 0 ? [say``, say`Answer:`, ...(await exampleAnswer(operation))] : [];
       const lines = [...(await exampleLines(operation)), ...answer];
       print(...lines.map((line) => (line.text === '' ? line : say`  ${line}`)), say``);

@@ -8,6 +8,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { changeWith, fileWith, lyingFiles } from '../operations/faulty.js';
+import { http, smallModelJson } from '../operations/model/small-model.js';
 import { startServer } from '../support/http-server.js';
 import { printedChanges } from '../support/journal.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
@@ -64,6 +65,21 @@ describe('check', () => {
     expect(stdout).toContain('ListObjectsV2 found 2 in Contents: "a", "a".');
     expect(stdout).toMatch(/content-md5: .*\n.*<Key>old\/report\.csv<\/Key>/s);
     expect(stdout).toContain('operations: 5, problems: 0');
+    expect(code).toBe(0);
+  });
+
+  test('says which patterns of a model are left to the cloud', async () => {
+    const pattern = { 'smithy.api#pattern': '^(a+)+$' };
+    const model = smallModelJson(
+      { ListKeys: { input: { Prefix: 'small#Prefix' }, traits: http('GET', '/keys') } },
+      { 'small#Prefix': { type: 'string', traits: pattern } },
+    );
+    written('patterns.json', JSON.stringify(model));
+    const operations = { ListKeys: { effect: 'read' } };
+    const file = { model: './patterns.json', api: 'keys', prefix: 'keys', operations };
+    const path = written('patterns.operations.json', JSON.stringify(file));
+    const { code, stdout } = await runServer(['operations', 'check', path]);
+    expect(stdout).toMatch(/^note {2}The pattern of Prefix is left to the cloud, because it has nested repetitions/m);
     expect(code).toBe(0);
   });
 

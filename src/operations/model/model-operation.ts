@@ -16,6 +16,7 @@ import { memberValues } from './member-values.js';
 import { hasTrait, isIdempotencyToken, type Model, ModelError, type ModelOperation, type Protocol } from './model.js';
 import { secretPaths } from './secret-members.js';
 import { hostPrefixOf } from './supported.js';
+import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
  * Makes the operation of a model, with the schema that models read.
@@ -57,7 +58,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     isAnswerOpen: true,
     summarize: (record) => answerSummary(operation.name, record),
     undocumented: [],
-    limitations: [],
+    limitations: uncheckedPatterns(fields),
     defaults: [],
     ...(settings.errors !== undefined && { errors: settings.errors }),
     ...(settings.effect !== 'read' && changeFields(context, chosen, answerFields())),

@@ -6,6 +6,7 @@ import { argumentShape } from '../../../src/operations/model/argument-schema.js'
 import { argumentsOf } from '../../../src/operations/model/arguments.js';
 import { exampleArguments } from '../../../src/operations/model/example-arguments.js';
 import { memberValues } from '../../../src/operations/model/member-values.js';
+import { uncheckedPatterns } from '../../../src/operations/model/unchecked-patterns.js';
 import { member, smallModel } from './small-model.js';
 
 /** Shapes of a library: one for each kind of value, and one that contains itself. */
@@ -170,6 +171,25 @@ describe('the schema for hosts', () => {
     });
     expect(properties).not.toHaveProperty('Binding.enum');
   });
+});
+
+test('says which patterns are left to the cloud, at any depth', () => {
+  const nested = smallModel(
+    { Lend: { input: { ...input, Loans: 'small#Loans' } } },
+    {
+      ...shapes,
+      'small#Loans': { type: 'list', member: { target: 'small#Loan' } },
+      'small#Loan': {
+        type: 'structure',
+        members: { By: { target: 'small#Slow' }, Next: { target: 'small#Loan' }, Name: { target: 'small#Name' } },
+      },
+    },
+  );
+  expect(uncheckedPatterns(argumentsOf(nested, nested.operation('Lend').input, () => false))).toEqual([
+    'The pattern of Slow is left to the cloud, because it has nested repetitions, which can take very long.',
+    'The pattern of Foreign is left to the cloud, because JavaScript cannot read it.',
+    'The pattern of Loans[].By is left to the cloud, because it has nested repetitions, which can take very long.',
+  ]);
 });
 
 test('a part of the path has at most 2048 bytes, and cannot address another resource', () => {
