@@ -57,7 +57,8 @@ describe(titled('@anthropic-ai/claude-code'), () => {
     [
       'what costs money',
       restore('wiki-of-the-whole-company', { region: 'jp-west-1' }),
-      /^Create DevOps server "wiki-of-the-whole-compa…" in jp-west-1\?$/,
+      // The region, which has no room, stands in the third line.
+      /^Create DevOps server "wiki-of-the-whole-company" \(100 GB, e-large\)\?$/,
       'It costs money.',
       'Create server "wiki-of-the-whole…" (costs money)',
     ],
@@ -162,7 +163,7 @@ describe(titled('@openai/codex'), () => {
     await allow(session);
     const question = textOf(await session.shows(/2\. Do nothing/));
     expect(question).toMatch(
-      /Create DevOps server "wiki" in jp-east-1\?\n +It costs money\.\n +The built-in sandbox, region jp-east-1, account SANDBOX\w+\./,
+      /Create DevOps server "wiki" \(100 GB, e-large\) in jp-east-1\?\n +It costs money\.\n +The built-in sandbox, region jp-east-1, account SANDBOX\w+\./,
     );
     expect(question).toContain('Create server "wiki" (costs money)');
     await readAsAPerson();
