@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 /** Imports point down this list (docs/ARCHITECTURE.md). A name is a folder or a file of `src`. */
@@ -108,6 +108,25 @@ describe.each(files.filter((file) => file.startsWith('sandbox/')))('%s', (file) 
       name.startsWith('.') ? roomOf(normalize(join(dirname(file), name))) !== 'sandbox' : !/^(zod\b|node:)/.test(name),
     );
     expect(outside).toEqual([]);
+  });
+});
+
+describe('a name in src', () => {
+  const ours = files.filter((file) => file.startsWith('src/'));
+  const repeated = (names: readonly string[]) => names.filter((name, index) => names.indexOf(name) !== index);
+
+  test('belongs to one export', () => {
+    const exported = /^export (?:abstract |async )?(?:function\*?|const|class|interface|type) (\w+)/gm;
+    const names = ours.flatMap((file) => {
+      // An overloaded function is one export, and so is a schema with the type that it describes.
+      return [...new Set([...readFileSync(file, 'utf8').matchAll(exported)].map(([, name = '']) => name))];
+    });
+    expect(repeated(names)).toEqual([]);
+    expect(names.length).toBeGreaterThan(500);
+  });
+
+  test('belongs to one file', () => {
+    expect(repeated(ours.map((file) => basename(file)).filter((name) => name !== 'index.ts'))).toEqual([]);
   });
 });
 

@@ -5,7 +5,7 @@ import { relatedPlans } from '../consent/related-plans.js';
 import { countText, humanDuration } from '../util/human.js';
 import { textAt } from '../util/objects.js';
 import { counted, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
-import { decisionPage, listScript, nameOf, pageTop } from './decision-pages.js';
+import { decisionPage, listScript, nameHtml, pageTop } from './decision-pages.js';
 import type { DecisionSession } from './decision-session.js';
 import type { Html } from './pages.js';
 
@@ -16,7 +16,7 @@ interface ListFilter {
   readonly group: 'caller' | 'account' | '';
 }
 
-export interface ListOptions {
+export interface PlanListOptions {
   /** The plans that the person may see, oldest first. */
   readonly plans: readonly FoundPlan[];
   /** True if accounts have names, so that each change has an account. */
@@ -45,7 +45,7 @@ interface ListedPlan {
 }
 
 /** Lists the changes that wait, and the changes that were decided recently. */
-export function listPage(session: DecisionSession, { plans, areNamed, filter, now }: ListOptions): Html {
+export function listPage(session: DecisionSession, { plans, areNamed, filter, now }: PlanListOptions): Html {
   const all = plans.map((stored) => ({
     stored,
     caller: stored.caller ?? '',
@@ -115,7 +115,7 @@ function groupsOf(plans: readonly ListedPlan[], group: ListFilter['group']) {
   return names.map((name) => ({ name: labelOf(name), members: plans.filter((plan) => plan[group] === name) }));
 }
 
-const labelOf = (name: string): Html | string => (name === '' ? 'Without a name' : nameOf(name));
+const labelOf = (name: string): Html | string => (name === '' ? 'Without a name' : nameHtml(name));
 
 /** Offers a filter if there is more than one caller or account. */
 function filterForm(all: readonly ListedPlan[], filter: ListFilter): Html | false {
@@ -158,13 +158,13 @@ function item(
     ...(isWaiting ? plan.risks.map((risk) => riskMarks[risk]) : [statusOf(stored.outcome)]),
     ...(marksSandbox && plan.sandbox === true ? [['in-sandbox', 'Sandbox'] as const] : []),
   ].map(([kind, text]) => html`<span class="${kind}">${text}</span> `);
-  const inAccount = account !== '' && html`<span class="account">account ${nameOf(account)}</span>`;
-  const asked = html`Asked for${caller !== '' && html` by ${nameOf(caller)}`} ${ago(issuedAt, now)}`;
+  const inAccount = account !== '' && html`<span class="account">account ${nameHtml(account)}</span>`;
+  const asked = html`Asked for${caller !== '' && html` by ${nameHtml(caller)}`} ${ago(issuedAt, now)}`;
   const expiry = isWaiting && html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`;
   const decided =
     !isWaiting &&
     decision !== undefined &&
-    html` · decided${decision.person !== undefined && html` by ${nameOf(decision.person)}`} ${ago(decision.at, now)}`;
+    html` · decided${decision.person !== undefined && html` by ${nameHtml(decision.person)}`} ${ago(decision.at, now)}`;
   return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${marks}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
 }
 

@@ -122,14 +122,14 @@ export const decisionPage = (title: SafeText, body: Html): Html =>
   html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${raw(style)}</style></head><body>${body}</body></html>`;
 
 /** The name of a person, a caller or an account. It may come from outside, in any direction of writing. */
-export const nameOf = (name: string): Html => html`<bdi>${shortNames(quoted(name, 100))}</bdi>`;
+export const nameHtml = (name: string): Html => html`<bdi>${shortNames(quoted(name, 100))}</bdi>`;
 
 /**
  * The top of every page for somebody who is signed in.
  * @param links to other pages
  */
 export const pageTop = ({ person, csrf }: DecisionSession, links: Html | '' = ''): Html =>
-  html`<header>${links}<div><span>Signed in as ${nameOf(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></div></header>`;
+  html`<header>${links}<div><span>Signed in as ${nameHtml(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></div></header>`;
 
 /** Links on the page of one plan. The link to the next plan is resolved when somebody follows it. */
 export const planLinks = (nonce: string): Html =>

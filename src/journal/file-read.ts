@@ -3,7 +3,7 @@ import type { Entry, RecordedChange } from './entry.js';
 import { linesFromEnd } from './file-lines.js';
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
 import { createTail } from './file-tail.js';
-import { defaultLimit, isOfAnother, type ListOptions, type ReadOptions } from './journal.js';
+import { defaultLimit, isOfAnother, type ListChangesOptions, type ReadOptions } from './journal.js';
 import { readEntry } from './line.js';
 
 /** The most bytes to read per listed change. */
@@ -15,7 +15,7 @@ const listedBytes = 16 * 1024;
  */
 export async function listNewest(
   path: string,
-  { since = 0, limit = defaultLimit, caller }: ListOptions,
+  { since = 0, limit = defaultLimit, caller }: ListChangesOptions,
 ): Promise<RecordedChange[]> {
   const entries: Entry[] = [];
   const ids = new Set<string>();

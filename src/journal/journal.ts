@@ -18,7 +18,7 @@ export const unwritable = (place: string, error: unknown): BeginResult => ({
   reason: `${place}: ${reasonOf(error)}`,
 });
 
-export interface ListOptions {
+export interface ListChangesOptions {
   /** Only changes since this time (milliseconds). */
   readonly since?: number | undefined;
   readonly limit?: number | undefined;
@@ -92,7 +92,7 @@ export interface Journal {
    * The newest changes, oldest first: at most `limit`, or `defaultLimit`.
    * @throws if the journal cannot be read
    */
-  list(options: ListOptions): Promise<readonly RecordedChange[]>;
+  list(options: ListChangesOptions): Promise<readonly RecordedChange[]>;
   /**
    * Changes without an outcome, oldest first.
    * @throws if the journal cannot be read

@@ -22,7 +22,7 @@ import {
   type Intent,
   withoutRefusal,
 } from './entry.js';
-import { defaultLimit, type Journal, type ListOptions, unwritable } from './journal.js';
+import { defaultLimit, type Journal, type ListChangesOptions, unwritable } from './journal.js';
 import type { Database, Transaction } from './postgres-database.js';
 import { checkHealth, requireAgreement, requireKeyFormat } from './postgres-health-check.js';
 import { changesIn, readRows, understoodIn } from './postgres-rows.js';
@@ -195,7 +195,7 @@ async function selectDeclined(
 }
 
 /** The newest changes, oldest first. */
-async function selectNewest({ client }: Transaction, { since = 0, limit = defaultLimit, caller }: ListOptions) {
+async function selectNewest({ client }: Transaction, { since = 0, limit = defaultLimit, caller }: ListChangesOptions) {
   const { rows } = await client.query(
     `select intent, ending from cloudops_mutations
      where time >= $1 and ($2::text is null or caller = $2) order by number desc limit $3`,

@@ -55,8 +55,8 @@ export type FailureCode =
   | 'ResponseTooLarge'
   | 'BodyIncomplete';
 
-/** Limits of a request and its response, in milliseconds and bytes. */
-export interface Limits {
+/** ExchangeLimits of a request and its response, in milliseconds and bytes. */
+export interface ExchangeLimits {
   readonly connectMs: number;
   /** From the request's last byte to the response's headers. */
   readonly headersMs: number;
@@ -66,7 +66,7 @@ export interface Limits {
   readonly headerBytes: number;
 }
 
-export const defaultLimits: Limits = {
+export const defaultLimits: ExchangeLimits = {
   connectMs: 10_000,
   headersMs: 30_000,
   bodyMs: 15_000,
@@ -96,7 +96,7 @@ export interface HttpClient {
 }
 
 /** Creates an HTTP client with limits and proxies. */
-export function createHttpClient(proxies: Proxies = {}, limits: Limits = defaultLimits): HttpClient {
+export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits = defaultLimits): HttpClient {
   const keepAlive = createAgents(proxies, limits, 1);
   const oneShot = createAgents(proxies, limits, 0);
   const takeTurn = createTurns();
@@ -112,7 +112,11 @@ export function createHttpClient(proxies: Proxies = {}, limits: Limits = default
   };
 }
 
-function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies, limits: Limits, pipelining: 0 | 1) {
+function createAgents(
+  { httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies,
+  limits: ExchangeLimits,
+  pipelining: 0 | 1,
+) {
   const { connectMs, headersMs, bodyMs, headerBytes } = limits;
   const connect = { timeout: connectMs };
   const options = { pipelining, connect, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
@@ -134,7 +138,7 @@ function createAgents({ httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies
 
 /** Bounds for receiving a body. */
 interface BodyBounds {
-  readonly limits: Limits;
+  readonly limits: ExchangeLimits;
   readonly byteLimit: ByteLimit | undefined;
   readonly takeTurn: TakeTurn;
 }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { abandonedMs, duplicateWindowMs } from '../../src/journal/conflict.js';
-import type { Journal, ListOptions } from '../../src/journal/journal.js';
+import type { Journal, ListChangesOptions } from '../../src/journal/journal.js';
 import { recoverInterrupted } from '../../src/journal/recovery.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
@@ -294,7 +294,7 @@ export function describeJournal(prepare: () => Promise<Store> | Store): void {
     test('gives the newest 50, or as many as it is asked for, oldest first', async () => {
       const digests = Array.from({ length: 53 }, (_, index) => `${index}`);
       for (const digest of digests) await begin({ digest });
-      const listed = async (options: ListOptions) => (await journal.list(options)).map(({ digest }) => digest);
+      const listed = async (options: ListChangesOptions) => (await journal.list(options)).map(({ digest }) => digest);
       expect(await listed({})).toEqual(digests.slice(3));
       expect(await listed({ limit: 2 })).toEqual(['51', '52']);
       expect(await listed({ limit: 100 })).toEqual(digests);

@@ -22,7 +22,7 @@ import { longestWindowMs } from '../../src/journal/budget.js';
 import { abandonedMs, duplicateWindowMs } from '../../src/journal/conflict.js';
 
 import { createFileJournal } from '../../src/journal/file.js';
-import type { Journal, ListOptions } from '../../src/journal/journal.js';
+import type { Journal, ListChangesOptions } from '../../src/journal/journal.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { describeJournal } from './contract.js';
 
@@ -156,7 +156,7 @@ test('the list goes back to rotated files, as far as it is asked to', async () =
     await begin({ digest });
     if (index % 2 === 1) renameSync(path, `${path}.2026-11-20T12-00-0${index}-000Z-01234567`);
   }
-  const listed = async (options: ListOptions) => (await journal.list(options)).map(({ digest }) => digest);
+  const listed = async (options: ListChangesOptions) => (await journal.list(options)).map(({ digest }) => digest);
   expect(await listed({})).toEqual(inOrder);
   expect(await listed({ limit: 3 })).toEqual(['b', 'c', 'd']);
   expect(await listed({ since: time })).toEqual(['d']);

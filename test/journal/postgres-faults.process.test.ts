@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { abandonedMs, OtherVersion } from '../../src/journal/conflict.js';
-import type { Journal, ListOptions } from '../../src/journal/journal.js';
+import type { Journal, ListChangesOptions } from '../../src/journal/journal.js';
 import { migrate } from '../../src/journal/postgres-tables.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
@@ -144,7 +144,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
          from cloudops_mutations, generate_series(1, 1000000) n where outcome = 'accepted'`,
       );
       const journal = openPostgresJournal(postgres.url(database), now, { databaseTime: () => now().getTime() });
-      const list = ({ limit }: ListOptions) => journal.list({ limit, since: now().getTime() - 120_000 });
+      const list = ({ limit }: ListChangesOptions) => journal.list({ limit, since: now().getTime() - 120_000 });
       return { ...journal, list };
     });
   });

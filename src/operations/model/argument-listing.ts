@@ -4,8 +4,8 @@ import { sentenceCase } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
 import { type Detail, isJsonText, type Place } from './argument-schema.js';
 import type { Argument, ArgumentValue, StructureValue } from './arguments.js';
+import { shortenText } from './documentation-text.js';
 import type { FoldedArguments } from './folded-arguments.js';
-import { shortenText } from './plain-text.js';
 
 /** What models read about the arguments of a tool. */
 export interface ListedArguments {

@@ -3,7 +3,7 @@ import { nameInWords } from '../../tools/schema/field-names.js';
 import { flag, notUnicode, oneOf, wholeNumber } from '../../tools/schema/fields.js';
 import { sentenceCase } from '../../util/human.js';
 import { isDeeperThan, lazy, leavesOf, parseJson } from '../../util/objects.js';
-import type { Argument, ArgumentValue, Limits, StructureValue } from './arguments.js';
+import type { Argument, ArgumentValue, StructureValue, ValueLimits } from './arguments.js';
 import { readPattern } from './read-pattern.js';
 
 /** How much of the arguments the list of tools shows. */
@@ -204,7 +204,7 @@ function integerSchema({ limits, values }: Extract<ArgumentValue, { kind: 'integ
 }
 
 /** A number, or a text that is one: models have NaN and the infinities, and JSON has not. */
-const numberSchema = (limits: Limits) =>
+const numberSchema = (limits: ValueLimits) =>
   z
     .unknown()
     .refine(isNumber, { error: ({ input }) => (input === undefined ? 'is required' : 'must be a number'), abort: true })
@@ -219,7 +219,7 @@ const isTime = (given: string) => isoTime.test(given) && !Number.isNaN(Date.pars
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-const blobSchema = (limits: Limits) =>
+const blobSchema = (limits: ValueLimits) =>
   z
     .string()
     .refine((given) => base64.test(given), 'must be base64')
@@ -228,17 +228,17 @@ const blobSchema = (limits: Limits) =>
       `must hold ${limitsText(limits, 'bytes')}`,
     );
 
-const isWithin = ({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: Limits, value: number) =>
+const isWithin = ({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: ValueLimits, value: number) =>
   !(value < min || value > max);
 
 /** `1 to 3 entries`, `at least 1 entries`. */
-function limitsText({ min, max }: Limits, unit: string): string {
+function limitsText({ min, max }: ValueLimits, unit: string): string {
   if (max === undefined) return `at least ${min} ${unit}`;
   if (min === undefined || min === 0) return `at most ${max} ${unit}`;
   return min === max ? `exactly ${max} ${unit}` : `${min} to ${max} ${unit}`;
 }
 
-function boundsText({ min, max }: Limits): string {
+function boundsText({ min, max }: ValueLimits): string {
   if (max === undefined) return `of at least ${min}`;
   return min === undefined ? `of at most ${max}` : `from ${min} to ${max}`;
 }

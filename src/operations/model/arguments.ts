@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { consentArguments } from '../../tools/schema/fields.js';
 import { lazy } from '../../util/objects.js';
+import { documentationText } from './documentation-text.js';
 import {
   hasTrait,
   type Member,
@@ -12,7 +13,6 @@ import {
   type Traits,
   textTrait,
 } from './model.js';
-import { plainText } from './plain-text.js';
 import { wireName } from './wire-name.js';
 
 /** An argument of a tool, or a field of one: a member of the model under its name on the wire. */
@@ -34,21 +34,26 @@ export interface Argument {
 /** The rules for a value. Inner rules are made on demand, because shapes may contain themselves. */
 export type ArgumentValue =
   | StructureValue
-  | { readonly kind: 'list'; readonly element: () => ArgumentValue; readonly limits: Limits; readonly isSet: boolean }
+  | {
+      readonly kind: 'list';
+      readonly element: () => ArgumentValue;
+      readonly limits: ValueLimits;
+      readonly isSet: boolean;
+    }
   | {
       readonly kind: 'map';
       readonly key: () => ArgumentValue;
       readonly element: () => ArgumentValue;
-      readonly limits: Limits;
+      readonly limits: ValueLimits;
     }
-  | { readonly kind: 'text'; readonly limits: Limits; readonly pattern?: string | undefined }
+  | { readonly kind: 'text'; readonly limits: ValueLimits; readonly pattern?: string | undefined }
   | { readonly kind: 'enum'; readonly values: readonly string[] }
   /** `values` are the allowed numbers, if the model lists them. */
-  | { readonly kind: 'integer'; readonly limits: Limits; readonly values?: readonly number[] }
-  | { readonly kind: 'number'; readonly limits: Limits }
+  | { readonly kind: 'integer'; readonly limits: ValueLimits; readonly values?: readonly number[] }
+  | { readonly kind: 'number'; readonly limits: ValueLimits }
   /** A number that JavaScript cannot hold. It is given as text. */
   | { readonly kind: 'bigNumber' }
-  | { readonly kind: 'blob'; readonly limits: Limits }
+  | { readonly kind: 'blob'; readonly limits: ValueLimits }
   | { readonly kind: 'boolean' }
   | { readonly kind: 'timestamp' }
   | { readonly kind: 'document' };
@@ -63,7 +68,7 @@ export interface StructureValue {
 }
 
 /** Bounds of a length, a size or a number. Both are included. */
-export interface Limits {
+export interface ValueLimits {
   readonly min?: number | undefined;
   readonly max?: number | undefined;
 }
@@ -115,7 +120,7 @@ function argumentOf(model: Model, member: Member, name: string): Argument {
     isRequired: hasTrait(traits, 'smithy.api#required'),
     isSensitive: hasTrait(traits, 'smithy.api#sensitive'),
     location: locationOf(traits),
-    documentation: plainText(textTrait(traits, 'smithy.api#documentation') ?? ''),
+    documentation: documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''),
     value: rulesOf(model, model.shape(member.target), traits),
   };
 }
@@ -152,7 +157,7 @@ function rulesOf(model: Model, shape: Shape, traits: Traits): ArgumentValue {
 
 function simpleValue(
   type: SimpleType,
-  limits: (name: 'length' | 'range') => Limits,
+  limits: (name: 'length' | 'range') => ValueLimits,
   pattern: string | undefined,
 ): ArgumentValue {
   switch (type) {

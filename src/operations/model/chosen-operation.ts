@@ -3,13 +3,13 @@ import { nameInWords } from '../../tools/schema/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { isNamed } from './argument-paths.js';
 import { type Argument, argumentsOf } from './arguments.js';
+import { checkSupported, isSetByServer } from './check-supported.js';
 import type { Codec } from './codec.js';
+import { documentationText, shortenText } from './documentation-text.js';
 import { type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
+import { type ModelPages, pagesOf } from './model-pages.js';
 import type { OperationSettings, ReadSettings } from './model-settings.js';
-import { type ModelPages, pagesOf } from './pages.js';
-import { plainText, shortenText } from './plain-text.js';
 import { isSecretIn } from './secret-members.js';
-import { checkSupported, isSetByServer } from './supported.js';
 
 /** Everything that the operations of a model share. */
 export interface ModelContext {
@@ -67,7 +67,8 @@ export const toolNameOf = ({ prefix, operations }: ReadSettings, api: string): s
   [prefix, ...nameInWords(api).toLowerCase().split(/\W+/)].filter((part) => part !== undefined).join('_');
 
 const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
-  shortenText(plainText(textTrait(traits, 'smithy.api#documentation') ?? ''), longestDescription) || `${title}.`;
+  shortenText(documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''), longestDescription) ||
+  `${title}.`;
 
 /**
  * The arguments that the settings choose.

@@ -2,7 +2,7 @@ import type { ApiRequest } from '../../tools/define-operation.js';
 import { lazy } from '../../util/objects.js';
 import { hasTrait, isIdempotencyToken, type Model, type ModelOperation } from './model.js';
 import type { LoadedProtocol, ProtocolAnswer, ProtocolRequest } from './protocol.js';
-import { schemasOf } from './schema.js';
+import { schemasOf } from './sdk-schema.js';
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isObject } from '../../util/objects.js';
 import { innerSchema } from './argument-schema.js';
-import type { Argument, ArgumentValue, Limits } from './arguments.js';
+import type { Argument, ArgumentValue, ValueLimits } from './arguments.js';
 import { mapValues } from './member-values.js';
 import type { Traits } from './model.js';
 
@@ -13,11 +13,11 @@ const examplesTrait = z
 export const modelExamples = (fields: readonly Argument[], traits: Traits): readonly Record<string, unknown>[] =>
   examplesTrait.parse(traits['smithy.api#examples']).flatMap(({ input, error }) => {
     const members = Object.entries(input).filter(([name]) => fields.some(({ member }) => member === name));
-    return error === undefined ? [withArgumentNames(fields, Object.fromEntries(members))] : [];
+    return error === undefined ? [toArgumentNames(fields, Object.fromEntries(members))] : [];
   });
 
 /** Renames members to arguments at any depth. Other names stay as they are. */
-export const withArgumentNames = (
+export const toArgumentNames = (
   fields: readonly Argument[],
   given: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> =>
@@ -29,7 +29,7 @@ export const withArgumentNames = (
   );
 
 function withNamesInside(value: ArgumentValue, given: unknown): unknown {
-  if (value.kind === 'structure') return isObject(given) ? withArgumentNames(value.fields(), given) : given;
+  if (value.kind === 'structure') return isObject(given) ? toArgumentNames(value.fields(), given) : given;
   if (value.kind === 'list')
     return Array.isArray(given) ? given.map((element) => withNamesInside(value.element(), element)) : given;
   if (value.kind === 'map') return mapValues(given, (entry) => withNamesInside(value.element(), entry));
@@ -129,4 +129,4 @@ function exampleText(value: Extract<ArgumentValue, { kind: 'text' }>): string | 
   return candidates.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
 }
 
-const withinLimits = ({ min = 1, max = Number.POSITIVE_INFINITY }: Limits) => Math.min(Math.max(min, 1), max);
+const withinLimits = ({ min = 1, max = Number.POSITIVE_INFINITY }: ValueLimits) => Math.min(Math.max(min, 1), max);

@@ -7,7 +7,7 @@ import { reasonOf } from '../../util/log.js';
 import { quote, quoteName } from '../../util/quote.js';
 import { chooseOperation } from './chosen-operation.js';
 import { createCodec } from './codec.js';
-import { fitListings, listingsOf } from './listings.js';
+import { fitListings, listingsOf } from './fit-listings.js';
 import { type Model, ModelError } from './model.js';
 import { modelOperation } from './model-operation.js';
 import { ModelProblems } from './model-problems.js';

@@ -8,14 +8,14 @@ import { isNamed, pathWith } from './argument-paths.js';
 import { argumentShape, type Detail } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
+import { hostPrefixOf } from './check-supported.js';
 import { type ChosenOperation, type ModelContext, toolNameOf } from './chosen-operation.js';
-import { exampleArguments, modelExamples, withArgumentNames } from './example-arguments.js';
+import { exampleArguments, modelExamples, toArgumentNames } from './example-arguments.js';
+import type { Listing } from './fit-listings.js';
 import { type FoldedArguments, unfolded, withFolded } from './folded-arguments.js';
-import type { Listing } from './listings.js';
 import { memberValues } from './member-values.js';
 import { hasTrait, isIdempotencyToken, type Model, ModelError, type ModelOperation, type Protocol } from './model.js';
 import { secretPaths } from './secret-members.js';
-import { hostPrefixOf } from './supported.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
@@ -104,7 +104,7 @@ function inputSchema(
  */
 function exampleOf({ fields, settings, operation }: ChosenOperation, schema: () => z.ZodObject): Operation['example'] {
   if (settings.example !== undefined) {
-    const example = withArgumentNames(fields, settings.example);
+    const example = toArgumentNames(fields, settings.example);
     const [issue] = schema().safeParse(example).error?.issues ?? [];
     if (issue === undefined) return example;
     throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);

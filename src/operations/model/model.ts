@@ -215,7 +215,7 @@ export function readAst(json: unknown): Model {
   };
   const service = readService(shapes);
   const idsByName = new Map(
-    [...operationIds(check(rawService, raw(service.id), service.id), raw)].map((id) => [nameOf(id), id]),
+    [...operationIds(check(rawService, raw(service.id), service.id), raw)].map((id) => [shapeName(id), id]),
   );
   const known = new Map<string, Shape>();
   const shape = (id: string): Shape => {
@@ -253,7 +253,7 @@ export function readAst(json: unknown): Model {
 }
 
 /** The part of a shape ID after the namespace. */
-export const nameOf = (id: string): string => id.slice(id.indexOf('#') + 1);
+export const shapeName = (id: string): string => id.slice(id.indexOf('#') + 1);
 
 /**
  * Parses a part of a model.
@@ -352,8 +352,8 @@ const enumValues = <Value>(raw: z.output<typeof members>, value: z.ZodType<Value
 /** The shapes that every model has: `smithy.api#String`, `smithy.api#PrimitiveLong`, `smithy.api#Unit`. */
 function prelude(id: string): Shape | undefined {
   if (!id.startsWith('smithy.api#')) return undefined;
-  if (nameOf(id) === 'Unit') return { id, traits: {}, kind: 'structure', members: [] };
-  const name = nameOf(id).replace(/^Primitive/, '');
+  if (shapeName(id) === 'Unit') return { id, traits: {}, kind: 'structure', members: [] };
+  const name = shapeName(id).replace(/^Primitive/, '');
   const type = simpleTypes.find((type) => type === name.charAt(0).toLowerCase() + name.slice(1));
   return type && { id, traits: {}, kind: 'simple', type };
 }

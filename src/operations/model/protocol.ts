@@ -10,7 +10,7 @@ import {
 import { HttpResponse as Response } from '@smithy/core/protocols';
 import { fromBase64, fromUtf8, toBase64, toUtf8 } from '@smithy/core/serde';
 import type { $ClientProtocol, $OperationSchema, HttpRequest, HttpResponse, SerdeFunctions } from '@smithy/types';
-import { hasTrait, type ModelService, nameOf } from './model.js';
+import { hasTrait, type ModelService, shapeName } from './model.js';
 
 /** A request as a protocol makes it. A query parameter may have several values. */
 export interface ProtocolRequest {
@@ -78,7 +78,7 @@ function protocolOf({
   const defaultNamespace = id;
   const rpc = {
     defaultNamespace,
-    serviceTarget: nameOf(id),
+    serviceTarget: shapeName(id),
     awsQueryCompatible: hasTrait(traits, 'aws.protocols#awsQueryCompatible'),
   };
   switch (protocol) {

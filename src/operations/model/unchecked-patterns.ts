@@ -1,5 +1,5 @@
 import type { Argument, ArgumentValue } from './arguments.js';
-import { shortenText } from './plain-text.js';
+import { shortenText } from './documentation-text.js';
 import { readPattern } from './read-pattern.js';
 
 /** Returns a sentence for each argument whose pattern is left to the cloud, at any depth, but for at most `mostTold` arguments. */

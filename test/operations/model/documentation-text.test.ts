@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plainText, shortenText } from '../../../src/operations/model/plain-text.js';
+import { documentationText, shortenText } from '../../../src/operations/model/documentation-text.js';
 
 test.each([
   ['<p>Lists <code>books</code>.</p><p>It reads.</p>', 'Lists books. It reads.'],
@@ -9,7 +9,7 @@ test.each([
   ['<!-- hidden\n -->A  text\n on two lines', 'A text on two lines'],
   ['&unknown; &#99999999; a < b', '&unknown; &#99999999; a < b'],
 ])('%s', (documentation, expected) => {
-  expect(plainText(documentation)).toBe(expected);
+  expect(documentationText(documentation)).toBe(expected);
 });
 
 test.each([

@@ -5,10 +5,10 @@ import {
   type Member,
   type Model,
   type ModelOperation,
-  nameOf,
   readTrait,
   type Shape,
   type SimpleType,
+  shapeName,
   type Traits,
   textTrait,
 } from './model.js';
@@ -63,19 +63,33 @@ function schemaOf(shape: Shape, member: (member: Member) => $SchemaRef): $Schema
   const traits = protocolTraits(shape.traits, id);
   switch (shape.kind) {
     case 'simple':
-      return [0, namespaceOf(id), nameOf(id), traits, simpleSchemas[shape.type]];
+      return [0, namespaceOf(id), shapeName(id), traits, simpleSchemas[shape.type]];
     case 'enum':
-      return [0, namespaceOf(id), nameOf(id), traits, simpleSchemas.string];
+      return [0, namespaceOf(id), shapeName(id), traits, simpleSchemas.string];
     case 'intEnum':
-      return [0, namespaceOf(id), nameOf(id), traits, simpleSchemas.integer];
+      return [0, namespaceOf(id), shapeName(id), traits, simpleSchemas.integer];
     case 'list':
-      return [1, namespaceOf(id), nameOf(id), traits, member(shape.member)];
+      return [1, namespaceOf(id), shapeName(id), traits, member(shape.member)];
     case 'map':
-      return [2, namespaceOf(id), nameOf(id), traits, member(shape.key), member(shape.value)];
+      return [2, namespaceOf(id), shapeName(id), traits, member(shape.key), member(shape.value)];
     case 'structure':
-      return [3, namespaceOf(id), nameOf(id), traits, shape.members.map(({ name }) => name), shape.members.map(member)];
+      return [
+        3,
+        namespaceOf(id),
+        shapeName(id),
+        traits,
+        shape.members.map(({ name }) => name),
+        shape.members.map(member),
+      ];
     case 'union':
-      return [4, namespaceOf(id), nameOf(id), traits, shape.members.map(({ name }) => name), shape.members.map(member)];
+      return [
+        4,
+        namespaceOf(id),
+        shapeName(id),
+        traits,
+        shape.members.map(({ name }) => name),
+        shape.members.map(member),
+      ];
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readAst } from '../../../src/operations/model/model.js';
-import { pagesOf } from '../../../src/operations/model/pages.js';
+import { pagesOf } from '../../../src/operations/model/model-pages.js';
 
 const books = { inputToken: 'Marker', outputToken: 'NextMarker', items: 'Books', pageSize: 'Limit' };
 

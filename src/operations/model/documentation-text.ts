@@ -1,5 +1,5 @@
 /** Converts the documentation of models, which is HTML or Markdown, to plain text on one line. */
-export function plainText(documentation: string): string {
+export function documentationText(documentation: string): string {
   return documentation
     .slice(0, longestDocumentation)
     .replace(/<!--[\s\S]*?-->/g, ' ')

@@ -4,9 +4,9 @@ import { argumentListing } from './argument-listing.js';
 import type { Detail } from './argument-schema.js';
 import type { Argument } from './arguments.js';
 import type { ChosenOperation, ModelContext } from './chosen-operation.js';
+import { shortenText } from './documentation-text.js';
 import { type FoldedArguments, foldArguments } from './folded-arguments.js';
 import { ModelError } from './model.js';
-import { shortenText } from './plain-text.js';
 import { secretPaths } from './secret-members.js';
 
 /** A tool as models read it in the list of tools, at one level of detail. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { checkSupported, hostPrefixOf, isSetByServer } from '../../../src/operations/model/check-supported.js';
 import { readAst } from '../../../src/operations/model/model.js';
-import { checkSupported, hostPrefixOf, isSetByServer } from '../../../src/operations/model/supported.js';
 
 /** A service with one operation, whose only member of input and output is given. */
 function operationWith({
