@@ -179,7 +179,7 @@ async function callOperation(
         ? inputRequired.elicitUrl({ message: message.text, url: answer.address })
         : inputRequired.elicit({
             message: message.text,
-            requestedSchema: consentForm(answer.accept.text, answer.typedName),
+            requestedSchema: consentForm(client, answer.accept.text, answer.typedName),
           });
     return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
   }

@@ -54,6 +54,9 @@ export function schemaFor(client: Client, schema: JsonSchema): JsonSchema {
   };
 }
 
+/** True if the user can submit a form with an empty field. Codex 0.169.0 submits none, and does not say why. */
+export const canLeaveFieldsEmpty = ({ name: client }: Pick<Client, 'name'>): boolean => !/^codex\b/.test(client);
+
 /** JSON Schema keywords for which some client refuses a tool, or the whole list of tools. */
 export const refusedKeywords: readonly string[] = [
   '$ref',

@@ -8,22 +8,25 @@ import { isTyped } from '../consent/typed-name.js';
 import { lazy } from '../util/objects.js';
 import { say } from '../util/safe-text.js';
 import type { Client } from './client.js';
+import { canLeaveFieldsEmpty } from './client-quirks.js';
 
 /** The declining option, which is selected by default. */
 const nothing = 'Do nothing';
 
 /**
- * The form of a question: a choice between two labels, the name if the person has to type it, and a reason for declining, which may stay
- * empty.
+ * The form of a question: a choice between two labels, the name if the person has to type it, and a reason for declining, if the client
+ * lets it stay empty.
  */
-export const consentForm = (accept: string, typedName?: string) => ({
+export const consentForm = (client: Pick<Client, 'name'>, accept: string, typedName?: string) => ({
   type: 'object' as const,
   properties: {
     decision: { type: 'string' as const, title: 'Decision', enum: [accept, nothing], default: nothing },
     ...(typedName !== undefined && {
       name: { type: 'string' as const, title: 'Name', description: say`Type ${typedName} to agree.`.text },
     }),
-    reason: { type: 'string' as const, title: 'Reason, if you decline', maxLength: longestReason },
+    ...(canLeaveFieldsEmpty(client) && {
+      reason: { type: 'string' as const, title: 'Reason, if you decline', maxLength: longestReason },
+    }),
   },
   required: ['decision'],
 });
@@ -50,7 +53,11 @@ export function elicitorFor(client: Client, context: ServerContext, { stillAskin
     return {
       // Not with the SDK's elicitInput, which drops replies that are none of the options.
       ask: async (message, accept, over, typedName) => {
-        const params = { mode: 'form', message: message.text, requestedSchema: consentForm(accept.text, typedName) };
+        const params = {
+          mode: 'form',
+          message: message.text,
+          requestedSchema: consentForm(client, accept.text, typedName),
+        };
         const answer = await sendQuestion(context, params, over, stillAsking);
         return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, accept.text, typedName);
       },

@@ -168,7 +168,7 @@ describe(titled('@openai/codex'), () => {
     expect(question).toContain('Create server "wiki" (costs money)');
     await readAsAPerson();
     await session.type('1');
-    // The second field, the reason for declining, stays empty.
+    // Codex gets no field for a reason, because it submits no form with an empty field.
     await session.pressUntil('Enter', (seen) => /restore_instance\n[\s\S]*Done\./.test(seen), 'the answer');
     expect(textOf(await session.lines())).toMatch(/\n +The cloud accepted the restore of DevOps server "wiki"/);
     expect(await session.changes()).toMatchObject([accepted]);

@@ -47,8 +47,17 @@ test('spaces around a typed name do not matter, and its case does', () => {
 });
 
 test('the form has a field for the name only if it has to be typed', () => {
-  expect(consentForm('Abort', 'a.mov').properties).toHaveProperty('name.description', 'Type "a.mov" to agree.');
-  expect(consentForm('Create').properties).not.toHaveProperty('name');
+  expect(consentForm({ name: 'any' }, 'Abort', 'a.mov').properties).toHaveProperty(
+    'name.description',
+    'Type "a.mov" to agree.',
+  );
+  expect(consentForm({ name: 'any' }, 'Create').properties).not.toHaveProperty('name');
+});
+
+test('the form has a field for a reason, but not in Codex, which submits no form with an empty field', () => {
+  const fieldsFor = (name: string) => Object.keys(consentForm({ name }, 'Create').properties);
+  expect(fieldsFor('claude-code 2.1.330')).toEqual(['decision', 'reason']);
+  expect(fieldsFor('codex-mcp-client 0.169.0')).toEqual(['decision']);
 });
 
 describe('a call', () => {
