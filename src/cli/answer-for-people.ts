@@ -33,7 +33,10 @@ export function successText(
 ): string {
   const { summary, account, consent, sentAt, where = [], effects = [], plan, answer } = success;
   const { planId, planExpires, decideAt, warnings, notes = [], requestIds, attempts = [], next } = success;
-  const unitOf = (path: string) => operation && fieldUnit(operation.output(), path);
+  const answerInWords = (fields: Readonly<Record<string, unknown>>) => {
+    if (isRaw) return render({ answer: fields });
+    return answerLines(fields, { ...page, unitOf: (path) => operation && fieldUnit(operation.output(), path) });
+  };
   const rows = [
     row('Effects', effects),
     row('Where', where.length > 0 || account === undefined ? where : [say`account ${own(account)}`], ', '),
@@ -53,7 +56,7 @@ export function successText(
     // The expiry of the plan is in the row "Valid until" below.
     plan === undefined ? [] : planLines(plan, page),
     plan === undefined ? [] : [page.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
-    answer === undefined ? [] : isRaw ? render({ answer }) : answerLines(answer, { ...page, unitOf }),
+    answer === undefined ? [] : answerInWords(answer),
     facts(rows, page),
   ]);
 }

@@ -108,21 +108,24 @@ async function serve({ config, terminal, listen, access, runtime, log, stop }: S
       waitingPlans: decisions && plans.countWaiting,
     },
   });
-  const { host } = listen;
   const decideAt = decisions && `${decisions.publicUrl}/decisions`;
-  log('info', 'listening', { host, port: http.port, metricsPort: http.metricsPort, decisions: decideAt });
-  const url = `http://${isIPv6(host) ? `[${host}]` : host}:${http.port}/mcp`;
-  if (stderr.isTTY) {
-    printLine(stderr, say`Clients connect to ${exact(url)}`);
-    if (decideAt !== undefined) printLine(stderr, say`People decide on changes at ${exact(decideAt)}`);
-    printLine(stderr, 'Ctrl-C ends it.');
-  }
+  const { port, metricsPort } = http;
+  log('info', 'listening', { host: listen.host, port, metricsPort, decisions: decideAt });
+  if (stderr.isTTY) printAddresses(stderr, { host: listen.host, port }, decideAt);
   if (!stop.aborted) await once(stop, 'abort');
   await http.stop(graceMs);
   await shared?.close();
   watch?.stop();
   await identity?.close?.();
   return 0;
+}
+
+/** Prints where clients connect and people decide, for the person who started the server. */
+function printAddresses(stderr: Terminal['stderr'], { host, port }: Serving['listen'], decideAt: string | undefined) {
+  const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/mcp`;
+  printLine(stderr, say`Clients connect to ${exact(url)}`);
+  if (decideAt !== undefined) printLine(stderr, say`People decide on changes at ${exact(decideAt)}`);
+  printLine(stderr, 'Ctrl-C ends it.');
 }
 
 const noStateKey = words(
@@ -169,22 +172,13 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
   const { tokensFile, issuer, audience, scopeClaim } = http;
   const publicHost = hostOf(audience) ?? hostOf(publicUrl);
   const { hosts, stranger } = hostsOf(host, http.allowedHosts, publicHost);
-  const isOpen = tokensFile === undefined && issuer === undefined;
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
-  const problems = sentences(
-    isOpen &&
-      stranger !== undefined &&
-      say`${own(stranger)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
-    publicUrl !== undefined &&
-      isOpen &&
-      say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
-    publicUrl !== undefined &&
-      issuer !== undefined &&
-      http.clientId === undefined &&
-      say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
-    hosts.length === 0 && say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`,
-    ...(tokens?.problems ?? []),
-  );
+  const isOpen = tokensFile === undefined && issuer === undefined;
+  const problems = [...(isOpen ? problemsWithoutAuthentication(stranger, publicUrl) : []), ...(tokens?.problems ?? [])];
+  if (publicUrl !== undefined && issuer !== undefined && http.clientId === undefined)
+    problems.push(say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`);
+  if (hosts.length === 0)
+    problems.push(say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`);
   if (problems.length > 0) throw new UsageError(...problems);
   if (issuer !== undefined && audience !== undefined)
     return {
@@ -198,6 +192,15 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
     identify: tokens && ((log: Log): Identity => openTokensFile({ ...tokens, now, log })),
   };
 }
+
+/** @param stranger an address that other machines can reach */
+const problemsWithoutAuthentication = (stranger: string | undefined, publicUrl: string | undefined) =>
+  sentences(
+    stranger !== undefined &&
+      say`${own(stranger)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
+    publicUrl !== undefined &&
+      say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
+  );
 
 /** Authenticates callers. */
 interface Identity {

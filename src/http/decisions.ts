@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import type { FoundPlan } from '../consent/plans.js';
 import { readView } from '../mcp/views/view-of-tool.js';
@@ -53,12 +53,96 @@ interface DecisionsEnv extends PageEnv {
  * also needs our origin and the session's proof that it comes from one of our pages.
  */
 export function createDecisions(options: DecisionsOptions) {
-  const { publicUrl, signIn, plans, accounts, stateKeys, now, log } = options;
+  const { publicUrl, stateKeys, now } = options;
   const sessionCookie = createSessionCookie(stateKeys, now);
-  const readBody = createBodyReader(maximumBody, 16 * maximumBody);
   const readForm = createFormReader();
-  const onRefused = createFailedLogins(now, log, 'sign-in refused');
+  const checks = createChecks(options, sessionCookie);
 
+  const pages = createPages<DecisionsEnv>();
+  pages.use(decisionPageHeaders);
+  // The origin alone decides, because browsers call another port of the same host the same site.
+  pages.use(csrf({ origin: publicUrl, secFetchSite: () => false }));
+  addSignIn(pages, options, sessionCookie, readForm);
+  // The view has no secrets, and its sandboxed frame sends no cookies.
+  pages.get(`${planPath}/view`, viewHeaders('same-origin'), async (context) => context.html(await readView('change')));
+
+  pages.use(checks.session);
+  pages.post('/decisions/sign-out', requireForm, async (context) => {
+    const form = await readForm(context.env.incoming);
+    checkProof(context.get('session'), form.get('csrf') ?? undefined);
+    sessionCookie.clear(context);
+    return context.redirect('/decisions', 303);
+  });
+  addList(pages, options);
+  pages.use(`${planPath}/*`, checks.plan);
+  addPlan(pages, options, checks);
+
+  return (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+    servePages(pages, publicUrl, request, response);
+}
+
+type Pages = Hono<DecisionsEnv>;
+type SessionCookie = ReturnType<typeof createSessionCookie>;
+type Check = MiddlewareHandler<DecisionsEnv>;
+type ReadForm = (request: IncomingMessage) => Promise<URLSearchParams>;
+
+/** Checks of requests to the page. A request that fails gets a page or an error in place of its answer. */
+interface Checks {
+  /** The person is signed in. */
+  readonly session: Check;
+  /** The plan in the path is there, and the person may see it. */
+  readonly plan: Check;
+  /** The person may decide on the plan, or it was decided. */
+  readonly right: Check;
+  /** A click comes from our page. Hono's `csrf` checks only forms. */
+  readonly ownPage: Check;
+}
+
+function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): Checks {
+  const { publicUrl, signIn, plans, accounts } = options;
+  return {
+    session: async (context, next) => {
+      const stored = sessionCookie.read(context);
+      const session = stored && (await signIn.renew(stored));
+      if (session !== undefined) {
+        context.set('session', session);
+        return next();
+      }
+      if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
+      sessionCookie.clear(context);
+      return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
+    },
+    plan: async (context, next) => {
+      const nonce = context.req.param('nonce') ?? '';
+      const plan = await plans.find(nonce).catch((error) => unreadable(context, error, options));
+      if (plan instanceof Response) return plan;
+      if (plan === undefined || !isVisible(plan, context.get('session'), options))
+        return context.html(problemPage(words('No such plan'), goneText), 404);
+      context.set('plan', plan);
+      return next();
+    },
+    right: async (context, next) => {
+      const { session, plan } = context.var;
+      const reason = reasonAgainst(plan, session, accounts);
+      if (reason === undefined || plan.state !== 'waiting') return next();
+      return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
+    },
+    ownPage: async (context, next) => {
+      if (context.req.header('origin') !== publicUrl) throw otherSite();
+      checkProof(context.get('session'), context.req.header('x-csrf-token'));
+      await next();
+    },
+  };
+}
+
+/** Adds the pages for signing in. */
+function addSignIn(
+  pages: Pages,
+  { signIn, stateKeys, now, log }: DecisionsOptions,
+  sessionCookie: SessionCookie,
+  readForm: ReadForm,
+): void {
+  const onRefused = createFailedLogins(now, log, 'sign-in refused');
   const reception: Reception = {
     stateKeys,
     readForm,
@@ -72,103 +156,52 @@ export function createDecisions(options: DecisionsOptions) {
       return context.redirect(plan === undefined ? '/decisions' : `/decisions/${plan}/`, 303);
     },
   };
-
-  const requireSession: MiddlewareHandler<DecisionsEnv> = async (context, next) => {
-    const stored = sessionCookie.read(context);
-    const session = stored && (await signIn.renew(stored));
-    if (session !== undefined) {
-      context.set('session', session);
-      return next();
-    }
-    if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
-    sessionCookie.clear(context);
-    return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
-  };
-  /** The answer if the plans cannot be read. */
-  const unreadable = (context: Context, error: unknown) => {
-    log('error', 'journal', { error: reasonOf(error) });
-    return context.html(problemPage(words('The plans cannot be read'), unreadableText), 503, { 'retry-after': '2' });
-  };
-  const isVisible = (plan: FoundPlan, session: DecisionSession) =>
-    (session.mayApprove || plan.caller === session.person) && accountOfPlan(plan, session, accounts) !== undefined;
-  const visiblePlans = async (context: Context, session: DecisionSession) => {
-    const listed = await plans.list().catch((error) => unreadable(context, error));
-    return listed instanceof Response ? listed : listed.filter((plan) => isVisible(plan, session));
-  };
-  const requirePlan: MiddlewareHandler<DecisionsEnv> = async (context, next) => {
-    const plan = await plans.find(context.req.param('nonce') ?? '').catch((error) => unreadable(context, error));
-    if (plan instanceof Response) return plan;
-    if (plan === undefined || !isVisible(plan, context.get('session')))
-      return context.html(problemPage(words('No such plan'), goneText), 404);
-    context.set('plan', plan);
-    return next();
-  };
-  const requireRight: MiddlewareHandler<DecisionsEnv> = async (context, next) => {
-    const { session, plan } = context.var;
-    const reason = reasonAgainst(plan, session, accounts);
-    if (reason === undefined || plan.state !== 'waiting') return next();
-    return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
-  };
-  /** Checks a click. Hono's `csrf` checks only forms. */
-  const requireOwnPage: MiddlewareHandler<DecisionsEnv> = async (context, next) => {
-    if (context.req.header('origin') !== publicUrl) throw otherSite();
-    checkProof(context.get('session'), context.req.header('x-csrf-token'));
-    await next();
-  };
-
-  const pages = createPages<DecisionsEnv>();
-  pages.use(decisionPageHeaders);
-  // The origin alone decides, because browsers call another port of the same host the same site.
-  pages.use(csrf({ origin: publicUrl, secFetchSite: () => false }));
-
   pages.route('/', signIn.routes(reception));
   pages.get('/decisions/sign-in', (context) =>
     context.html(signInPage(words('Sign in'), signIn.form(queryOf(planInQuery(context))), undefined)),
   );
-  // The view has no secrets, and its sandboxed frame sends no cookies.
-  pages.get(`${planPath}/view`, viewHeaders('same-origin'), async (context) => context.html(await readView('change')));
+}
 
-  pages.use(requireSession);
+/** Adds the list of plans. */
+function addList(pages: Pages, options: DecisionsOptions): void {
+  const { accounts, now } = options;
   pages.on('GET', ['/decisions', '/decisions/'], async (context) => {
     const session = context.get('session');
-    const visible = await visiblePlans(context, session);
+    const visible = await visiblePlans(context, session, options);
     if (visible instanceof Response) return visible;
     const filter = filterIn((name) => context.req.query(name));
     return context.html(listPage(session, { plans: visible, areNamed: accounts.areNamed, filter, now: now() }));
   });
-  pages.post('/decisions/sign-out', requireForm, async (context) => {
-    const form = await readForm(context.env.incoming);
-    checkProof(context.get('session'), form.get('csrf') ?? undefined);
-    sessionCookie.clear(context);
-    return context.redirect('/decisions', 303);
-  });
+}
 
-  pages.use(`${planPath}/*`, requirePlan);
+/** Adds the page of a plan, the link to the next plan, and the two requests of the view in the page. */
+function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void {
+  const { accounts } = options;
+  const readBody = createBodyReader(maximumBody, 16 * maximumBody);
+  const mayDecide = (plan: FoundPlan, session: DecisionSession) => reasonAgainst(plan, session, accounts) === undefined;
+
+  pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
+  pages.get(`${planPath}/`, checks.right, hostHeaders('same-origin'), async (context) =>
+    context.html(withSession(await readView('page'), context.get('session'), context.get('plan'))),
+  );
   pages.get(`${planPath}/next`, async (context) => {
     const { session, plan } = context.var;
-    const visible = await visiblePlans(context, session);
+    const visible = await visiblePlans(context, session, options);
     if (visible instanceof Response) return visible;
     const others = visible.filter(
-      (other) =>
-        other.nonce !== plan.nonce &&
-        other.state === 'waiting' &&
-        reasonAgainst(other, session, accounts) === undefined,
+      (other) => other.nonce !== plan.nonce && other.state === 'waiting' && mayDecide(other, session),
     );
     const next = others.find(({ issuedAt }) => issuedAt >= plan.issuedAt) ?? others[0];
     return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.nonce}/`, 303);
   });
-  pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
-  pages.get(`${planPath}/`, requireRight, hostHeaders('same-origin'), async (context) =>
-    context.html(withSession(await readView('page'), context.get('session'), context.get('plan'))),
-  );
-  pages.post(`${planPath}/*`, requireJson, requireOwnPage);
+
+  pages.post(`${planPath}/*`, requireJson, checks.ownPage);
   pages.post(`${planPath}/call`, async (context) => {
     const { session, plan } = context.var;
-    const visible = await visiblePlans(context, session);
+    const visible = await visiblePlans(context, session, options);
     if (visible instanceof Response) return visible;
     const related = relatedTexts(plan, visible, options);
-    const mayDecide = reasonAgainst(plan, session, accounts) === undefined;
-    return context.json({ note: noteOf(plan), result: shownPlan(plan, mayDecide, related) });
+    return context.json({ note: noteOf(plan), result: shownPlan(plan, mayDecide(plan, session), related) });
   });
   pages.post(`${planPath}/tool`, async (context) => {
     const { session, plan } = context.var;
@@ -176,9 +209,26 @@ export function createDecisions(options: DecisionsOptions) {
     if (click?.nonce !== plan.nonce) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
     return context.json(await answerClick(plan, click, session, options));
   });
+}
 
-  return (request: IncomingMessage, response: ServerResponse): Promise<void> =>
-    servePages(pages, publicUrl, request, response);
+/** People see their own plans, and approvers see all plans of their accounts. */
+const isVisible = (plan: FoundPlan, session: DecisionSession, { accounts }: DecisionsOptions): boolean =>
+  (session.mayApprove || plan.caller === session.person) && accountOfPlan(plan, session, accounts) !== undefined;
+
+/** The plans that a person may see, or the answer if the plans cannot be read. */
+async function visiblePlans(
+  context: Context,
+  session: DecisionSession,
+  options: DecisionsOptions,
+): Promise<readonly FoundPlan[] | Response> {
+  const listed = await options.plans.list().catch((error) => unreadable(context, error, options));
+  return listed instanceof Response ? listed : listed.filter((plan) => isVisible(plan, session, options));
+}
+
+/** The answer if the plans cannot be read. */
+function unreadable(context: Context, error: unknown, { log }: DecisionsOptions) {
+  log('error', 'journal', { error: reasonOf(error) });
+  return context.html(problemPage(words('The plans cannot be read'), unreadableText), 503, { 'retry-after': '2' });
 }
 
 const planPath = '/decisions/:nonce{[0-9a-f]{16}}';

@@ -13,7 +13,12 @@ const nobody = 'http://127.0.0.1:9';
 /** A program answers within a second, unless the machine is busy: then a refusal cannot be told from that of a person. */
 const byItself = {
   summary: /too soon to be a person's|the user has not agreed to it/,
-  next: /the person who runs this server can set CLOUDOPS_CONFIRM=plan|call again only if the user asks for it/,
+  next: /this client is not asked again|call again only if the user asks for it/,
+};
+/** A client that answered by itself is not asked again. */
+const notAsked = {
+  summary: /only a person can agree to it|the user has not agreed to it/,
+  next: /needs a client that asks its user|call again only if the user asks for it/,
 };
 const withPlan = { summary: 'nothing was sent', next: 'this planId' };
 
@@ -50,7 +55,7 @@ describe.each(agents)('$title', (agent) => {
     [
       'with the settings as they are at first',
       [],
-      asked(asks ? byItself : withPlan, declaresViews && 'show them all of '),
+      asked(asks ? byItself : withPlan, declaresViews && 'show them all of ', asks ? notAsked : withPlan),
     ],
     ['with CLOUDOPS_CONFIRM=off', ['--confirm', 'off'], sent],
   ] as const)('%s', (_what, settings, script) => {

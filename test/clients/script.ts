@@ -14,10 +14,14 @@ const changes = offeredBy(openPolicy).filter(({ change }) => change !== undefine
 const { bucket, key, uploadId } = seededUpload;
 const upload = { bucket, object: key, uploadId };
 
-/** With the settings as they are at first: a read and its error, plans, arguments that are refused, and a change that waits for a person. */
+/**
+ * With the settings as they are at first: a read and its error, plans, arguments that are refused, and changes without a person.
+ * @param afterwards the answers after the first such change, if they differ
+ */
 export const asked = (
   unattended: Pick<Expected, 'summary' | 'next'>,
-  afterPlan = 'Show the user all of ',
+  afterPlan: Expected['next'] = 'Show the user all of ',
+  afterwards?: Pick<Expected, 'summary' | 'next'>,
 ): readonly Expected[] => [
   { what: 'an upload', tool: 'list_parts', args: upload, summary: 'has 12 parts', next: 'call again' },
   {
@@ -42,13 +46,13 @@ export const asked = (
       externalCloudConfig: { serviceAccountKey: '{}', serviceAccountKeyName: 'key' },
     },
     summary: 'provision_kube_resource_group was not sent: its arguments need correcting',
-    next: 'Correct all that is listed and call again',
+    next: 'correct all that is listed and call again',
   },
-  ...changes.map(({ name, example }) => ({
+  ...changes.map(({ name, example }, index) => ({
     what: `nobody is there: ${name}`,
     tool: name,
     args: { ...example },
-    ...unattended,
+    ...(index === 0 ? unattended : (afterwards ?? unattended)),
   })),
 ];
 
