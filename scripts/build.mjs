@@ -25,6 +25,7 @@ const options = {
       // undici has its HTTP parser twice. The one without SIMD runs on every processor.
       '../llhttp/llhttp_simd-wasm.js': beside('../node_modules/undici/lib/llhttp/llhttp-wasm.js'),
       '@modelcontextprotocol/server/_shims': beside('sdk-shims.mjs'),
+      '@smithy/core/event-streams': beside('no-event-streams.mjs'),
     },
   },
 };
