@@ -120,7 +120,7 @@ describe('with a page to sign in to', () => {
     await session.go();
     const question = (await session.shows(/decisions\/[0-9a-f]{16}/)).join('\n');
     expect(question).toMatch(
-      /Set up Kubernetes resource group "big"[^…]*\?\n +It costs money\.\n +You decide on a page, where you sign in\. Opening it decides nothing\.\n/,
+      /Set up Kubernetes group "big": [^…]*\?\n +It costs money\.\n +You decide on a page, where you sign in\. Opening it decides nothing\.\n/,
     );
     await session.pressUntil('Enter', (seen) => seen.includes("❯ I'm done"), 'that it was opened');
     expect(session.model.results()).toEqual([]);

@@ -128,7 +128,7 @@ describe(titled('@anthropic-ai/claude-code'), () => {
       openScreen([process.execPath, serverPath, ...command, '--sandbox'], { cwd: client.project, env: client.env });
     const view = await ours('view', restoreInstance.name, args, '--no-open');
     closing.push(view.close);
-    const [address = ''] = /http:\/\/127\.0\.0\.1\S+/.exec(textOf(await view.shows(/http:\S+\/\s/))) ?? [];
+    const [address = ''] = /http:\/\/127\.0\.0\.1\S+/.exec(textOf(await view.shows(/http:\S+\/$/m))) ?? [];
     const headers = { 'content-type': 'application/json' };
     const shown = await fetch(`${address}call`, { method: 'POST', headers, body: '{}' });
     const { result } = z.object({ result: z.object({ _meta: z.unknown() }) }).parse(await shown.json());
@@ -181,7 +181,7 @@ describe(titled('@google/gemini-cli'), () => {
     await session.shows(versionOf('@google/gemini-cli'));
     await session.go();
     const shown = textOf(await session.shows(/Done\./));
-    expect(shown).toMatch(/A yes counts[\s\S]*\n. Plan of restore_instance\b.+.\n/);
+    expect(shown).toMatch(/counts only once[\s\S]*\n. Plan of restore_instance\b.+.\n/);
     expect(await session.changes()).toEqual([]);
   });
 });
