@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   abandonedMs,
+  blocksUntil,
   changesOf,
   duplicateWindowMs,
   findConflict,
   findOverspending,
+  OtherVersion,
 } from '../../src/journal/conflict.js';
 import type { Ending, Entry, Intent } from '../../src/journal/entry.js';
 import { endingOf, intentAt } from '../support/journal.js';
@@ -140,5 +142,24 @@ describe('the order of lines', () => {
 
   test('an ending of nothing is nothing', () => {
     expect(changesOf([{ ending: endingOf(now, 'lost', 'accepted') }])).toEqual([]);
+  });
+});
+
+describe('a change of another version, whose digest cannot be compared', () => {
+  test.each([
+    ['has no outcome', undefined, now + abandonedMs],
+    ['ended at once', now, now + duplicateWindowMs],
+    ['ended after an hour', now + 3600 * second, now + 3600 * second + duplicateWindowMs],
+    ['ended when it was abandoned', now + abandonedMs, now + abandonedMs],
+  ])('that %s blocks changes for its own time', (_what, ended, until) => {
+    expect(blocksUntil(now, ended)).toBe(until);
+  });
+
+  test.each([
+    ['says until when', now + second, 'changes are refused until 2026-11-20T12:00:01.000Z, and longer while'],
+    ['says nothing of a time that no date has', 8.64e15, 'changes are refused, and longer while'],
+    ['says nothing of an unknown time', Number.POSITIVE_INFINITY, 'changes are refused, and longer while'],
+  ])('has an error that %s', (_what, until, text) => {
+    expect(new OtherVersion(until).shown.text).toContain(text);
   });
 });

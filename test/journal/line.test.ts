@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { boundedIntent } from '../../src/journal/entry.js';
+import { keyFormat } from '../../src/journal/idempotency-key.js';
 import { parseEnding, parseIntent, readEntry, readId, readLine } from '../../src/journal/line.js';
 import { endingOf as ending, intentAt } from '../support/journal.js';
 
@@ -176,4 +177,25 @@ test('of an ending that is not understood, what the rules look for is told', () 
   if (line?.kind !== 'ending') throw new Error('no ending');
   const { key: _, ...understood } = ending(noon, 'c-1', 'accepted');
   expect(parseEnding(line)).toEqual(understood);
+});
+
+test.each([
+  ['of this version', { keyFormat }, { isOlder: false, isRestored: false }],
+  ['of an earlier version', { keyFormat: keyFormat - 1 }, { isOlder: true, isRestored: false }],
+  ['of a version that named no format', { keyFormat: undefined }, { isOlder: true, isRestored: false }],
+  [
+    'that was written again',
+    { keyFormat, restored: new Date(noon).toISOString() },
+    { isOlder: false, isRestored: true },
+  ],
+])('an intent %s is told by its fields', (_what, fields, expected) => {
+  expect(readLine(JSON.stringify({ intent: { ...intentAt(noon), ...fields } }))).toMatchObject({
+    kind: 'intent',
+    ...expected,
+  });
+});
+
+test('an intent with a later format of its key is not understood, so that it blocks', () => {
+  const intent = { ...intentAt(noon), keyFormat: keyFormat + 1 };
+  expect(readLine(JSON.stringify({ intent }))).toEqual({ kind: 'notUnderstood', time: noon });
 });
