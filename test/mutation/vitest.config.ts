@@ -9,6 +9,7 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     maxWorkers: 1,
+    setupFiles: ['test/support/safe-text.ts', 'test/support/waiting.ts'],
     projects: [
       { extends: true, test: { name: 'in process', include: named, exclude: mocking, isolate: false } },
       { extends: true, test: { name: 'with mocks', include: mocking.filter((file) => named.includes(file)) } },
