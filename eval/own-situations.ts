@@ -5,7 +5,7 @@ import { endpointSetting, resolveEndpoint, wireRequest } from '../src/calls/endp
 import { hostRules } from '../src/cli/load-operation-files.js';
 import { loadOperations } from '../src/operations/load-operations.js';
 import { fixedKeys } from '../src/signing/keys.js';
-import type { Operation } from '../src/tools/define-operation.js';
+import { exampleOf, type Operation } from '../src/tools/define-operation.js';
 import { defaultAccount, encodeContent } from '../src/transport/request.js';
 import { leavesOf, valueAt } from '../src/util/objects.js';
 import { parsedBody } from './cloud.js';
@@ -60,7 +60,10 @@ export async function ownSituations(options: OwnSituationsOptions): Promise<read
 }
 
 /** For a read, the request of its example. For a change, its plan and the consent to it, and a refusal. */
-function situationsOf({ name, title, example, effect }: Operation): readonly OwnSituation[] {
+function situationsOf(operation: Operation): readonly OwnSituation[] {
+  const { name, title, effect } = operation;
+  const example = exampleOf(operation);
+  if (example === undefined) throw new EvaluationProblem(`${name} needs an example in its file.`);
   const task = `${title}. Use these values and no others: ${JSON.stringify(example)}`;
   const situation = { task, expected: [{ tool: name, arguments: example }], answer: {}, replies: {} };
   return effect === 'read'

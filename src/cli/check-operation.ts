@@ -14,7 +14,7 @@ import { questionLimits } from '../mcp/client-quirks.js';
 import { createDefinitionParser } from '../operations/definition-schema.js';
 import { largestArguments, probeArguments, probeRecords } from '../operations/probe-values.js';
 import { fixedKeys } from '../signing/keys.js';
-import type { Operation } from '../tools/define-operation.js';
+import { type ExampleInput, exampleOf, type Operation } from '../tools/define-operation.js';
 import { OperationFault } from '../tools/operation-fault.js';
 import { type Body, parseBody } from '../transport/parse-body.js';
 import { defaultAccount } from '../transport/request.js';
@@ -32,7 +32,12 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
   const guarded = createDefinitionParser({ failed: ({ message }) => problems.add(message) })(definition);
   if (guarded.kind === 'problems') return guarded.problems.map((problem) => `${operation.name}: ${problem}`);
   try {
-    for (const call of probeCalls(guarded.operation)) {
+    const example = exampleOf(guarded.operation);
+    if (example === undefined)
+      return [
+        `${operation.name}: example: is missing, and no text that was tried matches the patterns of the arguments`,
+      ];
+    for (const call of probeCalls(guarded.operation, example)) {
       const problem = await probeCall(call);
       if (problem !== undefined) problems.add(`${operation.name}: ${problem}`);
     }
@@ -44,14 +49,14 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
 }
 
 /** Makes the example's call with a usual answer that is made up. Returns the result as an agent reads it. */
-export async function exampleAnswer(operation: Operation): Promise<SafeText[]> {
+export async function exampleAnswer(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
   const [reply] = probeReplies(operation);
   const [complete] = probeRecords(operation);
   // Every list of the record has entries, but usually no entry fails.
   const record = operation.failures === undefined ? complete : withValueAt(complete, operation.failures, () => []);
   const openClient: OpenClient = () => ({ send: async () => reply, [Symbol.dispose]: () => undefined });
   const answering: Operation = { ...operation, extract: () => record, ...onePage(operation) };
-  const outcome = await callTool(openClient, 'off')(answering, operation.example, context());
+  const outcome = await callTool(openClient, 'off')(answering, example, context());
   if (outcome.kind === 'inputRequired') return [];
   const text = resultText(outcome.kind === 'succeeded' ? outcome.success : outcome.failure);
   return text
@@ -78,19 +83,18 @@ interface ProbeCall {
 }
 
 /** @throws OperationFault if the rules for arguments or answers throw */
-function* probeCalls(operation: Operation): Generator<ProbeCall> {
-  const { example } = operation;
+function* probeCalls(operation: Operation, example: ExampleInput): Generator<ProbeCall> {
   const [success, ...otherReplies] = probeReplies(operation);
   const [record, ...otherRecords] = probeRecords(operation);
   const answering = (value: unknown): Operation => ({ ...operation, extract: () => value });
   const usual = { operation: answering(record), reply: success };
   const isChange = operation.effect !== 'read';
-  for (const args of probeArguments(operation)) {
+  for (const args of probeArguments(operation, example)) {
     // Of a change with wrong arguments, a plan is asked for: its answer has the hints for the other arguments, too.
     if (!isChange || operation.input().safeParse(args).success) yield { ...usual, args };
     if (isChange) yield { ...usual, args: { ...args, planOnly: true } };
   }
-  const largest = largestArguments(operation);
+  const largest = largestArguments(operation, example);
   yield { ...usual, args: largest };
   if (isChange) yield { ...usual, args: largest, confirm: 'ask' };
   for (const value of otherRecords) yield { operation: answering(value), args: example, reply: success };

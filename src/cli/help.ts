@@ -1,6 +1,6 @@
 import { helpOf, optionName, type Row, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
-import type { Operation } from '../tools/define-operation.js';
+import { exampleOf, type Operation } from '../tools/define-operation.js';
 import { defined, exact, own, say } from '../util/safe-text.js';
 import { type Command, type Commands, type Invocation, notOneOf, pageOf, UsageError } from './command.js';
 import { type HelpPage, wrapped } from './layout.js';
@@ -105,6 +105,7 @@ function toolLines(name: string, command: Command, operation: Operation, page: H
   const { width, paint } = page;
   const heading = (text: string) => ['', paint('bold', text)];
   const rows = argumentRows(operation);
+  const example = exampleOf(operation);
   const lists = new Map(rows.flatMap(({ list }) => (list === undefined ? [] : [[list.name, list.values] as const])));
   return [
     ...usageOf(name, { ...command, usage: command.usage.replace('<tool>', operation.name) }, page),
@@ -116,8 +117,9 @@ function toolLines(name: string, command: Command, operation: Operation, page: H
       '',
       ...wrapped(say`${defined(plain(values))}.`, width, say`  List ${own(letter)}: `, 4),
     ]),
-    ...heading('An example:'),
-    say`  cloudops-mcp ${own(name)} ${own(operation.name)} '${exact(JSON.stringify(operation.example))}'`.text,
+    ...(example === undefined
+      ? ['  The operation file has no example.']
+      : [say`  cloudops-mcp ${own(name)} ${own(operation.name)} '${exact(JSON.stringify(example))}'`.text]),
   ];
 }
 

@@ -8,7 +8,7 @@ import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { loadOperations } from '../operations/load-operations.js';
 import { fixedKeys } from '../signing/keys.js';
-import type { Operation } from '../tools/define-operation.js';
+import { type ExampleInput, exampleOf, type Operation } from '../tools/define-operation.js';
 import { defaultAccount, encodeContent } from '../transport/request.js';
 import { counted, defined, distinct, linesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { checkOperation, exampleAnswer } from './check-operation.js';
@@ -127,8 +127,10 @@ async function check(file: string, terminal: Terminal): Promise<number> {
       print(say`${own(operation.name)}: ${defined(operation.title)}`);
       print(...broken.map((problem) => say`problem  ${defined(problem)}`));
       print(...operation.limitations.map((limitation) => say`note  ${defined(limitation)}`), say``);
-      const answer = broken.length === 0 ? [say``, say`Answer:`, ...(await exampleAnswer(operation))] : [];
-      const lines = [...(await exampleLines(operation)), ...answer];
+      const example = exampleOf(operation);
+      if (example === undefined) continue;
+      const answer = broken.length === 0 ? [say``, say`Answer:`, ...(await exampleAnswer(operation, example))] : [];
+      const lines = [...(await exampleLines(operation, example)), ...answer];
       print(...lines.map((line) => (line.text === '' ? line : say`  ${line}`)), say``);
     }
     await sleep(lingerMs);
@@ -142,7 +144,7 @@ async function check(file: string, terminal: Terminal): Promise<number> {
 }
 
 /** The plan of a change, or the request of a read, with the example's arguments. */
-async function exampleLines(operation: Operation): Promise<SafeText[]> {
+async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
   const {
     planOnly: _,
     planId: __,
@@ -150,7 +152,7 @@ async function exampleLines(operation: Operation): Promise<SafeText[]> {
     withdraw: ____,
     replaces: _____,
     ...input
-  } = operation.input().parse(operation.example);
+  } = operation.input().parse(example);
   const apiRequest = await operation.request(input);
   const { service, change } = operation;
   const keyId = 'EXAMPLE';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { builtInServices, type JsonSchema, type Operation } from '../tools/define-operation.js';
+import { builtInServices, exampleOf, type JsonSchema, type Operation } from '../tools/define-operation.js';
 import { writeBody } from '../tools/request-body.js';
 import { reasonOf } from '../util/log.js';
 import { valueAt } from '../util/objects.js';
@@ -198,7 +198,9 @@ function probeProblems({ probe, input }: Operation): string[] {
   return issueLines(input().safeParse(probe.arguments)).map((line) => `probe.arguments: ${line}`);
 }
 
-async function exampleProblems({ example, input, request }: Operation): Promise<string[]> {
+async function exampleProblems(operation: Operation): Promise<string[]> {
+  const { input, request } = operation;
+  const example = exampleOf(operation);
   const size = jsonSize(example);
   if (size === undefined) return ['example: must be what JSON can hold'];
   if (size > maximumExample) return [`example: has more than ${maximumExample} characters`];

@@ -244,7 +244,10 @@ function operationSchema(name: () => string, isS3: boolean, observer: CallObserv
     answer: z.enum(['json', 'xml', 'xmlText', 'text', 'none'], 'must be json, xml, xmlText, text or none'),
     extension: z.literal('s3', 'must be s3').exactOptional(),
     input: makesSchema('input'),
-    example: fields,
+    example: z.union(
+      [fields, returns('example', fields.optional())],
+      'must be an object, or a function that returns an object',
+    ),
     secrets: paths.exactOptional(),
     secretNames: textByName.exactOptional(),
     defaults: z.array(

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defineOperation, type Follow, type Operation } from '../tools/define-operation.js';
+import { type DefinedOperation, defineOperation, type Follow, type Operation } from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import { form, json, plainText, xml } from '../tools/request-body.js';
 import * as fields from '../tools/schema/fields.js';
@@ -92,7 +92,7 @@ export const createKit = (fromModel: FromModel): Kit => ({
   defineOperation: (definition) => {
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
     const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
-    return defineOperation(operation as Operation);
+    return defineOperation(operation as DefinedOperation);
   },
   fromModel,
   extend: (tool, { follow }) => ({ extends: tool, follow }),

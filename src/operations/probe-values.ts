@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Operation } from '../tools/define-operation.js';
+import type { ExampleInput, Operation } from '../tools/define-operation.js';
 import { isObject, leavesOf, withValueAt } from '../util/objects.js';
 
 /** Arguments and answers that every operation has to cope with. `cloudops-mcp operations check` tries them. */
@@ -28,8 +28,7 @@ const unusualValues: readonly unknown[] = [
 ];
 
 /** The example, no arguments at all, and the example with each argument in turn replaced by an unusual value. */
-export function probeArguments(operation: Operation): Arguments[] {
-  const example: Arguments = { ...operation.example };
+export function probeArguments(operation: Operation, example: ExampleInput): Arguments[] {
   const leaves = [...leavesOf(example)].map(([path]) => path).filter((path) => path !== '' && !path.includes('['));
   const paths = new Set([...Object.keys(operation.input().shape), ...leaves]);
   const changed = [...paths].flatMap((path) =>
@@ -56,7 +55,7 @@ type Path = readonly Step[];
  * The example, with the lists that it leaves out, and with each text and list as long as the operation's rules allow. Tries sizes and keeps
  * the first valid one.
  */
-export function largestArguments(operation: Operation): Arguments {
+export function largestArguments(operation: Operation, example: ExampleInput): Arguments {
   const isValid = (args: unknown) =>
     JSON.stringify(args).length <= largestTotal && operation.input().safeParse(args).success;
   const grow = (
@@ -65,7 +64,7 @@ export function largestArguments(operation: Operation): Arguments {
     sizes: readonly number[],
     resize: (value: unknown, size: number) => unknown,
   ) => sizes.map((size) => withValueAtPath(args, path, (value) => resize(value, size))).find(isValid) ?? args;
-  const start = withMissingLists(operation, isValid);
+  const start = withMissingLists(operation, example, isValid);
   const texts = pathsOf(start, (value) => typeof value === 'string');
   const withTexts = texts.reduce<unknown>((args, path) => grow(args, path, textSizes, padText), start);
   // The innermost lists first, because a list of longer lists is longer.
@@ -79,8 +78,8 @@ export function largestArguments(operation: Operation): Arguments {
 }
 
 /** The example, with an entry in each list that it leaves out, if the rules allow the entry. */
-function withMissingLists({ example, input }: Operation, isValid: (args: unknown) => boolean): unknown {
-  const schema: unknown = z.toJSONSchema(input(), { io: 'input', unrepresentable: 'any' });
+function withMissingLists(operation: Operation, example: ExampleInput, isValid: (args: unknown) => boolean): unknown {
+  const schema: unknown = z.toJSONSchema(operation.input(), { io: 'input', unrepresentable: 'any' });
   return Object.entries(Object(Object(schema).properties)).reduce<unknown>((args, [name, property]) => {
     const added = { ...Object(args), [name]: [sampleOf(Object(property).items, true)] };
     return Object(property).type === 'array' && !Object.hasOwn(Object(args), name) && isValid(added) ? added : args;

@@ -191,8 +191,11 @@ export interface Operation<
   readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
   /** A read that runs before the question of a change. The plan shows its result; the request does not depend on it. */
   readonly preflight?: Preflight<z.output<Input>>;
-  /** Arguments of a call that succeeds. Tests call the built-in operations with them on the sandbox. */
-  readonly example: z.input<Input>;
+  /**
+   * Arguments of a call that succeeds, or a function that makes them, or returns undefined if it finds none. Tests call the built-in
+   * operations with them on the sandbox.
+   */
+  readonly example: z.input<Input> | (() => z.input<Input> | undefined);
   /** A call with which `doctor` checks keys and endpoint. Only for reads. */
   readonly probe?: Probe<z.input<Input>>;
   /** JSON Schemas for hosts. Absent if the build generates them. */
@@ -341,6 +344,23 @@ export type Lenient<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]?: Lenient<T[Key]> | undefined }
     : T;
 
+/** An operation that is written by hand. Its example is data. */
+export interface DefinedOperation<
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodObject = z.ZodObject,
+  PageSchema extends z.ZodObject = z.ZodObject,
+  State = unknown,
+> extends Operation<Input, Output, PageSchema, State> {
+  readonly example: z.input<Input>;
+}
+
+/** Arguments of a call that succeeds. */
+export type ExampleInput = Readonly<Record<string, unknown>>;
+
+/** The example of an operation, or undefined if none is found. */
+export const exampleOf = ({ example }: Operation): ExampleInput | undefined =>
+  typeof example === 'function' ? example() : example;
+
 /**
  * Infers the types of an operation from its schemas. Each schema is made at its first use, because a server that only lists its tools
  * needs none.
@@ -350,7 +370,7 @@ export function defineOperation<
   Output extends z.ZodObject,
   PageSchema extends z.ZodObject = z.ZodObject,
   State = unknown,
->(operation: Operation<Input, Output, PageSchema, State>): Operation<Input, Output, PageSchema, State> {
+>(operation: DefinedOperation<Input, Output, PageSchema, State>): DefinedOperation<Input, Output, PageSchema, State> {
   const { input, output, pages } = operation;
   return {
     ...operation,

@@ -1,5 +1,5 @@
 import { abortMultipartUpload } from './abort-multipart-upload.js';
-import type { Operation } from './define-operation.js';
+import type { DefinedOperation } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
 import { listParts } from './list-parts.js';
 import { provisionKubeResourceGroup } from './provision-kube-resource-group.js';
@@ -7,7 +7,7 @@ import { restoreInstance } from './restore-instance.js';
 import { upgradeKubeVersion } from './upgrade-kube-version.js';
 
 /** Every operation the server can offer, in the order in which it lists them. */
-export const operations: readonly Operation[] = [
+export const operations: readonly DefinedOperation[] = [
   listParts,
   listMultipartUploads,
   abortMultipartUpload,

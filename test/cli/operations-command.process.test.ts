@@ -8,7 +8,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { changeWith, fileWith, lyingFiles } from '../operations/faulty.js';
-import { http, smallModelJson } from '../operations/model/small-model.js';
+import { http, member, smallModelJson } from '../operations/model/small-model.js';
 import { startServer } from '../support/http-server.js';
 import { printedChanges } from '../support/journal.js';
 import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
@@ -81,6 +81,24 @@ describe('check', () => {
     const { code, stdout } = await runServer(['operations', 'check', path]);
     expect(stdout).toMatch(/^note {2}The pattern of Prefix is left to the cloud, because it has nested repetitions/m);
     expect(code).toBe(0);
+  });
+
+  test('asks for an example if none can be made up, though the operation can be called', async () => {
+    const pattern = { 'smithy.api#pattern': '^ key-[0-9]{40} $' };
+    const model = smallModelJson(
+      { GetKey: { input: { Id: member('small#Id', { required: {} }) }, traits: http('GET', '/keys') } },
+      { 'small#Id': { type: 'string', traits: pattern } },
+    );
+    written('no-example.json', JSON.stringify(model));
+    const operations = { GetKey: { effect: 'read' } };
+    const file = { model: './no-example.json', api: 'keys', prefix: 'keys', operations };
+    const path = written('no-example.operations.json', JSON.stringify(file));
+    const { code, stdout } = await runServer(['operations', 'check', path]);
+    expect(stdout).toMatch(/^problem {2}keys_get_key: example: is missing/m);
+    expect(code).toBe(1);
+    const help = await runServer(['call', 'keys_get_key', '--help', '--operations', path]);
+    expect(help.stdout).toContain('Id');
+    expect(help.stdout).not.toContain('An example');
   });
 
   test('fails for a draft until a person has decided what only they know', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
 import { checkOperation, exampleAnswer } from '../../src/cli/check-operation.js';
+import { exampleOf } from '../../src/tools/define-operation.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 import { loadPatiently } from '../support/load-operations.js';
@@ -31,8 +32,8 @@ describe.each(readdirSync(examples).filter((name) => /\.(?:mjs|operations\.json)
     const { call, close } = testCaller('', { cloud: sandbox.cloud, policy: openPolicy });
     for (const operation of operations) {
       expect(await checkOperation(operation)).toEqual([]);
-      expect((await exampleAnswer(operation)).join('\n')).not.toMatch(/failed|unknown/);
-      const result = await call(operation, operation.example, { signal: never });
+      expect((await exampleAnswer(operation, { ...exampleOf(operation) })).join('\n')).not.toMatch(/failed|unknown/);
+      const result = await call(operation, exampleOf(operation), { signal: never });
       expect(result.ok, result.text).toBe(true);
     }
     await close();

@@ -13,7 +13,7 @@ import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { RecordedChange } from '../../src/journal/entry.js';
 import { describe as journalLine } from '../../src/journal/journal.js';
 import { viewMeta } from '../../src/mcp/views/results.js';
-import type { Operation } from '../../src/tools/define-operation.js';
+import { exampleOf, type Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
 import { isSafeText } from '../../src/util/safe-text.js';
@@ -74,11 +74,13 @@ function markedArguments(
 }
 
 /** The arguments of the example without those that can be left out. */
-const smallest = (operation: Operation): Record<string, unknown> =>
-  Object.keys(operation.example).reduce<Record<string, unknown>>((args, name) => {
+const smallest = (operation: Operation): Record<string, unknown> => {
+  const example = { ...exampleOf(operation) };
+  return Object.keys(example).reduce<Record<string, unknown>>((args, name) => {
     const less = withValue(args, name, undefined);
     return problems(operation, less).length === 0 ? less : args;
-  }, operation.example);
+  }, example);
+};
 
 /** Every text that people or models read of an outcome: without exact values, which stand under `answer`, and the request. */
 function toldIn(outcome: EndedOutcome, args: Record<string, unknown>): [where: string, text: string][] {
@@ -227,7 +229,7 @@ describe.each(all.map((operation) => [operation.name, operation] as const))('%s'
     const isShort = (path: string) => /^(\w+|regions\.0|availabilityZones\.0|rules\.0\.\w+)$/.test(path);
     // All together may be too much for a question.
     const few = markedArguments(operation, smallest(operation), isShort);
-    const every = markedArguments(operation, operation.example, () => true);
+    const every = markedArguments(operation, { ...exampleOf(operation) }, () => true);
     const told = [...(await toldBy(operation, few)), ...(await toldBy(operation, every))];
     expect(told.filter(([, text]) => marked.test(unquoted(text)))).toEqual([]);
     // Otherwise nothing was tried.
@@ -244,7 +246,7 @@ describe.each(all.map((operation) => [operation.name, operation] as const))('%s'
 
   test('names arguments that are wrong in quotation marks only', () => {
     const lines = Object.keys(operation.input().shape).flatMap((name) =>
-      problems(operation, { ...operation.example, [name]: candidates[0], [`${candidates[1]}`]: 1 }),
+      problems(operation, { ...exampleOf(operation), [name]: candidates[0], [`${candidates[1]}`]: 1 }),
     );
     expect(lines.filter((line) => marked.test(unquoted(line)))).toEqual([]);
   });

@@ -43,7 +43,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     method: methodOf(operation),
     input: schema,
     schemas: { input },
-    example: exampleOf(chosen, schema),
+    example: exampleFor(chosen, schema),
     secrets: secretPaths(fields, detail, isSecret),
     request: (given, after, token) =>
       codec.encode(operation, { ...memberValues(fields, unfolded(given, folded)), ...after }, token),
@@ -61,7 +61,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     limitations: uncheckedPatterns(fields),
     defaults: [],
     ...(settings.errors !== undefined && { errors: settings.errors }),
-    ...(settings.effect !== 'read' && changeFields(context, chosen, answerFields())),
+    ...(settings.effect !== 'read' && changeFields(context, chosen, answerFields)),
   };
 }
 
@@ -69,7 +69,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
 function changeFields(
   context: ModelContext,
   { operation, settings, fields, isSecret }: ChosenOperation,
-  answerFields: readonly Argument[],
+  answerFields: () => readonly Argument[],
 ): Partial<Operation> {
   const { prefix, api } = context.settings;
   const { repeatable, failures, follow } = settings;
@@ -82,8 +82,8 @@ function changeFields(
     }),
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(repeatable !== undefined && { repeatable }),
-    ...(failures !== undefined && { failures: pathWith('member', answerFields, failures) }),
-    ...(follow !== undefined && { follow: followOf(context, fields, answerFields, follow) }),
+    ...(failures !== undefined && { failures: pathWith('member', answerFields(), failures) }),
+    ...(follow !== undefined && { follow: followOf(context, fields, answerFields(), follow) }),
   };
 }
 
@@ -99,21 +99,18 @@ function inputSchema(
 }
 
 /**
- * The example of the file, or the first of the model that keeps to the rules, or one that is made up.
- * @throws ModelError
+ * The example of the file. Without it, a function, because making an example takes as long as loading the rest of the operation.
+ * @throws ModelError if the example of the file breaks a rule
  */
-function exampleOf({ fields, settings, operation }: ChosenOperation, schema: () => z.ZodObject): Operation['example'] {
-  if (settings.example !== undefined) {
-    const example = toArgumentNames(fields, settings.example);
-    const [issue] = schema().safeParse(example).error?.issues ?? [];
-    if (issue === undefined) return example;
-    throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
-  }
-  const example =
-    modelExamples(fields, operation.traits).find((values) => schema().safeParse(values, once).success) ??
-    exampleArguments(fields);
-  if (example !== undefined) return example;
-  throw new ModelError('no value that is tried matches a pattern of its arguments: give an example');
+function exampleFor({ fields, settings, operation }: ChosenOperation, schema: () => z.ZodObject): Operation['example'] {
+  if (settings.example === undefined)
+    return () =>
+      modelExamples(fields, operation.traits).find((values) => schema().safeParse(values, once).success) ??
+      exampleArguments(fields);
+  const example = toArgumentNames(fields, settings.example);
+  const [issue] = schema().safeParse(example).error?.issues ?? [];
+  if (issue === undefined) return example;
+  throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
 }
 
 /** For a schema that is used once: zod otherwise compiles it, which takes longer than the use. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Operation } from '../../../src/tools/define-operation.js';
+import { exampleOf, type Operation } from '../../../src/tools/define-operation.js';
 import { never, testCaller } from '../../support/caller.js';
 import { type CapturingServer, startServer } from '../../support/http-server.js';
 import { loadPatiently } from '../../support/load-operations.js';
@@ -328,7 +328,7 @@ describe('the example of an operation', () => {
   ])('%s', async (_what, examples, more, expected) => {
     writeFileSync(join(folder, 'examples.json'), JSON.stringify(inputs(...examples)));
     const given = { ...settings, model: './examples.json', operations: { CreateUser: { ...create, ...more } } };
-    expect((await named('people_create_user', given)).example).toEqual(expected);
+    expect(exampleOf(await named('people_create_user', given))).toEqual(expected);
   });
 });
 
