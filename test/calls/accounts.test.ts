@@ -96,7 +96,14 @@ describe('a call that names no account', () => {
   ])('%s', async (_what, named, byDefault, key) => {
     const { call, close } = callerOf(named, byDefault);
     const result = await call(restoreInstance, restore, { signal: never });
-    if (key === undefined) expect(result).toMatchObject({ failure: { code: 'InvalidArguments' } });
+    if (key === undefined)
+      expect(result).toMatchObject({
+        failure: {
+          code: 'InvalidArguments',
+          problems: [expect.stringMatching(/^account: /)],
+          next: { who: 'user', action: 'ask' },
+        },
+      });
     expect(signedBy()).toEqual(key === undefined ? [] : [key]);
     await close();
   });
@@ -154,7 +161,9 @@ describe('a caller uses', () => {
     const { call, close } = testCaller(cloud.origin);
     const as = (...names: string[]) =>
       call(restoreInstance, restore, { signal: never, principal: principal(...names) });
-    expect(await as('prod')).toMatchObject({ failure: { code: 'NotAllowed' } });
+    expect(await as('prod')).toMatchObject({
+      failure: { code: 'NotAllowed', problems: [expect.stringContaining('names no account of this server')] },
+    });
     expect(await as()).toMatchObject({ ok: true });
     await close();
   });
@@ -185,5 +194,13 @@ test('a journal is shown with the accounts that its reader may use', async () =>
   const text = await server.journal(undefined, ['staging']);
   expect(text.match(/^- /gm)).toHaveLength(1);
   expect((await server.journal(undefined, undefined)).match(/^- /gm)).toHaveLength(2);
+  await close();
+});
+
+test('a plan that waits keeps the account with its arguments, so that a decision acts there', async () => {
+  const accounts = namedAccounts(cloud.origin, [{ name: 'prod', confirm: 'human' }]);
+  const { call, plans, close } = testCaller(cloud.origin, { accounts });
+  await call(restoreInstance, { ...restore, account: 'prod' }, { signal: never, hasView: true });
+  expect((await plans.list()).map(({ args }) => args)).toEqual([{ ...restore, account: 'prod' }]);
   await close();
 });

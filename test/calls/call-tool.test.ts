@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { writeScope } from '../../src/calls/policy.js';
+import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { json } from '../../src/tools/request-body.js';
@@ -141,4 +143,66 @@ test.each([
   expect(logged.filter(({ event }) => event === 'call')).toEqual([
     { level, event: 'call', fields: { tool: 'restore_instance', caller: 'alice', ...fields } },
   ]);
+});
+
+test('the log of a read that fails says that nothing may have happened', async () => {
+  const { call, logged } = setUp(async () => answered(404, {}));
+  await call(listParts, parts, { signal: never });
+  expect(logged.filter(({ event }) => event === 'call')).toMatchObject([
+    { level: 'info', fields: { tool: 'list_parts', ok: false, code: 'Http404', mayHaveHappened: false } },
+  ]);
+});
+
+describe('when the server stops', () => {
+  /** A cloud that does not answer reads, and answers changes after the stop. */
+  function stopDuringCall(operation: Operation, args: object, confirm: 'ask' | 'off' = 'off') {
+    const stopping = new AbortController();
+    let opened: ReturnType<typeof setUp>['opened'] = [];
+    const caller = setUp(
+      async () => {
+        stopping.abort();
+        const [signal] = opened.map(([, options]) => options.signal);
+        if (operation.effect === 'read' || confirm === 'ask')
+          await new Promise((done) => signal?.addEventListener('abort', done));
+        return signal?.aborted === true ? unanswered(true) : accepted();
+      },
+      { confirm, policy: { readOnly: false, tools: undefined, extensions: ['s3'] } },
+    );
+    opened = caller.opened;
+    const context = {
+      signal: never,
+      stop: stopping.signal,
+      elicitor: { ask: async () => ({ kind: 'agreed' as const }) },
+    };
+    return { ...caller, result: caller.call(operation, args, context) };
+  }
+
+  test('a read is given up at once, and its request is cancelled', async () => {
+    const { result, opened } = stopDuringCall(listParts, parts);
+    expect(await result).toMatchObject({ ok: false, failure: { code: 'Stopping' } });
+    expect(opened[0]?.[1].signal.aborted).toBe(true);
+  });
+
+  test('a change under way is not given up', async () => {
+    const { result } = stopDuringCall(restoreInstance, restore);
+    expect(await result).toMatchObject({ ok: true, structured: { outcome: 'accepted' } });
+  });
+
+  test('a change is not sent if the read before it was given up', async () => {
+    const { result, requests } = stopDuringCall(abortMultipartUpload, abortMultipartUpload.example, 'ask');
+    expect(await result).toMatchObject({
+      ok: false,
+      failure: { code: 'Stopping', problems: [], mayHaveHappened: false },
+    });
+    expect(requests.map(({ method }) => method)).not.toContain('DELETE');
+  });
+});
+
+test('a fault before a change is sent names no problem of its arguments', async () => {
+  const { call } = setUp(accepted, {
+    openClient: () => {
+      throw new TypeError('MARKER');
+    },
+  });
+  expect(await call(restoreInstance, restore, { signal: never })).toMatchObject({ failure: { problems: [] } });
 });

@@ -51,10 +51,11 @@ const namesRead =
   /devops_get_instance with InstanceId "wiki".*Instance\.State is "RUNNING".*"Not found" proves nothing for ten minutes/s;
 
 test.each([
-  ['accepted', 200, /Tell the user the outcome/],
-  ['unknown', 500, /^Do not repeat it\. .*Only if it is still not there after that/],
-])('the next step after an %s change is the read', async (_outcome, answered, more) => {
-  const step = await nextOf(restore, answered);
+  ['accepted', 200, 'GetInstance', /Tell the user the outcome/],
+  ['accepted', 200, 'devops_get_instance', /Tell the user the outcome/],
+  ['unknown', 500, 'GetInstance', /^Do not repeat it\. .*Only if it is still not there after that/],
+])('the next step after an %s change (status %i) is the read %s', async (_outcome, answered, read, more) => {
+  const step = await nextOf({ ...restore, follow: { ...follow, read } }, answered);
   expect(step).toMatchObject({ who: 'agent', action: 'call' });
   expect(String(step.text)).toMatch(namesRead);
   expect(String(step.text)).toMatch(more);

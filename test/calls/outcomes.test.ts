@@ -6,7 +6,7 @@ import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { consentArguments } from '../../src/tools/schema/fields.js';
 import { parseBody } from '../../src/transport/parse-body.js';
 import type { FinalReply } from '../../src/transport/signed-client.js';
-import { say } from '../../src/util/safe-text.js';
+import { say, textFor } from '../../src/util/safe-text.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { answeredBy, scriptedClient, unanswered } from '../support/scripted-client.js';
 
@@ -249,4 +249,66 @@ describe('a change of five objects', () => {
       expect(ending).toMatchObject({ outcome: 'unknown' });
     },
   );
+
+  test('names the number of failed entries if they have no names', async () => {
+    const withoutNames = answer(200, JSON.stringify({ Errors: [{ Code: 'AccessDenied' }, { Code: 'AccessDenied' }] }));
+    const { told } = await outcomeOf(withoutNames, inParts);
+    expect(told).toMatchObject({ structured: { next: { text: expect.stringContaining('2 entries') } } });
+  });
+});
+
+describe('what happens next', () => {
+  const stepOf = async (reply: FinalReply, operation: Operation) => {
+    const { told } = await outcomeOf(reply, operation);
+    if (!('structured' in told)) throw new Error('the change was not accepted');
+    const { next } = told.structured;
+    const textsOf = (['agent', 'person'] as const).map((reader) => textFor(reader, next?.text ?? say``).text);
+    return { ...next, textsOf };
+  };
+
+  test('after a change that was done in part is another decision for the failed entries', async () => {
+    const failed = answer(200, JSON.stringify({ Errors: [{ Key: 'a', Code: 'AccessDenied' }] }));
+    const { textsOf } = await stepOf(failed, inParts);
+    expect(textsOf).toEqual([
+      expect.stringMatching(/^Tell the user what failed: "a"\. Only if they want it, call again/),
+      expect.stringMatching(/^Not done: "a"\. Try again only for these/),
+    ]);
+  });
+
+  test('after an answer that contradicts the request is a look into the console', async () => {
+    const change = json.change && { ...json.change, contradictions: () => [say`another region`] };
+    const { who, action, textsOf } = await stepOf(answer(200, record), { ...json, ...(change && { change }) });
+    expect([who, action]).toEqual(['user', 'check']);
+    expect(textsOf).toEqual([
+      expect.stringMatching(/^Do not call again/),
+      expect.stringMatching(/^Look in the console/),
+    ]);
+  });
+
+  test('is the step of the operation, after the report to the user', async () => {
+    const ownStep = { who: 'user', action: 'ask', text: say`Ask for the name.` } as const;
+    const { who, action, textsOf } = await stepOf(answer(200, record), { ...json, next: () => ownStep });
+    expect([who, action]).toEqual(['user', 'ask']);
+    expect(textsOf).toEqual([
+      expect.stringMatching(/^Tell the user the outcome.* Ask for the name\.$/),
+      'Ask for the name.',
+    ]);
+  });
+});
+
+test.each([
+  ['are logged', json, [{ level: 'debug', event: 'answer', fields: { tool: json.name, lacks: expect.any(Array) } }]],
+  ['are not logged if there are none', anyFields, []],
+])('fields that the answer lacks %s', async (_how, operation, expected) => {
+  const { openClient } = scriptedClient(async () => answer(200, '{"instance":{}}'));
+  const { call, logged } = testCaller('http://127.0.0.1:1', { openClient });
+  await call(operation, args, { signal: never });
+  expect(logged.filter(({ event }) => event === 'answer')).toEqual(expected);
+});
+
+test('a fault while the answer is read is named as the reason why it is not shown', async () => {
+  const { told } = await outcomeOf(answer(200, record), { ...json, extract: fail });
+  expect(told).toMatchObject({
+    structured: { warnings: expect.arrayContaining([expect.stringContaining('this server made a mistake')]) },
+  });
 });

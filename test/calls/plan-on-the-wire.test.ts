@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { consentDigest } from '../../src/calls/plan-change.js';
 import { makePlan, type PlanInput } from '../../src/consent/plan.js';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
@@ -7,8 +8,13 @@ import { fixedKeys } from '../../src/signing/keys.js';
 import { apiProfile } from '../../src/signing/signature-variants.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
+import { OperationFault } from '../../src/tools/operation-fault.js';
+import { json } from '../../src/tools/request-body.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { consentArguments } from '../../src/tools/schema/fields.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { leavesOf } from '../../src/util/objects.js';
+import { say } from '../../src/util/safe-text.js';
 import { never, testCaller, testKeys } from '../support/caller.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
 import { openPolicy } from '../support/operations.js';
@@ -110,4 +116,42 @@ describe.each(changing)('%s', (_name, operation) => {
       { numRuns: runs(100) },
     );
   });
+});
+
+test('the plan shows no request if the operation cannot make it without the secret', async () => {
+  const withBlob: Operation = {
+    ...(restoreInstance as Operation),
+    input: () => z.strictObject({ blob: z.string(), ...consentArguments() }),
+    secrets: ['blob'],
+    defaults: [],
+    unknownDefaults: [],
+    // The fingerprint that stands for the secret is not base64.
+    request: ({ blob }) => {
+      if (!/^[A-Za-z0-9+/]+=*$/.test(String(blob))) throw new OperationFault('not base64');
+      return { path: '/blobs', body: json({ blob }) };
+    },
+    change: {
+      costsMoney: false,
+      continues: false,
+      headline: () => say`Store a secret`,
+      accept: () => say`Store`,
+      consequences: () => [],
+      warnings: () => [],
+      notChecked: [],
+      named: [],
+      verificationHint: () => say`the secret`,
+    },
+  };
+  const secret = Buffer.from('MARKER of a secret').toString('base64');
+  const { call, close } = testCaller(server.origin, { confirm: 'plan' });
+  const sentBefore = server.requests.length;
+  const planned = await call(withBlob, { blob: secret }, { signal: never });
+  expect(planned).toMatchObject({ ok: true, text: expect.stringContaining('POST ') });
+  expect(planned.text).toContain('This request is not shown, because it holds a secret.');
+  expect(planned.text).toMatch(/POST \S+\/devops\/blobs$/m);
+  expect(JSON.stringify(planned)).not.toContain(secret);
+  const { planId } = 'structured' in planned ? planned.structured : {};
+  expect(await call(withBlob, { blob: secret, planId }, { signal: never })).toMatchObject({ ok: true });
+  await close();
+  expect(server.requests.slice(sentBefore).map(({ body }) => body)).toEqual([JSON.stringify({ blob: secret })]);
 });

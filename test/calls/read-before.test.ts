@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import type { CallContext, Click } from '../../src/calls/context.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { listParts } from '../../src/tools/list-parts.js';
 import { namedAccounts } from '../support/accounts.js';
 import { never, testCaller } from '../support/caller.js';
 import { answeredBy, scriptedClient } from '../support/scripted-client.js';
@@ -55,4 +57,26 @@ test.each<
   ['a question of a view, what became of its plan', 'ask', { planOnly: true }, { look: claims }, false],
 ])('%s (confirm: %s)', async (_what, confirm, given, context, isRead) => {
   expect(await readsOf(given, context, confirm)).toEqual(isRead ? ['prod'] : []);
+});
+
+test.each([
+  ['succeeds', 200, /^Found at 2.*: .*part/m],
+  ['fails', 404, /^What is there now is not known\. list_parts failed: the cloud refused it with HTTP status 404\./m],
+])('a read that %s and has neither an alert nor decisive errors is in the plan', async (_how, status, found) => {
+  const {
+    alert: _,
+    decisiveErrors: __,
+    ...preflight
+  } = { ...abortMultipartUpload.preflight, operation: listParts, input: () => ({ ...args }) };
+  const { openClient } = scriptedClient(async () =>
+    status === 200 ? answeredBy(200, { kind: 'xml', value: parts }) : answeredBy(status, { kind: 'empty' }),
+  );
+  const { call } = testCaller('http://127.0.0.1:1', {
+    openClient,
+    confirm: 'plan',
+    policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
+  });
+  const operation = { ...(abortMultipartUpload as Operation), preflight };
+  const result = await call(operation, { ...args, planOnly: true }, { signal: never });
+  expect(result.text).toMatch(found);
 });

@@ -3,6 +3,7 @@ import { checkRegions } from '../../src/calls/policy.js';
 import { Refusal } from '../../src/consent/refusal.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import { listParts } from '../../src/tools/list-parts.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { never, testCaller } from '../support/caller.js';
 import { startServer } from '../support/http-server.js';
 
@@ -47,4 +48,12 @@ test.each([
   await close();
   await server.close();
   for (const { text } of results) expect(text.includes(`Region "${region}" is not among`), text).toBe(isWarnedOf);
+});
+
+test('the regions of an API that is not storage are known whatever headers the store has', async () => {
+  const { call, close } = testCaller('http://127.0.0.1:1', { cloud: { storageHeaders: 'amz' } });
+  const args = { ...restoreInstance.example, region: 'us-east-1', planOnly: true };
+  const { text } = await call(restoreInstance, args, { signal: never });
+  await close();
+  expect(text).toContain('Region "us-east-1" is not among');
 });

@@ -98,3 +98,11 @@ describe('what is said of the first change', () => {
     }
   });
 });
+
+test('a change that may be repeated, and repeats none, is told as any other', async () => {
+  const { call, close } = testCaller(cloud.origin);
+  const result = await call(restoreInstance, { ...args, allowRepeat: true }, { signal: never });
+  expect(result.ok).toBe(true);
+  expect(result.text).not.toContain('was sent before');
+  await close();
+});

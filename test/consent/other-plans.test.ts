@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { CallContext } from '../../src/calls/context.js';
+import { writeScope } from '../../src/calls/policy.js';
 import type { Elicitor } from '../../src/consent/elicitor.js';
 import { planText } from '../../src/consent/plan.js';
 import { createPlans } from '../../src/consent/plans.js';
@@ -7,7 +8,7 @@ import { createConsentTokens } from '../../src/consent/tokens.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
-import { createMemoryJournal, never, testCaller } from '../support/caller.js';
+import { createMemoryJournal, never, type TestCallerOptions, testCaller } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
 /** While a plan waits, a person who is asked about the same thing in a form or at a terminal is told of it. */
@@ -33,9 +34,19 @@ async function setUp() {
     now,
     lifetimeMs: 86_400_000,
   });
-  const { carryOut } = testCaller('http://127.0.0.1:1', { confirm: 'human', openClient, journal, plans, now });
-  const call = (args: object, context: Partial<CallContext>) =>
-    carryOut(operation, { ...restore, ...args }, { tokens, client: 'test 1', signal: never, ...context });
+  const serverWith = (options: TestCallerOptions) => {
+    const { carryOut } = testCaller('http://127.0.0.1:1', {
+      confirm: 'human',
+      openClient,
+      journal,
+      plans,
+      now,
+      ...options,
+    });
+    return (args: object, context: Partial<CallContext>) =>
+      carryOut(operation, { ...restore, ...args }, { tokens, client: 'test 1', signal: never, ...context });
+  };
+  const call = serverWith({});
   const first = await call({ diskSize: 100 }, { hasView: true });
   if (first.kind !== 'succeeded') throw new Error('there is no plan');
   time += 118_000;
@@ -49,7 +60,7 @@ async function setUp() {
       return { kind: 'declined' };
     },
   };
-  return { call, requests, planId: first.success.planId, plans, asked, shown, elicitor };
+  return { call, serverWith, requests, planId: first.success.planId, plans, asked, shown, elicitor };
 }
 
 test('a form names it in the second line, after the risk, and a terminal below the headline', async () => {
@@ -75,4 +86,37 @@ test('a plan that replaces it does not name it', async () => {
   expect(asked).toHaveLength(1);
   expect(asked.flat().join('\n')).not.toContain('Another plan');
   expect((await plans.list()).map(({ decision }) => decision?.kind)).toEqual(['withdrawn']);
+});
+
+test('it is named only to its own caller', async () => {
+  const { call, asked, elicitor } = await setUp();
+  await call({ diskSize: 200 }, { elicitor, principal: { name: 'bob', scopes: [writeScope] } });
+  expect(asked).toHaveLength(1);
+  expect(asked.flat().join('\n')).not.toContain('Another plan');
+});
+
+test('it is no longer named after it was withdrawn', async () => {
+  const { call, asked, elicitor, planId } = await setUp();
+  await call({ diskSize: 100, planId, withdraw: true }, {});
+  await call({ diskSize: 200 }, { elicitor });
+  expect(asked).toHaveLength(1);
+  expect(asked.flat().join('\n')).not.toContain('Another plan');
+});
+
+test('plans that cannot be read do not stop a question', async () => {
+  const { serverWith, asked, elicitor, plans } = await setUp();
+  const unreadable = serverWith({ plans: { ...plans, list: () => Promise.reject(new Error('gone')) } });
+  await unreadable({ diskSize: 200 }, { elicitor });
+  expect(asked).toHaveLength(1);
+  expect(asked.flat().join('\n')).not.toContain('Another plan');
+});
+
+test.each([
+  ['off', false],
+  ['human', true],
+] as const)('with %s, a plan that is only asked for names it: %s', async (confirm, isNamed) => {
+  const { serverWith } = await setUp();
+  const outcome = await serverWith({ confirm })({ diskSize: 200, planOnly: true }, { hasView: true });
+  const { success } = Object(outcome);
+  expect(JSON.stringify(success).includes('Another plan')).toBe(isNamed);
 });
