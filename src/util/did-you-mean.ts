@@ -2,37 +2,38 @@
  * Returns the values of a list that a misspelt value most likely means, at most `count`, in the order of the list. Words count more
  * than numbers. For `h2-large20`, the other sizes of `h2-large` come first, nearest size first.
  */
-export function nearest(given: string, values: readonly string[], count = 3): string[] {
-  const wanted = given.toLowerCase();
-  const best = values
-    .map((value) => ({ value, distance: distance(wanted, value.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance)
-    .slice(0, count)
-    .map(({ value }) => value);
+export function nearest(misspelt: string, values: readonly string[], count = 3): string[] {
+  const byDistance = values
+    .map((value) => ({ value, distance: distance(misspelt.toLowerCase(), value.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance);
+  const best = byDistance.slice(0, count).map(({ value }) => value);
   return values.filter((value) => best.includes(value));
 }
 
-/** Returns the value that `given` most likely misspells or begins, if there is exactly one. */
-export function didYouMean(given: string, values: readonly string[]): string | undefined {
-  const begun = values.filter((value) => given.length > 2 && value.toLowerCase().startsWith(given.toLowerCase()));
-  if (begun.length === 1) return begun[0];
-  const [best] = nearest(given, values, 1);
+/** Returns the value that `text` most likely misspells, or the only value that begins with `text`. */
+export function didYouMean(text: string, values: readonly string[]): string | undefined {
+  const lowerCase = text.toLowerCase();
+  const completions = text.length > 2 ? values.filter((value) => value.toLowerCase().startsWith(lowerCase)) : [];
+  if (completions.length === 1) return completions[0];
+  const [best] = nearest(text, values, 1);
   if (best === undefined) return undefined;
-  const tolerance = Math.max(2, Math.floor(Math.min(given.length, best.length) / 3));
-  return edits(given.toLowerCase(), best.toLowerCase()) <= tolerance ? best : undefined;
+  const tolerance = Math.max(2, Math.floor(Math.min(text.length, best.length) / 3));
+  return edits(lowerCase, best.toLowerCase()) <= tolerance ? best : undefined;
 }
 
-const split = (text: string) => ({
+/** The number at the end of a text, and the words before the number. */
+const splitNumber = (text: string) => ({
   words: text.replace(/\d+$/, ''),
-  size: Number(/\d+$/.exec(text)?.[0] ?? Number.NaN),
+  number: Number(/\d+$/.exec(text)?.[0] ?? Number.NaN),
 });
 
-function distance(given: string, value: string): number {
-  const a = split(given);
-  const b = split(value);
-  const bothSized = !Number.isNaN(a.size) && !Number.isNaN(b.size);
-  const sizes = bothSized ? Math.abs(Math.log2((a.size + 1) / (b.size + 1))) : 6;
-  return edits(a.words, b.words) * 8 + Math.min(sizes, 7);
+/** Each edit between the words of two texts counts 8, and the ratio of their numbers counts at most 7. */
+function distance(text: string, value: string): number {
+  const a = splitNumber(text);
+  const b = splitNumber(value);
+  const haveNumbers = !Number.isNaN(a.number) && !Number.isNaN(b.number);
+  const numberDistance = haveNumbers ? Math.abs(Math.log2((a.number + 1) / (b.number + 1))) : 6;
+  return edits(a.words, b.words) * 8 + Math.min(numberDistance, 7);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { textAt } from './objects.js';
-import { everyInvisible } from './quote.js';
+import { escapeUnits, everyInvisible } from './quote.js';
 import { own, quoted, type SafeText, say, words } from './safe-text.js';
 
 /** Severities, least first. */
@@ -41,15 +41,15 @@ export type LogEvent =
   | 'unresolved'
   | 'webhook';
 
-/** Facts about an event, which are quoted wherever they are shown, and a sentence for people. */
+/** Facts about an event, and a sentence for people. Every place that shows the facts quotes them. */
 interface LogFields {
   readonly message?: SafeText;
   readonly [name: string]: unknown;
 }
 
 /**
- * Writes one event. Fields hold no secret and no argument, except that at level debug the signed texts name the path and
- * query of a request.
+ * Writes one event. Its fields hold neither secrets nor arguments of calls. The exception is the level debug, at which the texts that are
+ * signed contain path and query of a request.
  */
 export type Log = (level: LogLevel, event: LogEvent, fields?: LogFields) => void;
 
@@ -63,26 +63,21 @@ const maximumText = 16_384;
 export function createLog(minimum: LogLevel, now: () => Date, write: (line: string) => void): Log {
   return (level, event, fields = {}) => {
     if (logLevels.indexOf(level) < logLevels.indexOf(minimum)) return;
-    const line = JSON.stringify({ time: now().toISOString(), level, event, ...fields }, bounded);
+    const line = JSON.stringify({ time: now().toISOString(), level, event, ...fields }, cutLongText);
     write(`${escapeJson(line)}\n`);
   };
 }
 
 /** Escapes the characters of a line of JSON that are invisible or change the reading order. The value of the JSON stays the same. */
-export const escapeJson = (json: string): string => (isPlain.test(json) ? json : json.replace(everyInvisible, escaped));
+export const escapeJson = (json: string): string =>
+  printableAscii.test(json) ? json : json.replace(everyInvisible, escapeUnits);
 
 /** Matches most lines, and much faster than the search for invisible characters. */
-const isPlain = /^[ -~]*$/;
+const printableAscii = /^[ -~]*$/;
 
-const bounded = (_key: string, value: unknown) =>
+/** A JSON replacer that cuts long texts. */
+const cutLongText = (_key: string, value: unknown) =>
   typeof value === 'string' && value.length > maximumText ? `${value.slice(0, maximumText)}…` : value;
-
-/** As JSON writes it: in UTF-16. */
-const escaped = (character: string) =>
-  character
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('');
 
 /**
  * Returns the reason of a failure for logs and messages, which is the code of an error, such as `ENOENT`, or else its message. Errors

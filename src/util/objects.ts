@@ -25,14 +25,15 @@ export const stepsOf = (path: string): (string | number)[] =>
   });
 
 /** The value at a dotted path, such as `adminCluster.name` or `rules[0].id`. */
-export const valueAt = (fields: unknown, path: string): unknown =>
-  stepsOf(path).reduce<unknown>(
-    (at, step) =>
-      (typeof step === 'number' ? Array.isArray(at) : isObject(at)) && Object.hasOwn(Object(at), step)
-        ? Object(at)[step]
-        : undefined,
-    fields,
-  );
+export function valueAt(fields: unknown, path: string): unknown {
+  let value = fields;
+  for (const step of stepsOf(path)) {
+    const canHaveStep = typeof step === 'number' ? Array.isArray(value) : isObject(value);
+    if (!canHaveStep || !Object.hasOwn(Object(value), step)) return undefined;
+    value = Object(value)[step];
+  }
+  return value;
+}
 
 /** The text at a dotted path, if there is one. */
 export const textAt = (fields: unknown, path: string): string | undefined => {
@@ -42,20 +43,18 @@ export const textAt = (fields: unknown, path: string): string | undefined => {
 
 /** The texts at a dotted path, and those inside the value there. `[]` stands for each element of a list: `users[].password`. */
 export function textsAt(fields: unknown, path: string): string[] {
-  const values = path.split(/\.|(?=\[\])/).reduce<readonly unknown[]>(
-    (found, step) =>
-      found.flatMap((value) => {
-        if (step === '[]') return Array.isArray(value) ? value : [];
-        return isObject(value) && Object.hasOwn(value, step) ? [value[step]] : [];
-      }),
-    [fields],
-  );
-  return values
-    .flatMap((value) => [...leavesOf(value)])
-    .flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []));
+  let values: readonly unknown[] = [fields];
+  for (const step of path.split(/\.|(?=\[\])/)) {
+    values = values.flatMap((value) => {
+      if (step === '[]') return Array.isArray(value) ? value : [];
+      return isObject(value) && Object.hasOwn(value, step) ? [value[step]] : [];
+    });
+  }
+  const leaves = values.flatMap((value) => [...leavesOf(value)]);
+  return leaves.flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []));
 }
 
-/** Copies a value with another value at a dotted path. Undefined removes the field. */
+/** Copies a value and changes the field at a dotted path. If `change` returns undefined, the copy lacks the field. */
 export function withValueAt(fields: unknown, path: string, change: (value: unknown) => unknown): unknown {
   const [step = '', ...rest] = path.split('.');
   if (!isObject(fields)) return fields;
@@ -68,7 +67,7 @@ export function withValueAt(fields: unknown, path: string, change: (value: unkno
 export function withText<Value>(value: Value, text: string, replacement: string): Value;
 export function withText(value: unknown, text: string, replacement: string): unknown {
   if (typeof value === 'string') return value === text ? replacement : value;
-  if (Array.isArray(value)) return value.map((one) => withText(one, text, replacement));
+  if (Array.isArray(value)) return value.map((element) => withText(element, text, replacement));
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withText(inner, text, replacement)]));
 }
@@ -83,8 +82,8 @@ export function withoutNulls(value: unknown): unknown {
   // Answers with a thousand parts have none, and a copy would take long.
   if (!holdsNull(value)) return value;
   if (!isObject(value)) return Array.isArray(value) ? value.map(withoutNulls) : value;
-  const kept = Object.entries(value).filter(([, field]) => field !== null);
-  return Object.fromEntries(kept.map(([name, field]) => [name, withoutNulls(field)]));
+  const present = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(present.map(([name, field]) => [name, withoutNulls(field)]));
 }
 
 /** A copy without fields that are undefined. */
@@ -105,9 +104,9 @@ export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown
 
 /** Returns a function that makes its value at the first call, and then always returns this value. */
 export function lazy<Value extends object>(make: () => Value): () => Value {
-  let made: Value | undefined;
+  let value: Value | undefined;
   return () => {
-    made ??= make();
-    return made;
+    value ??= make();
+    return value;
   };
 }

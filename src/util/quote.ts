@@ -19,19 +19,23 @@ const surrogatePairs = /[\ud800-\udbff][\udc00-\udfff]/g;
 export const escapeQuoted = (text: string): string => escapeInvisible(text.replace(/["\\]/g, '\\$&'));
 
 /** Escapes the characters of a text that are invisible or change the reading order. */
-export const escapeInvisible = (line: string): string => line.replace(everyInvisible, spelled);
+export const escapeInvisible = (line: string): string => line.replace(everyInvisible, escapeCharacter);
 
 /** A name, such as an error code. It is quoted unless it is a plain word. */
 export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, 100));
 
-/** Controls, formats (bidirectional and zero-width among them), unassigned, private and half characters, separators. */
+/** Controls, formats (bidirectional and zero-width among them), unassigned and private characters, half a surrogate pair, separators. */
 export const everyInvisible = /[\p{C}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/gu;
 
-function spelled(character: string): string {
+function escapeCharacter(character: string): string {
   if (character === '\n') return '\\n';
   if (character === '\r') return '\\r';
   if (character === '\t') return '\\t';
-  // As in JSON, a character beyond 16 bits is two units of UTF-16.
+  return escapeUnits(character);
+}
+
+/** Escapes a character as JSON does. A character beyond 16 bits is two units of UTF-16. */
+export function escapeUnits(character: string): string {
   return character
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

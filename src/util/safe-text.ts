@@ -21,7 +21,7 @@ class SafeText {
     return this.#text;
   }
 
-  /** True if both read the same. */
+  /** True if models read the same text. */
   equals(other: SafeText | undefined): boolean {
     return this.text === other?.text;
   }
@@ -43,7 +43,7 @@ export type Part =
   | { readonly kind: 'words'; readonly text: string }
   /** A value from outside, of which at most `limit` characters are shown. With `longest`, it is a short name: see `shortNames`. */
   | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number; readonly longest?: number }
-  /** The name of something of this server's own. */
+  /** A name that this server defines, such as the name of a tool. */
   | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
   /** An argument by its dotted path. A plan shows its name in words instead. */
   | { readonly kind: 'argument'; readonly path: string }
@@ -53,12 +53,13 @@ export type Part =
   | { readonly kind: 'time'; readonly time: number }
   /** Left out first if the text has to be short. */
   | { readonly kind: 'detail'; readonly parts: readonly Part[] }
+  /** Words that differ by reader. */
   | { readonly kind: 'readers'; readonly readers: Readonly<Record<Reader, readonly Part[]>> };
 
 /** A model, the person whom it works for, or the person who runs this server and reads at a terminal. */
-export type Reader = 'agent' | 'person' | 'operator';
+type Reader = 'agent' | 'person' | 'operator';
 
-/** Words that follow each other become one part. */
+/** Joins neighbouring words to one part. */
 function joinWords(parts: readonly Part[]): readonly Part[] {
   const joined: Part[] = [];
   for (const part of parts) {
@@ -90,56 +91,58 @@ function renderPart(part: Part): string {
   }
 }
 
-/** A quoted value as a short name. It is cut between characters, so never within an escape. A name without quotation marks stays. */
-function shortened(whole: string, value: string, longest: number | undefined): string {
-  if (longest === undefined || !whole.startsWith('"')) return whole;
+/**
+ * Shortens a value that is shown as `quoted` to `longest` characters. The cut is between characters, never inside an escape sequence. A
+ * name without quotation marks stays whole.
+ */
+function shortened(quoted: string, value: string, longest: number | undefined): string {
+  if (longest === undefined || !quoted.startsWith('"')) return quoted;
   // A value may have megabytes. A character has one or two units of UTF-16.
   const characters = [...value.slice(0, 2 * longest + 2)].map(escapeQuoted);
-  if (characters.join('').length <= longest) return whole;
+  if (characters.join('').length <= longest) return quoted;
   return `"${characters.slice(0, longest - 1).join('')}…"`;
 }
 
 const wordsPart = (text: string): Part => ({ kind: 'words', text });
-const textOfPart = (part: Part): SafeText => new SafeText([part]);
-const ownWords = (text: string): SafeText => textOfPart(wordsPart(text));
+const ownWords = (text: string): SafeText => new SafeText([wordsPart(text)]);
 
 /**
  * Makes safe text: say`Set up ${name} with ${count} nodes`. The words and numbers stay as they are, and so does other safe text. A string
  * becomes a JSON string literal on one line, shortened, with invisible characters escaped.
  */
 export function say(words: TemplateStringsArray, ...values: readonly (string | number | SafeText)[]): SafeText {
-  return new SafeText(
-    words.flatMap((text, index) => {
-      const before = text === '' ? [] : [wordsPart(text)];
-      const value = values[index];
-      return index < values.length ? [...before, ...partsOf(value)] : before;
-    }),
-  );
-}
-
-function partsOf(value: unknown): readonly Part[] {
-  if (isSafeText(value)) return value.parts;
-  return [typeof value === 'number' ? wordsPart(String(value)) : { kind: 'quoted', value: String(value) }];
+  const parts: Part[] = [];
+  for (const [index, text] of words.entries()) {
+    if (text !== '') parts.push(wordsPart(text));
+    // The words after the last value.
+    if (index === values.length) break;
+    const value = values[index];
+    if (isSafeText(value)) parts.push(...value.parts);
+    else if (typeof value === 'number') parts.push(wordsPart(String(value)));
+    // Outside files of operations may pass any value.
+    else parts.push({ kind: 'quoted', value: String(value) });
+  }
+  return new SafeText(parts);
 }
 
 /** A text from outside, of which at most `limit` characters are shown. */
-export const quoted = (value: string, limit: number): SafeText => textOfPart({ kind: 'quoted', value, limit });
+export const quoted = (value: string, limit: number): SafeText => new SafeText([{ kind: 'quoted', value, limit }]);
 
-/** The name of something of this server's own, such as a tool, an argument, a setting or a time. Quoted if it is not a single word. */
-export const own = (name: string): SafeText => textOfPart({ kind: 'name', name });
+/** A name that this server defines, such as the name of a tool, an argument or a setting. Quoted if it is not a single word. */
+export const own = (name: string): SafeText => new SafeText([{ kind: 'name', name }]);
 
 /** An argument of an operation by its dotted path: `adminCluster.controlPlane`. A plan shows its name in words instead. */
-export const argument = (path: string): SafeText => textOfPart({ kind: 'argument', path });
+export const argument = (path: string): SafeText => new SafeText([{ kind: 'argument', path }]);
 
-/** Names of things of this server's own, in a row. */
+/** A list of names that this server defines. */
 export const namesOf = (names: readonly string[], between: ', ' | ' or ' | '.' = ', '): SafeText =>
-  joined(names.map(own), between);
+  join(names.map(own), between);
 
 /**
  * A value that people copy as it is, such as an address, a planId or a command: without quotation marks, and with invisible characters
- * escaped. It stands alone or at the end of a line, or has a form that no words have.
+ * escaped. Use it only at the end of a line, or for a value that cannot be mistaken for words.
  */
-export const exact = (value: string): SafeText => textOfPart({ kind: 'exact', value });
+export const exact = (value: string): SafeText => new SafeText([{ kind: 'exact', value }]);
 
 /** The words of a definition or a schema, which no call and no answer can change. */
 export const defined = (text: string): SafeText => ownWords(escapeInvisible(text));
@@ -154,10 +157,7 @@ export type Wording<Text extends string> = SafeText | Literal<Text>;
 export const words = <const Text extends string>(text: Wording<Text>): SafeText =>
   isSafeText(text) ? text : ownWords(text);
 
-export const join = (texts: readonly SafeText[], between: '' | ' ' | ', ' | '; ' | '\n'): SafeText =>
-  joined(texts, between);
-
-const joined = (texts: readonly SafeText[], between: string): SafeText =>
+export const join = (texts: readonly SafeText[], between: '' | ' ' | ', ' | '; ' | ' or ' | '.' | '\n'): SafeText =>
   new SafeText(texts.flatMap((text, index) => (index === 0 ? text.parts : [wordsPart(between), ...text.parts])));
 
 /** The texts without repetitions. */
@@ -187,11 +187,11 @@ export const duration = (seconds: number): SafeText => ownWords(humanDuration(se
 /** A time in ISO 8601. Models read it in UTC, and people at a terminal in their own zone. Other text stays as it is. */
 export function time(iso: string): SafeText {
   const milliseconds = Date.parse(iso);
-  return Number.isNaN(milliseconds) ? own(iso) : textOfPart({ kind: 'time', time: milliseconds });
+  return Number.isNaN(milliseconds) ? own(iso) : new SafeText([{ kind: 'time', time: milliseconds }]);
 }
 
 /** A part of a text that is left out first if the text has to be short, such as a remark in brackets. */
-export const detail = (text: SafeText): SafeText => textOfPart({ kind: 'detail', parts: text.parts });
+export const detail = (text: SafeText): SafeText => new SafeText([{ kind: 'detail', parts: text.parts }]);
 
 /** A text that reads differently for a model and for people. Without `operator`, both people read the same. */
 export function forReader<
@@ -205,25 +205,24 @@ export function forReader<
 }): SafeText {
   const person = words(texts.person).parts;
   const operator = texts.operator === undefined ? person : words(texts.operator).parts;
-  return textOfPart({ kind: 'readers', readers: { agent: words(texts.agent).parts, person, operator } });
+  return new SafeText([{ kind: 'readers', readers: { agent: words(texts.agent).parts, person, operator } }]);
 }
 
 /** The text as one reader reads it. It may be empty. */
 export function textFor(reader: Reader, text: SafeText): SafeText {
-  const chosen = (part: Part): readonly Part[] => {
-    if (part.kind === 'detail') return [{ ...part, parts: part.parts.flatMap(chosen) }];
-    return part.kind === 'readers' ? part.readers[reader].flatMap(chosen) : [part];
-  };
-  return trimmed(new SafeText(text.parts.flatMap(chosen)));
+  const chosen = new SafeText(partsFor(reader, text.parts));
+  // A sentence for another reader leaves spaces at the beginning or end.
+  const [first, ...others] = trimmedAtEnd(chosen.parts).parts;
+  return first?.kind === 'words' ? new SafeText([wordsPart(first.text.trimStart()), ...others]) : chosen;
 }
 
-/** Without the spaces that a sentence for another reader left at the beginning or end. */
-function trimmed(text: SafeText): SafeText {
-  const [first, ...others] = trimmedAtEnd(text.parts).parts;
-  return first?.kind === 'words' ? new SafeText([wordsPart(first.text.trimStart()), ...others]) : text;
-}
+const partsFor = (reader: Reader, parts: readonly Part[]): readonly Part[] =>
+  parts.flatMap((part): readonly Part[] => {
+    if (part.kind === 'readers') return partsFor(reader, part.readers[reader]);
+    return part.kind === 'detail' ? [{ ...part, parts: partsFor(reader, part.parts) }] : [part];
+  });
 
-/** With a capital at its beginning, unless it begins with a value. */
+/** Writes the first letter as a capital, unless the text begins with a value. */
 export function sentence(text: SafeText): SafeText {
   const [first, ...others] = text.parts;
   return first?.kind === 'words' ? new SafeText([wordsPart(sentenceCase(first.text)), ...others]) : text;
@@ -235,23 +234,25 @@ export const longestName = 32;
 /** The longest name on a button, or in a text that has to fit. */
 export const longestLabelName = 24;
 
-/** A text in which each quoted value has at most `longest` characters. The whole value has to be shown elsewhere. */
+/** Cuts each name to `longest` characters. The whole name has to be shown elsewhere. */
 export const shortNames = (text: SafeText, longest = longestName): SafeText =>
-  mapParts(text, (part) => [isName(part) ? { ...part, longest } : part]);
+  new SafeText(mapParts(text.parts, (part) => [isName(part) ? { ...part, longest } : part]));
 
 const isName = (part: Part) => part.kind === 'quoted' || part.kind === 'name';
 
-function mapParts(text: SafeText, change: (part: Part) => readonly Part[]): SafeText {
-  const changeAll = (parts: readonly Part[]): readonly Part[] => parts.flatMap(changeInside);
-  const changeInside = (part: Part): readonly Part[] => {
-    if (part.kind === 'detail') return [{ ...part, parts: changeAll(part.parts) }];
-    if (part.kind !== 'readers') return change(part);
+/** Replaces each part that has no parts inside, at any depth. */
+const mapParts = (parts: readonly Part[], replace: (part: Part) => readonly Part[]): readonly Part[] =>
+  parts.flatMap((part): readonly Part[] => {
+    if (part.kind === 'detail') return [{ ...part, parts: mapParts(part.parts, replace) }];
+    if (part.kind !== 'readers') return replace(part);
     const { agent, person, operator } = part.readers;
-    const readers = { agent: changeAll(agent), person: changeAll(person), operator: changeAll(operator) };
+    const readers = {
+      agent: mapParts(agent, replace),
+      person: mapParts(person, replace),
+      operator: mapParts(operator, replace),
+    };
     return [{ kind: 'readers', readers }];
-  };
-  return new SafeText(changeAll(text.parts));
-}
+  });
 
 export const withoutDetails = (text: SafeText): SafeText =>
   new SafeText(text.parts.filter((part) => part.kind !== 'detail'));
@@ -266,7 +267,7 @@ export interface Shortened {
 export const inFull = ({ lacks }: Shortened): SafeText[] =>
   lacks.length === 0 ? [] : [say`In full: ${join(lacks, ', ')}.`];
 
-/** One character of a name, and the mark that the others are left out. */
+/** One character and an ellipsis. */
 const shortestName = 2;
 
 /**
@@ -275,13 +276,14 @@ const shortestName = 2;
  */
 export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, longest = longestName): Shortened {
   const details = text.parts.filter((part) => part.kind === 'detail');
-  for (let kept = details.length; kept >= 0; kept -= 1) {
-    const dropped = details.slice(kept);
-    const left = new SafeText(text.parts.filter((part) => !dropped.some((one) => one === part)));
-    const room = kept === 0 ? shortestName : longest;
-    for (let most = longest; most >= room; most -= 1) {
-      const line = shortNames(left, most);
-      if (line.text.length <= limit) return { line, lacks: [...cutNames(left, most), ...dropped.map(detailText)] };
+  for (let detailCount = details.length; detailCount >= 0; detailCount -= 1) {
+    const dropped = details.slice(detailCount);
+    const remaining = new SafeText(text.parts.filter((part) => !dropped.some((detail) => detail === part)));
+    const shortest = detailCount === 0 ? shortestName : longest;
+    for (let nameLimit = longest; nameLimit >= shortest; nameLimit -= 1) {
+      const line = shortNames(remaining, nameLimit);
+      if (line.text.length > limit) continue;
+      return { line, lacks: [...cutNames(remaining, nameLimit), ...dropped.map(detailText)] };
     }
   }
   return { line: cut(shortNames(withoutDetails(text), shortestName), limit), lacks: [text] };
@@ -291,10 +293,10 @@ export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, longest
 const cutNames = ({ parts }: SafeText, longest: number): readonly SafeText[] =>
   parts.flatMap((part) => {
     if (part.kind === 'detail') return cutNames(new SafeText(part.parts), longest);
-    return isName(part) && renderPart({ ...part, longest }) !== renderPart(part) ? [textOfPart(part)] : [];
+    return isName(part) && renderPart({ ...part, longest }) !== renderPart(part) ? [new SafeText([part])] : [];
   });
 
-/** A detail without the marks that join it to its sentence. */
+/** A detail without the comma, colon or space that joins it to its sentence. */
 function detailText({ parts: [first, ...others] }: Extract<Part, { kind: 'detail' }>): SafeText {
   const start = first?.kind === 'words' ? wordsPart(first.text.replace(/^[\s,:;]+/, '')) : first;
   return new SafeText(start === undefined ? [] : [start, ...others]);
@@ -303,18 +305,19 @@ function detailText({ parts: [first, ...others] }: Extract<Part, { kind: 'detail
 /** Shortens a text to `limit` characters. A value is kept or dropped as a whole. */
 export function cut(text: SafeText, limit: number): SafeText {
   if (text.text.length <= limit) return text;
-  let room = limit - 1;
-  const kept: Part[] = [];
+  // One character is for the ellipsis.
+  let charactersLeft = limit - 1;
+  const start: Part[] = [];
   for (const part of text.parts) {
     const rendered = renderPart(part);
-    if (rendered.length > room) {
-      kept.push(wordsPart(part.kind === 'words' ? rendered.slice(0, room) : ''));
+    if (rendered.length > charactersLeft) {
+      if (part.kind === 'words') start.push(wordsPart(rendered.slice(0, charactersLeft)));
       break;
     }
-    kept.push(part);
-    room -= rendered.length;
+    start.push(part);
+    charactersLeft -= rendered.length;
   }
-  return say`${trimmedAtEnd(kept)}…`;
+  return say`${trimmedAtEnd(start)}…`;
 }
 
 function trimmedAtEnd(parts: readonly Part[]): SafeText {
@@ -324,7 +327,7 @@ function trimmedAtEnd(parts: readonly Part[]): SafeText {
   return text === '' ? trimmedAtEnd(parts.slice(0, -1)) : new SafeText([...parts.slice(0, -1), wordsPart(text)]);
 }
 
-/** The text before a mark that stands in our own words. Undefined if there is none. */
+/** The text before the first `mark` in our own words, or undefined if the words do not have the mark. */
 export function upTo(text: SafeText, mark: '. ' | ': ' | '\n'): SafeText | undefined {
   const index = text.parts.findIndex((part) => part.kind === 'words' && part.text.includes(mark));
   const part = text.parts[index];
@@ -334,7 +337,7 @@ export function upTo(text: SafeText, mark: '. ' | ': ' | '\n'): SafeText | undef
 
 /** The text with its times as `write` writes them (milliseconds since 1970). */
 export const withTimes = (text: SafeText, write: (time: number) => SafeText): SafeText =>
-  mapParts(text, (part) => (part.kind === 'time' ? write(part.time).parts : [part]));
+  new SafeText(mapParts(text.parts, (part) => (part.kind === 'time' ? write(part.time).parts : [part])));
 
 /** The text with arguments in words: `the disk size`. An argument for which `nameOf` returns undefined stays a path. */
 export const withArgumentNames = ({ parts }: SafeText, nameOf: (path: string) => string | undefined): SafeText =>
@@ -350,13 +353,15 @@ export const withArgumentNames = ({ parts }: SafeText, nameOf: (path: string) =>
     }),
   );
 
-/** Its lines. What is quoted is on one. */
+/** Splits a text at the line breaks in our own words. A quoted value has no line breaks. */
 export function linesOf(text: SafeText): SafeText[] {
   const lines: Part[][] = [[]];
   for (const part of text.parts) {
-    const [first = '', ...others] = part.kind === 'words' ? part.text.split('\n') : [];
-    lines.at(-1)?.push(part.kind === 'words' ? wordsPart(first) : part);
-    lines.push(...others.map((words) => [wordsPart(words)]));
+    const pieces = part.kind === 'words' ? part.text.split('\n').map(wordsPart) : [part];
+    for (const [index, piece] of pieces.entries()) {
+      if (index === 0) lines.at(-1)?.push(piece);
+      else lines.push([piece]);
+    }
   }
   return lines.map((parts) => new SafeText(parts));
 }

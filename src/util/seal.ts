@@ -5,7 +5,7 @@ import { lazy } from './objects.js';
 export type SealingKey = Uint8Array | string;
 /** Several keys, so that a key can be replaced. The first key seals, and all keys open. */
 export type KeyRing = readonly [SealingKey, ...SealingKey[]];
-/** Called when something is sealed or opened, because most servers do neither, and making random keys loads cryptography. */
+/** Returns the keys. A function, because most servers neither seal nor open anything, and making random keys loads cryptography. */
 export type SealingKeys = () => KeyRing;
 
 /** Seals texts that this server gives away, and opens those that come back. */
@@ -35,12 +35,12 @@ const tagBytes = 16;
 export function createSeal(keys: SealingKeys, { purpose, associatedData, longest }: SealUse): Seal {
   // Most servers live for one request, and seal nothing.
   const sealingKeys = lazy(() => keys().map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
-  const bound = Buffer.from(associatedData);
+  const associated = Buffer.from(associatedData);
   return {
     seal(text) {
       const [key = Buffer.alloc(0)] = sealingKeys();
       const iv = randomBytes(ivBytes);
-      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(bound);
+      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(associated);
       const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url');
     },
@@ -48,7 +48,7 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
       if (sealed.length > longest) return undefined;
       const bytes = Buffer.from(sealed, 'base64url');
       for (const key of sealingKeys()) {
-        const text = decrypted(bytes, key, bound);
+        const text = decrypt(bytes, key, associated);
         if (text !== undefined) return text;
       }
       return undefined;
@@ -56,10 +56,11 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
   };
 }
 
-function decrypted(bytes: Buffer, key: Buffer, bound: Buffer): string | undefined {
+/** Returns undefined if the key or the associated data is not that of the seal. */
+function decrypt(bytes: Buffer, key: Buffer, associated: Buffer): string | undefined {
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
-    decipher.setAAD(bound).setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+    decipher.setAAD(associated).setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
     return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
   } catch {
     return undefined;

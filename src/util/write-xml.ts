@@ -9,7 +9,7 @@ const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
 const elementName = /^[A-Za-z_][\w.-]*$/;
 /** Characters that XML 1.0 cannot hold even if escaped, and halves of surrogate pairs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const impossible = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/u;
+const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/u;
 
 /**
  * Writes a document with one element per line, indented, because people read it before it is sent.
@@ -25,8 +25,8 @@ function element(name: string, content: XmlContent, indent: string, attributes =
   const [start, end] = [`${indent}<${name}${attributes}>`, `</${name}>`];
   if (typeof content !== 'object') return [`${start}${escaped(String(content))}${end}`];
   const inner = Object.entries(content).flatMap(([child, value]) =>
-    (Array.isArray(value) ? value : [value]).flatMap((one) =>
-      one === undefined ? [] : element(child, one, `${indent}  `),
+    (Array.isArray(value) ? value : [value]).flatMap((item) =>
+      item === undefined ? [] : element(child, item, `${indent}  `),
     ),
   );
   return inner.length === 0 ? [`${start}${end}`] : [start, ...inner, `${indent}${end}`];
@@ -36,6 +36,6 @@ const references: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;'
 
 /** Line breaks and tabs are written as references, because XML readers would change them. */
 function escaped(text: string): string {
-  if (impossible.test(text)) throw new TypeError('XML cannot hold this text: it has a control character');
-  return text.replace(/[&<>"\t\n\r]/g, (one) => references[one] ?? `&#${one.charCodeAt(0)};`);
+  if (forbidden.test(text)) throw new TypeError('XML cannot hold this text: it has a control character');
+  return text.replace(/[&<>"\t\n\r]/g, (character) => references[character] ?? `&#${character.charCodeAt(0)};`);
 }
