@@ -3,7 +3,7 @@ import { median } from './numbers.js';
 import { countOf, gapsBetween, joined, type Range, rangesOf } from './ranges.js';
 
 /** The numbers of missing parts by reason, sorted. */
-export interface Absent {
+export interface MissingParts {
   readonly inFlight: readonly Range[];
   /** Parts that more than a round of later parts has overtaken. The client may leave numbers out, or these parts failed. */
   readonly passedOver: readonly Range[];
@@ -12,7 +12,10 @@ export interface Absent {
   readonly inFlightCount: number;
 }
 
-export interface Numbering {
+/** Missing parts whose numbers are known. */
+type MissingNumbers = Omit<MissingParts, 'inFlightCount'>;
+
+interface Numbering {
   /** Distinct numbers of the stored parts, sorted. */
   readonly numbers: readonly number[];
   /** Parts that the client uploads at a time. */
@@ -29,34 +32,36 @@ export interface Numbering {
  * `connections` parts in flight: the gaps below the last stored part, and then the next parts. If there are more gaps, the order is
  * not known, and no part is named as in flight.
  */
-export function absentOf(numbering: Numbering): Absent {
+export function missingPartsOf(numbering: Numbering): MissingParts {
   const { numbers, connections, order, partsLeft, isActive } = numbering;
   const inFlightCount = isActive ? Math.min(connections, partsLeft) : 0;
   const last = lastPartOf(numbering);
-  const inOrder = order.ascending ? absentInOrder(numbering, { from: 1, to: last }) : undefined;
+  const inOrder = order.ascending ? missingInOrder(numbering, { from: 1, to: last }) : undefined;
   if (inOrder !== undefined) return { ...inOrder, inFlightCount: Math.max(inFlightCount, countOf(inOrder.inFlight)) };
-  const inReverse = order.descending ? absentInReverse(numbering, last) : undefined;
+  const inReverse = order.descending ? missingInReverse(numbering, last) : undefined;
   if (inReverse !== undefined) return { ...inReverse, inFlightCount };
   return { inFlight: [], passedOver: [], toCome: gapsBetween(rangesOf(numbers), 1, last), inFlightCount };
 }
 
 /** The missing parts, if parts are begun in the reverse order. Negative numbers turn that order into the usual one. */
-function absentInReverse(numbering: Numbering, last: number): Omit<Absent, 'inFlightCount'> | undefined {
-  const numbers = numbering.numbers.map((number) => -number).reverse();
-  const absent = absentInOrder({ ...numbering, numbers }, { from: -last, to: -1 });
-  return (
-    absent && {
-      inFlight: mirrored(absent.inFlight),
-      passedOver: mirrored(absent.passedOver),
-      toCome: mirrored(absent.toCome),
-    }
-  );
+function missingInReverse(numbering: Numbering, last: number): MissingNumbers | undefined {
+  const negative = numbering.numbers.map((number) => -number).reverse();
+  const missing = missingInOrder({ ...numbering, numbers: negative }, { from: -last, to: -1 });
+  if (missing === undefined) return undefined;
+  return {
+    inFlight: negated(missing.inFlight),
+    passedOver: negated(missing.passedOver),
+    toCome: negated(missing.toCome),
+  };
 }
 
-const mirrored = (ranges: readonly Range[]): Range[] =>
+const negated = (ranges: readonly Range[]): Range[] =>
   ranges.map(({ from, to }) => ({ from: -to, to: -from })).reverse();
 
-/** The last part number of the upload, or the highest stored number if the rest is unknown. Clients may begin with another number than 1, and count in larger steps. */
+/**
+ * The last part number of the upload, or the highest stored number if the number of missing parts is unknown. Clients may begin with
+ * another number than 1, and count in larger steps.
+ */
 function lastPartOf({ numbers, connections, partsLeft }: Numbering): number {
   const [first = 1] = numbers;
   const highest = numbers.at(-1) ?? 0;
@@ -65,8 +70,8 @@ function lastPartOf({ numbers, connections, partsLeft }: Numbering): number {
   return Math.max(highest, begin + stepOf(numbers) * (numbers.length + partsLeft - 1));
 }
 
-/** True if `later` parts after a missing part are enough to no longer expect it. With a single connection, one part is enough. */
-const isPassed = (later: number, connections: number) => later >= 2 * connections - 1;
+/** True if `laterParts` that arrived are enough to no longer expect a missing part. With a single connection, one part is enough. */
+const isPassed = (laterParts: number, connections: number) => laterParts >= 2 * connections - 1;
 
 /** The usual difference between consecutive part numbers. */
 export const stepOf = (numbers: readonly number[]): number =>
@@ -75,56 +80,64 @@ export const stepOf = (numbers: readonly number[]): number =>
     : Math.floor(median(numbers.slice(1).map((number, index) => number - (numbers[index] ?? number))));
 
 /**
- * Divides the gaps below `top` into part numbers that were passed over and part numbers that were begun. Returns undefined if a gap is too
- * wide for parts that are begun in the order of their numbers.
+ * Divides the missing numbers between `lowest` and `highest` into those that were passed over and those that were begun. Returns undefined
+ * if a gap is too wide for parts that are begun in the order of their numbers.
  */
-function gapsBelow(top: number, from: number, { numbers, connections }: Numbering) {
+function gapsBelow(highest: number, lowest: number, { numbers, connections }: Numbering) {
   const step = stepOf(numbers);
   const passedOver: Range[] = [];
   const begun: number[] = [];
   let storedBelow = 0;
-  for (const gap of gapsBetween(rangesOf(numbers), from, top)) {
-    while ((numbers[storedBelow] ?? top) < gap.from) storedBelow += 1;
-    if (isPassed(numbers.length - storedBelow, connections)) {
+  for (const gap of gapsBetween(rangesOf(numbers), lowest, highest)) {
+    while ((numbers[storedBelow] ?? highest) < gap.from) storedBelow += 1;
+    const storedAbove = numbers.length - storedBelow;
+    if (isPassed(storedAbove, connections)) {
       passedOver.push(gap);
       continue;
     }
-    const width = gap.to - gap.from + 1;
-    if (width / step > connections) return undefined;
+    const missingParts = (gap.to - gap.from + 1) / step;
+    if (missingParts > connections) return undefined;
     for (let number = gap.from; number <= gap.to; number += 1) {
-      const isUsed = (top - number) % step === 0;
-      if (isUsed) begun.push(number);
+      const isUsedByClient = (highest - number) % step === 0;
+      if (isUsedByClient) begun.push(number);
       else passedOver.push({ from: number, to: number });
     }
   }
   return { passedOver, begun };
 }
 
-/** The missing parts within `bounds`, if parts are begun in order. Returns undefined if they cannot have been. */
-function absentInOrder(numbering: Numbering, bounds: Range): Omit<Absent, 'inFlightCount'> | undefined {
+/**
+ * The missing parts within `bounds`, if parts are begun in the order of their numbers. Connections that do not send a part of a gap send
+ * the next parts. Returns undefined if there are more gaps than that order allows.
+ */
+function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
   const { numbers, connections, partsLeft, isActive } = numbering;
   const step = stepOf(numbers);
-  const top = numbers.at(-1) ?? bounds.from - step;
-  const gaps = gapsBelow(top, bounds.from, numbering);
+  const highest = numbers.at(-1) ?? bounds.from - step;
+  const gaps = gapsBelow(highest, bounds.from, numbering);
   if (gaps === undefined) return undefined;
   const { passedOver, begun } = gaps;
   if (begun.length > connections || countOf(passedOver) > numbers.length) return undefined;
-  const notBegun = Math.max(0, Math.min(partsLeft - begun.length, Math.floor((bounds.to - top) / step)));
-  const retried = notBegun > 0 ? [] : retriedOf(passedOver, partsLeft - begun.length);
+
+  const leftOutsideGaps = partsLeft - begun.length;
+  const numbersAbove = Math.floor((bounds.to - highest) / step);
+  const notBegun = Math.max(0, Math.min(leftOutsideGaps, numbersAbove));
+  const retried = notBegun > 0 ? [] : retriedParts(passedOver, leftOutsideGaps);
   const freeConnections = Math.max(0, connections - begun.length - retried.length);
   const nextCount = Math.min(notBegun, freeConnections);
-  const next = Array.from({ length: nextCount }, (_, ahead) => top + step * (ahead + 1));
-  const inFlight = rangesOf([...retried, ...begun, ...next]);
-  const later = gapsBetween([], top + step * nextCount + 1, bounds.to);
+  const next = Array.from({ length: nextCount }, (_, index) => highest + step * (index + 1));
+
+  const open = rangesOf([...retried, ...begun, ...next]);
+  const later = gapsBetween([], highest + step * nextCount + 1, bounds.to);
   return {
-    inFlight: isActive ? inFlight : [],
+    inFlight: isActive ? open : [],
     passedOver: passedOver.filter(({ from }) => !retried.includes(from)),
-    toCome: isActive ? later : joined([...inFlight, ...later]),
+    toCome: isActive ? later : joined([...open, ...later]),
   };
 }
 
-/** Single parts that were passed over and are all that is left to send. */
-function retriedOf(passedOver: readonly Range[], left: number): number[] {
+/** Single parts that were passed over, if they are all that is left to send. */
+function retriedParts(passedOver: readonly Range[], left: number): number[] {
   const single = passedOver.filter(({ from, to }) => from === to).map(({ from }) => from);
   return left > 0 && single.length === left ? single : [];
 }

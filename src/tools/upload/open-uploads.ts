@@ -56,39 +56,43 @@ export const openUploadsFields = () => ({
 
 type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof openUploadsFields>>>>;
 
-/** Number of counts that a list shows, and characters of JSON for single uploads, which are about 700 tokens. */
+/** Number of entries that a list of counts shows. */
 const shownCounts = 10;
+/** Number of objects with several uploads that are shown. */
+const shownObjects = 5;
+/** Characters of JSON for single uploads, which are about 700 tokens. */
 const shownCharacters = 1600;
 /** More uploads never fit into `shownCharacters`. */
 const maximumFirst = 100;
-/** More distinct names are not counted. */
+/** Distinct names are counted up to this number. */
 const maximumNames = 10_000;
 
-export interface Wanted {
+/** Arguments that choose uploads. */
+export interface UploadFilter {
   readonly prefix?: string | undefined;
   readonly olderThanHours?: number | undefined;
 }
 
 /** The uploads of one object whose start is known. */
-interface OfOneObject {
+interface UploadsOfObject {
   readonly oldest: OpenUpload;
   readonly newest: OpenUpload;
   readonly count: number;
 }
 
-/** The state of reading. Its size does not depend on the number of uploads. */
-export interface OpenUploadsSoFar {
+/** The state of reading the list. Its size does not depend on the number of uploads. */
+interface OpenUploadsSoFar {
   readonly countOfAnyAge: number;
-  /** Number of the wanted uploads. All fields below are about wanted uploads. */
+  /** Number of uploads that are old enough. All fields below are about these uploads. */
   readonly count: number;
   readonly oldest?: OpenUpload | undefined;
-  /** As many as could be shown. */
+  /** The first `maximumFirst` uploads. */
   readonly first: OpenUpload[];
   /** Number of uploads by folder and by initiator. */
   readonly folders: Map<string, number>;
   readonly initiators: Map<string, number>;
-  readonly objects: Map<string, OfOneObject>;
-  /** Pages may overlap. */
+  readonly objects: Map<string, UploadsOfObject>;
+  /** Keys of the uploads on the last page, because pages may overlap. */
   readonly onLastPage: ReadonlySet<string>;
   /** Time of the service's last answer. Without it, ages are unknown. */
   readonly checkedAt?: string | undefined;
@@ -111,20 +115,20 @@ export const noUploads = (): OpenUploadsSoFar => ({
 export function addUploads(
   state: OpenUploadsSoFar,
   page: readonly OpenUpload[],
-  { prefix = '', olderThanHours = 0 }: Wanted,
+  { prefix = '', olderThanHours = 0 }: UploadFilter,
   checkedAt: string | undefined,
 ): OpenUploadsSoFar {
   const { first, folders, initiators, objects, onLastPage } = state;
-  const byId = new Map(page.map((upload) => [JSON.stringify([upload.object, upload.uploadId]), upload]));
-  const fresh = [...byId].flatMap(([id, upload]) => (onLastPage.has(id) ? [] : [upload]));
+  const byKey = new Map(page.map((upload) => [JSON.stringify([upload.object, upload.uploadId]), upload]));
+  const newOnPage = [...byKey].flatMap(([key, upload]) => (onLastPage.has(key) ? [] : [upload]));
   const isOld = (upload: OpenUpload) => (ageOf(upload, checkedAt) ?? Number.POSITIVE_INFINITY) > olderThanHours * 3600;
-  const uploads = olderThanHours === 0 || checkedAt === undefined ? fresh : fresh.filter(isOld);
+  const uploads = olderThanHours === 0 || checkedAt === undefined ? newOnPage : newOnPage.filter(isOld);
   let { oldest } = state;
   for (const upload of uploads) {
     if (first.length < maximumFirst) first.push(upload);
     if (startOf(upload) < startOf(oldest)) oldest = upload;
-    tally(folders, folderOf(upload.object, prefix));
-    if (upload.initiator !== undefined) tally(initiators, upload.initiator);
+    countName(folders, folderOf(upload.object, prefix));
+    if (upload.initiator !== undefined) countName(initiators, upload.initiator);
     addToObject(objects, upload);
   }
   return {
@@ -134,9 +138,9 @@ export function addUploads(
     objects,
     oldest,
     checkedAt,
-    countOfAnyAge: state.countOfAnyAge + fresh.length,
+    countOfAnyAge: state.countOfAnyAge + newOnPage.length,
     count: state.count + uploads.length,
-    onLastPage: new Set(byId.keys()),
+    onLastPage: new Set(byKey.keys()),
   };
 }
 
@@ -153,23 +157,30 @@ function ageOf({ initiated = '' }: OpenUpload, checkedAt = ''): number | undefin
 }
 
 /** Counts a name. One name above the maximum is kept, to show that there are too many. */
-function tally(counts: Map<string, number>, name: string): void {
+function countName(counts: Map<string, number>, name: string): void {
   if (counts.size <= maximumNames) counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
-function addToObject(objects: Map<string, OfOneObject>, upload: OpenUpload): void {
+/** Adds an upload to those of its object, if its start is known. */
+function addToObject(objects: Map<string, UploadsOfObject>, upload: OpenUpload): void {
   const start = startOf(upload);
   if (!Number.isFinite(start)) return;
-  const { oldest, newest, count } = objects.get(upload.object) ?? { oldest: upload, newest: upload, count: 0 };
-  // Uploads come in the order of their keys, so that none is to be expected of an object that was passed.
-  if (count === 0 && objects.size >= maximumNames)
-    for (const [object, one] of objects) if (one.count === 1) objects.delete(object);
-  if (count === 0 && objects.size >= maximumNames) return;
+  const earlier = objects.get(upload.object);
+  if (earlier === undefined) {
+    if (objects.size >= maximumNames) deleteSingleUploads(objects);
+    if (objects.size < maximumNames) objects.set(upload.object, { oldest: upload, newest: upload, count: 1 });
+    return;
+  }
   objects.set(upload.object, {
-    oldest: start < startOf(oldest) ? upload : oldest,
-    newest: start > startOf(newest) ? upload : newest,
-    count: count + 1,
+    oldest: start < startOf(earlier.oldest) ? upload : earlier.oldest,
+    newest: start > startOf(earlier.newest) ? upload : earlier.newest,
+    count: earlier.count + 1,
   });
+}
+
+/** Makes room for further objects. Uploads come in the order of their keys, so an earlier object gets no second upload. */
+function deleteSingleUploads(objects: Map<string, UploadsOfObject>): void {
+  for (const [object, { count }] of objects) if (count === 1) objects.delete(object);
 }
 
 /** A key up to its next slash after the prefix. */
@@ -178,54 +189,61 @@ function folderOf(object: string, prefix: string): string {
   return end < 0 ? prefix : object.slice(0, end + 1);
 }
 
-/** The summary of all pages. */
-export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: Wanted) {
+/** The summary of all pages. Its fields are `openUploadsFields`. */
+export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: UploadFilter) {
   const { countOfAnyAge, count, oldest, first, checkedAt } = state;
-  const hoursOf = (upload: OpenUpload) => {
-    const seconds = ageOf(upload, checkedAt);
-    return seconds === undefined ? undefined : Math.max(0, Math.floor(seconds / 3600));
-  };
-  const shown = ({ initiator, ...upload }: OpenUpload) =>
-    withoutUndefined({
-      ...upload,
-      ageHours: hoursOf(upload),
-      initiator: state.initiators.size > 1 ? initiator : undefined,
-    });
-  const several = [...state.objects].filter(([, { count }]) => count > 1).sort(([, a], [, b]) => b.count - a.count);
-  const sameObject = several.slice(0, shownCounts / 2).map(([object, { oldest, newest, count }]) =>
+  const folders = mostFirst(state.folders);
+  const initiators = mostFirst(state.initiators);
+  const hasInitiators = state.initiators.size > 1;
+  const uploads = firstThatFit(
+    first.map((upload) => shownUploadOf(upload, checkedAt, hasInitiators)),
+    shownCharacters,
+  );
+  const objects = [...state.objects].filter(([, { count }]) => count > 1).sort(([, a], [, b]) => b.count - a.count);
+  const sameObject = objects.slice(0, shownObjects).map(([object, { oldest, newest, count }]) =>
     withoutUndefined({
       object,
       uploads: count,
       newestUploadId: newest.uploadId,
-      newestAgeHours: hoursOf(newest),
-      oldestAgeHours: hoursOf(oldest),
+      newestAgeHours: hoursOf(newest, checkedAt),
+      oldestAgeHours: hoursOf(oldest, checkedAt),
     }),
   );
-  const folders = mostFirst(state.folders);
-  const initiators = mostFirst(state.initiators);
-  const listed = firstThatFit(first.map(shown), shownCharacters);
+  const byPrefix = folders.slice(0, shownCounts).map(([prefix, uploads]) => ({ prefix, uploads }));
+  const byInitiator = initiators.slice(0, shownCounts).map(([initiator, uploads]) => ({ initiator, uploads }));
   return withoutUndefined({
     uploadCount: count,
     olderThanHours,
     countOfAnyAge: olderThanHours === undefined ? undefined : countOfAnyAge,
-    oldest: oldest === undefined ? undefined : shown(oldest),
+    oldest: oldest && shownUploadOf(oldest, checkedAt, hasInitiators),
     sameObject: unlessEmpty(sameObject),
-    byPrefix: unlessEmpty(someOf(folders).map(([name, uploads]) => ({ prefix: name, uploads }))),
-    byInitiator: unlessEmpty(someOf(initiators).map(([initiator, uploads]) => ({ initiator, uploads }))),
-    uploads: listed,
+    byPrefix: unlessEmpty(byPrefix),
+    byInitiator: unlessEmpty(byInitiator),
+    uploads,
     ...countNotShown({
-      sameObject: several.length - shownCounts / 2,
+      sameObject: objects.length - shownObjects,
       byPrefix: folders.length - shownCounts,
       byInitiator: initiators.length - shownCounts,
-      uploads: count - listed.length,
+      uploads: count - uploads.length,
     }),
     checkedAt,
   });
 }
 
-const unlessEmpty = <Entry>(entries: readonly Entry[]) => (entries.length === 0 ? undefined : entries);
+const shownUploadOf = ({ initiator, ...upload }: OpenUpload, checkedAt: string | undefined, hasInitiators: boolean) =>
+  withoutUndefined({
+    ...upload,
+    ageHours: hoursOf({ ...upload, initiator }, checkedAt),
+    initiator: hasInitiators ? initiator : undefined,
+  });
 
-const someOf = <Entry>(entries: readonly Entry[]) => entries.slice(0, shownCounts);
+/** Age in whole hours, if known. */
+function hoursOf(upload: OpenUpload, checkedAt: string | undefined): number | undefined {
+  const seconds = ageOf(upload, checkedAt);
+  return seconds === undefined ? undefined : Math.max(0, Math.floor(seconds / 3600));
+}
+
+const unlessEmpty = <Entry>(entries: readonly Entry[]) => (entries.length === 0 ? undefined : entries);
 
 /** Counts by name, largest first. Empty if there were too many names. */
 const mostFirst = (counts: ReadonlyMap<string, number>) =>
@@ -233,72 +251,79 @@ const mostFirst = (counts: ReadonlyMap<string, number>) =>
 
 /** The summary in sentences. `where` names bucket and prefix. */
 export function openUploadsSentences(summary: Summary, where: SafeText): SafeText {
-  const { uploadCount = 0, olderThanHours, oldest, uploads = [], checkedAt, isTruncated } = summary;
+  const { uploadCount = 0, olderThanHours, uploads = [], checkedAt, isTruncated } = summary;
+  const isAgeUnknown = olderThanHours !== undefined && checkedAt === undefined;
+  const ofAll = words(isTruncated ? ' that were read' : '');
   return join(
     sentences(
-      howMany(summary, where),
-      olderThanHours !== undefined &&
-        checkedAt === undefined &&
-        say`The cloud gave no time, so olderThanHours was not applied.`,
-      uploadCount > 1 &&
-        oldest?.ageHours !== undefined &&
-        say`The oldest${ofThese(isTruncated)}, of ${oldest.object ?? ''}, was started ${ago(oldest.ageHours)}.`,
-      ...several(summary),
-      ...initiators(summary),
+      countSentence(summary, where),
+      isAgeUnknown && say`The cloud gave no time, so olderThanHours was not applied.`,
+      oldestSentence(summary),
+      sameObjectSentence(summary),
+      initiatorSentence(summary),
       uploads.length < uploadCount &&
-        say`Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of all${words(isTruncated ? ' that were read' : '')}.`,
+        say`Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of all${ofAll}.`,
     ),
     ' ',
   );
 }
 
-function howMany(summary: Summary, where: SafeText): SafeText {
+function countSentence(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt, isTruncated } = summary;
-  if (isTruncated) return howManySoFar(summary, where);
-  if (hours === undefined || checkedAt === undefined)
+  if (isTruncated) return countSoFar(summary, where);
+  const uploads = counted(uploadCount, 'multipart upload');
+  if (hours === undefined || checkedAt === undefined) {
     return uploadCount === 0
       ? say`No multipart upload is open in ${where}.`
-      : say`${counted(uploadCount, 'multipart upload')} ${are(uploadCount)} open in ${where}.`;
+      : say`${uploads} ${are(uploadCount)} open in ${where}.`;
+  }
   const started = say`started more than ${counted(hours, 'hour')} ago`;
-  if (uploadCount === 0)
-    return say`No multipart upload in ${where} was ${started}; ${countOfAnyAge} ${are(countOfAnyAge)} open.`;
-  return say`${counted(uploadCount, 'multipart upload')} in ${where} ${were(uploadCount)} ${started}, of ${countOfAnyAge} that are open.`;
+  return uploadCount === 0
+    ? say`No multipart upload in ${where} was ${started}; ${countOfAnyAge} ${are(countOfAnyAge)} open.`
+    : say`${uploads} in ${where} ${were(uploadCount)} ${started}, of ${countOfAnyAge} that are open.`;
 }
 
-/** For a list that is longer than one call reads. */
-function howManySoFar(
-  { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt }: Summary,
-  where: SafeText,
-): SafeText {
+/** The counts of a list that is longer than one call reads. */
+function countSoFar(summary: Summary, where: SafeText): SafeText {
+  const { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt } = summary;
   const more = words('the list goes on where this call ended');
   if (hours === undefined || checkedAt === undefined)
     return say`At least ${counted(uploadCount, 'multipart upload')} ${are(uploadCount)} open in ${where}: ${more}.`;
   return say`Of the first ${counted(countOfAnyAge, 'multipart upload')} in ${where}, ${uploadCount} ${were(uploadCount)} started more than ${counted(hours, 'hour')} ago: ${more}.`;
 }
 
-const ago = (hours: number) => (hours === 0 ? words('less than an hour ago') : say`${duration(hours * 3600)} ago`);
-
 const are = (count: number) => words(count === 1 ? 'is' : 'are');
 const were = (count: number) => words(count === 1 ? 'was' : 'were');
 const ofThese = (isTruncated: boolean | undefined) => words(isTruncated ? ' of these' : '');
+const ago = (hours: number) => (hours === 0 ? words('less than an hour ago') : say`${duration(hours * 3600)} ago`);
 
-function several({ sameObject = [] }: Summary): SafeText[] {
+function oldestSentence({ uploadCount = 0, oldest, isTruncated }: Summary): SafeText | false {
+  if (uploadCount < 2 || oldest?.ageHours === undefined) return false;
+  return say`The oldest${ofThese(isTruncated)}, of ${oldest.object ?? ''}, was started ${ago(oldest.ageHours)}.`;
+}
+
+/** Names the object with the most uploads, if an object has several. */
+function sameObjectSentence({ sameObject = [] }: Summary): SafeText | false {
   const [first] = sameObject;
-  if (first === undefined) return [];
+  if (first === undefined) return false;
   const newest =
     first.newestAgeHours === undefined ? words('') : say`; the newest was started ${ago(first.newestAgeHours)}`;
   const others = words(sameObject.length === 1 ? '' : ' So do others: see sameObject.');
-  return [say`${first.object ?? ''} has ${first.uploads ?? 0} uploads${newest}.${others}`];
+  return say`${first.object ?? ''} has ${first.uploads ?? 0} uploads${newest}.${others}`;
 }
 
-function initiators({ uploadCount = 0, byInitiator = [], uploads = [], isTruncated }: Summary): SafeText[] {
+/** Says who started the uploads, if that is one person or unknown. */
+function initiatorSentence({
+  uploadCount = 0,
+  byInitiator = [],
+  uploads = [],
+  isTruncated,
+}: Summary): SafeText | false {
+  if (uploadCount === 0) return false;
   const [first] = byInitiator;
-  if (uploadCount === 0) return [];
-  if (first === undefined)
-    return uploads.some(({ initiator }) => initiator !== undefined)
-      ? []
-      : [say`The cloud does not say here who started them.`];
-  return first.uploads === uploadCount
-    ? [say`All${ofThese(isTruncated)} were started by ${first.initiator ?? ''}.`]
-    : [];
+  if (first === undefined) {
+    const areInitiatorsShown = uploads.some(({ initiator }) => initiator !== undefined);
+    return !areInitiatorsShown && say`The cloud does not say here who started them.`;
+  }
+  return first.uploads === uploadCount && say`All${ofThese(isTruncated)} were started by ${first.initiator ?? ''}.`;
 }

@@ -1,4 +1,4 @@
-import { type Connections, connectionsOf, firstBurstOf } from './connections.js';
+import { beginOf, type Connections, connectionsOf, firstBurstOf } from './connections.js';
 import { distanceFrom, median } from './numbers.js';
 import type { UploadPart } from './part.js';
 import { tuned } from './tuned.js';
@@ -59,7 +59,7 @@ interface Observed {
  * - `one round`: all parts may have been begun at once, at an unknown time.
  * - `late`: most parts in flight are overdue.
  */
-export type WhyUnclear = 'begun' | 'one round' | 'late';
+type WhyUnclear = 'begun' | 'one round' | 'late';
 
 /** Milliseconds that one connection takes for a byte. */
 export interface Rate {
@@ -69,7 +69,8 @@ export interface Rate {
   readonly slowest: number;
 }
 
-export interface SpeedChange {
+interface SpeedChange {
+  /** Rate of all connections before the change. */
   readonly bytesPerSecondBefore: number;
   readonly since: number;
 }
@@ -105,17 +106,18 @@ export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefi
   const arrivals = withoutShortFirst(timed.sort((a, b) => a.uploadedAt - b.uploadedAt));
   const last = arrivals.at(-1);
   if (last === undefined || answeredAt === undefined) return { kind: 'unknown' };
-  const pause = pauseIn(arrivals, startedAt);
-  const active = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
   const now = Math.max(answeredAt + lostMs, last.uploadedAt);
-  const observed = { connections: connectionsOf(active, startedAt), now: activeTime(now, pause), pause };
-  const efforts = effortsOf(observed.connections);
   const idleMs = now - last.uploadedAt;
-  if (efforts.length === 0 || isMaybeOneRound(observed.connections, idleMs)) {
+  const pause = pauseIn(arrivals, startedAt);
+  const activeArrivals = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
+  const connections = connectionsOf(activeArrivals, startedAt);
+  const observed = { connections, now: activeTime(now, pause), pause };
+  const efforts = effortsOf(connections);
+  if (efforts.length === 0 || isMaybeOneRound(connections, idleMs)) {
     if (idleMs > promised.stoppedWithoutRateMs) return { kind: 'stopped', ...observed };
     return { kind: 'unclear', why: 'one round', ...observed };
   }
-  const clearAt = firstRoundEnd(observed.connections);
+  const clearAt = firstRoundEnd(connections);
   if (clearAt !== undefined && observed.now < clearAt) {
     return { kind: 'unclear', why: 'begun', clearAt: Number.isFinite(clearAt) ? clearAt : undefined, ...observed };
   }
@@ -134,6 +136,7 @@ interface Pause {
   readonly ms: number;
 }
 
+/** The pause before the last arrival, if there was one. */
 function pauseIn(arrivals: readonly UploadPart[], startedAt: number | undefined): Pause | undefined {
   const [first] = arrivals;
   if (first === undefined || (startedAt === undefined && arrivals.length <= tuned.moreThanOneRound)) return undefined;
@@ -160,18 +163,18 @@ const activeTime = (time: number, pause: Pause | undefined) =>
 const serviceTime = (time: number, pause: Pause | undefined) =>
   pause === undefined || time <= pause.from ? time : time + pause.ms;
 
-function paceOfEfforts(all: readonly Effort[], observed: Observed, idleMs: number): Pace {
+/** The pace of an upload whose first round is over. `idleMs` is the time since the last part. */
+function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs: number): Pace {
   const { connections, now } = observed;
-  const efforts = countedEfforts(all, connections.count);
-  const changeIndex = indexOfChange(efforts, connections.count);
+  const { count } = connections;
+  const efforts = countedEfforts(allEfforts, count);
+  const changeIndex = indexOfChange(efforts, count);
   const recent = efforts.slice(changeIndex ?? 0);
   const usualMs = median(recent.map(({ ms }) => ms));
+  if (idleMs > stoppedAfter(usualMs)) return { kind: 'stopped', rate: rateOf(recent, count), ...observed };
   const overdue = overdueEfforts(observed, averageEffort(recent));
-  const rate = rateOf([...recent, ...overdue], connections.count);
-  if (idleMs > stoppedAfter(usualMs)) {
-    return { kind: 'stopped', rate: rateOf(recent, connections.count), ...observed };
-  }
-  if (idleMs > usualMs && overdue.length > connections.count / 2) {
+  const rate = rateOf([...recent, ...overdue], count);
+  if (idleMs > usualMs && overdue.length > count / 2) {
     // Between the rate before a silence, if it is a pause, and the rate of the overdue parts, if it is a slower rate.
     const slowest = Math.max(rate.slowest, averageEffort(overdue));
     return { kind: 'unclear', why: 'late', clearAt: now - idleMs + usualMs, rate: { ...rate, slowest }, ...observed };
@@ -181,22 +184,24 @@ function paceOfEfforts(all: readonly Effort[], observed: Observed, idleMs: numbe
   return { kind: 'live', rate, isEven, change, ...observed };
 }
 
+/** The silence after which an upload has stopped (milliseconds). `usualMs` is the usual time of a part. */
 function stoppedAfter(usualMs: number): number {
-  const usual = promised.stoppedRounds * usualMs;
-  return Math.max(promised.stoppedMs, Math.min(usual, Math.max(promised.longSilenceMs, usual / 2)));
+  const roundsMs = promised.stoppedRounds * usualMs;
+  return Math.max(promised.stoppedMs, Math.min(roundsMs, Math.max(promised.longSilenceMs, roundsMs / 2)));
 }
 
-function effortsOf({ arrivals, begunAt }: Connections): Effort[] {
-  return arrivals.flatMap(({ uploadedAt, size }, index) => {
-    const begun = begunAt(index);
-    if (begun === undefined || size === 0) return [];
-    return [{ ms: Math.max(1, uploadedAt - begun), size, endedAt: uploadedAt }];
+/** The efforts of the parts with a known begin. */
+function effortsOf(connections: Connections): Effort[] {
+  return connections.arrivals.flatMap(({ uploadedAt, size }, index) => {
+    const begin = beginOf(connections, index);
+    if (begin === undefined || size === 0) return [];
+    return [{ ms: Math.max(1, uploadedAt - begin), size, endedAt: uploadedAt }];
   });
 }
 
 /** True if all parts may have been begun at once at an unknown time. */
-function isMaybeOneRound({ count, arrivals, begunAt }: Connections, idleMs: number): boolean {
-  if (begunAt(0) !== undefined) return false;
+function isMaybeOneRound({ count, arrivals, startedAt }: Connections, idleMs: number): boolean {
+  if (startedAt !== undefined) return false;
   const waits = silencesOf(arrivals).map(({ ms }) => ms);
   if (count === 1) return arrivals.length <= tuned.moreThanOneRound && !isRegular(waits);
   const [longest = 0, secondLongest = 0] = [...waits, idleMs].sort((a, b) => b - a);
@@ -216,13 +221,12 @@ function isRegular(waits: readonly number[]): boolean {
 }
 
 /** The time at which the first round is over if no further part comes. Undefined if it is over, or if its start is unknown. */
-function firstRoundEnd({ count, arrivals, begunAt }: Connections): number | undefined {
-  const start = begunAt(0);
+function firstRoundEnd({ count, arrivals, startedAt }: Connections): number | undefined {
   const last = arrivals.at(-1)?.uploadedAt;
-  if (start === undefined || last === undefined || arrivals.length > count) return undefined;
+  if (startedAt === undefined || last === undefined || arrivals.length > count) return undefined;
   // A single part that is not the first may be the short last one, or come in any order.
   if (arrivals.length === 1 && (arrivals[0]?.partNumber ?? 0) > 2) return Number.POSITIVE_INFINITY;
-  return last + ((last - start) * tuned.firstRoundSilence) / (1 - tuned.firstRoundSilence);
+  return last + ((last - startedAt) * tuned.firstRoundSilence) / (1 - tuned.firstRoundSilence);
 }
 
 /**
@@ -238,38 +242,43 @@ function countedEfforts(efforts: readonly Effort[], count: number): readonly Eff
 
 /** The parts in flight that take much longer than usual, each as if it had the usual size and arrived now. */
 function overdueEfforts({ connections, now }: Observed, usualEffort: number): Effort[] {
-  const { count, arrivals, begunAt } = connections;
-  const size = median(arrivals.map((part) => part.size));
-  return Array.from({ length: count }, (_, ahead) => begunAt(arrivals.length + ahead))
-    .filter((begun) => begun !== undefined)
-    .map((begun) => ({ ms: now - begun, size, endedAt: now }))
-    .filter(({ ms }) => ms > Math.max(roundingMs, tuned.overdueFactor * usualEffort * size));
+  const size = median(connections.arrivals.map((part) => part.size));
+  const overdueMs = Math.max(roundingMs, tuned.overdueFactor * usualEffort * size);
+  const msInFlight = beginsInFlight(connections).map((begin) => now - begin);
+  return msInFlight.filter((ms) => ms > overdueMs).map((ms) => ({ ms, size, endedAt: now }));
 }
+
+/** The known begins of the parts in flight, one for each connection. */
+const beginsInFlight = (connections: Connections): number[] =>
+  Array.from({ length: connections.count }, (_, ahead) =>
+    beginOf(connections, connections.arrivals.length + ahead),
+  ).filter((begin) => begin !== undefined);
 
 /** Milliseconds per byte. */
 const averageEffort = (efforts: readonly Effort[]) =>
   efforts.reduce((sum, { ms }) => sum + ms, 0) / efforts.reduce((sum, { size }) => sum + size, 0);
 
+/** The average rate of efforts. The range holds the rates of both halves, if each half has a round of parts. */
 function rateOf(efforts: readonly Effort[], count: number): Rate {
-  const half = efforts.length >> 1;
-  const isHalved = half >= Math.max(3, count);
-  const whole = averageEffort(efforts);
-  const rates = isHalved ? [whole, averageEffort(efforts.slice(0, half)), averageEffort(efforts.slice(half))] : [whole];
+  const average = averageEffort(efforts);
+  const rates = [average];
+  const half = Math.floor(efforts.length / 2);
+  if (half >= Math.max(3, count)) rates.push(averageEffort(efforts.slice(0, half)), averageEffort(efforts.slice(half)));
   return {
-    millisecondsPerByte: whole,
+    millisecondsPerByte: average,
     fastest: Math.min(...rates) / tuned.margin,
     slowest: Math.max(...rates) * tuned.margin,
   };
 }
 
-/** Some services give the times of parts in whole seconds. */
+/** The logarithm of an effort. Shorter times count as `lostMs`, because some services give the times of parts in whole seconds. */
 const logOf = ({ ms, size }: Effort) => Math.log(Math.max(lostMs, ms) / size);
 
-/** The median of the efforts' logarithms, and the sum of the distances from it. */
+/** The median of the efforts' logarithms, and the sum of the distances from the median. */
 function spreadOf(efforts: readonly Effort[]) {
   const logs = efforts.map(logOf);
   const middle = median(logs);
-  return { middle, distance: distanceFrom(middle, logs) };
+  return { count: efforts.length, middle, distance: distanceFrom(middle, logs) };
 }
 
 /** The typical distance of an effort's logarithm from their median. */
@@ -278,32 +287,41 @@ function unevennessOf(efforts: readonly Effort[]): number {
   return median(efforts.map((effort) => Math.abs(logOf(effort) - middle)));
 }
 
-/** Index of the first effort after the change of speed that explains the efforts best. Undefined if no change is clear. */
-function indexOfChange(efforts: readonly Effort[], count: number): number | undefined {
+/**
+ * Returns the index of the first effort after the change of speed that explains the efforts best, which leaves the least distances from the
+ * medians before and since the change. Undefined if no change is clear.
+ */
+function indexOfChange(efforts: readonly Effort[], connections: number): number | undefined {
+  const firstIndex = Math.max(promised.partsBeforeChange, connections);
+  const lastIndex = efforts.length - Math.max(2, connections);
   let leastDistance = spreadOf(efforts).distance;
-  let found: number | undefined;
-  const last = efforts.length - Math.max(2, count);
-  for (let index = Math.max(promised.partsBeforeChange, count); index <= last; index += 1) {
+  let bestIndex: number | undefined;
+  for (let index = firstIndex; index <= lastIndex; index += 1) {
     const before = spreadOf(efforts.slice(0, index));
     const since = spreadOf(efforts.slice(index));
     const distance = before.distance + since.distance;
-    if (distance >= leastDistance) continue;
-    const sinceCount = efforts.length - index;
-    const noise = distance / efforts.length;
-    // The fewer rounds, the less sure are their medians.
-    const noiseOfMedians = noise * Math.sqrt(count / index + count / sinceCount);
-    const difference = Math.abs(before.middle - since.middle);
-    const isLarge = difference > Math.log(tuned.largeChange);
-    const isLong = sinceCount >= Math.max(promised.partsBeforeChange, 1.5 * count + 1);
-    const isNoise = difference <= Math.max(Math.log(promised.changeFactor), tuned.noiseFactor * noiseOfMedians);
-    if (isNoise || !(isLarge || isLong)) continue;
+    if (distance >= leastDistance || !isClearChange(before, since, connections)) continue;
     leastDistance = distance;
-    found = index;
+    bestIndex = index;
   }
-  return found;
+  return bestIndex;
 }
 
-/** The change as it is told to users. Undefined if the average rates differ less than is promised. */
+type Spread = ReturnType<typeof spreadOf>;
+
+/** True if efforts changed by more than noise explains, and either much or for long enough. */
+function isClearChange(before: Spread, since: Spread, connections: number): boolean {
+  const difference = Math.abs(before.middle - since.middle);
+  const noise = (before.distance + since.distance) / (before.count + since.count);
+  // The fewer rounds, the less sure are their medians.
+  const noiseOfMedians = noise * Math.sqrt(connections / before.count + connections / since.count);
+  const leastDifference = Math.max(Math.log(promised.changeFactor), tuned.noiseFactor * noiseOfMedians);
+  const isLarge = difference > Math.log(tuned.largeChange);
+  const isLong = since.count >= Math.max(promised.partsBeforeChange, 1.5 * connections + 1);
+  return difference > leastDifference && (isLarge || isLong);
+}
+
+/** The change of speed for users. Undefined if the average rates differ less than is promised. */
 function claimOf(efforts: readonly Effort[], index: number, { connections, pause }: Observed): SpeedChange | undefined {
   const [before, after] = [averageEffort(efforts.slice(0, index)), averageEffort(efforts.slice(index))];
   if (Math.abs(Math.log(before / after)) < Math.log(promised.changeFactor)) return undefined;
@@ -326,15 +344,14 @@ export function secondsLeft(
   millisecondsPerByte: number,
   bytesLeft: number,
 ): number | undefined {
-  const { count, arrivals, begunAt } = connections;
+  const { count, arrivals, startedAt } = connections;
   const partSize = median(arrivals.map(({ size }) => size));
   const isEnd = bytesLeft <= count * partSize;
   // Without a start, there may be more connections than were seen, and then more of the end is in flight.
-  if (begunAt(0) === undefined && count > 1 && bytesLeft <= 1.5 * count * partSize) return undefined;
-  let sent = 0;
-  for (let ahead = 0; ahead < count; ahead += 1) {
-    const ms = now - (begunAt(arrivals.length + ahead) ?? now);
-    sent += Math.min(isEnd ? bytesLeft : partSize, ms / millisecondsPerByte);
+  if (startedAt === undefined && count > 1 && bytesLeft <= 1.5 * count * partSize) return undefined;
+  let sentBytes = 0;
+  for (const begin of beginsInFlight(connections)) {
+    sentBytes += Math.min(isEnd ? bytesLeft : partSize, (now - begin) / millisecondsPerByte);
   }
-  return Math.max(1, Math.round(Math.max(0, bytesLeft - sent) / bytesPerSecond(millisecondsPerByte, count)));
+  return Math.max(1, Math.round(Math.max(0, bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count)));
 }

@@ -7,6 +7,7 @@ import {
   join,
   listed,
   own,
+  quoted,
   type SafeText,
   say,
   sentence,
@@ -15,6 +16,7 @@ import {
 import type { Lenient } from '../define-operation.js';
 import { countOf } from './ranges.js';
 import type { summaryFields } from './summary.js';
+import { longestKey } from './xml-record.js';
 
 /** A summary that was read back from an answer. Any field may be missing. */
 export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFields>>>>;
@@ -23,12 +25,12 @@ export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFiel
 export function summarySentences(summary: Summary, upload: SafeText): SafeText {
   return join(
     [
-      ...contradictions(summary),
-      ...stop(summary),
-      whole(summary, upload),
+      ...contradictionSentences(summary),
+      ...stopSentences(summary),
+      contentSentence(summary, upload),
       ...paceSentences(summary),
-      ...absent(summary),
-      ...unusable(summary),
+      ...missingSentences(summary),
+      ...unusableSentences(summary),
     ],
     ' ',
   );
@@ -41,15 +43,17 @@ export function beginningSentences(summary: Summary, upload: SafeText): SafeText
     [
       say`${upload} has more parts than were read: the first ${partCount}, up to part ${highestPart ?? 0}, have ${bytes(totalBytes)}.`,
       say`How far it is, and how fast it goes, is left out.`,
-      ...unusable(summary),
+      ...unusableSentences(summary),
     ],
     ' ',
   );
 }
 
-function whole(summary: Summary, upload: SafeText): SafeText {
+/** The number of parts, their size, and the progress if something is expected. */
+function contentSentence(summary: Summary, upload: SafeText): SafeText {
   const { partCount = 0, totalBytes = 0, startedAt, checkedAt } = summary;
-  if (partCount > 0) return say`${upload} has ${counted(partCount, 'part')}, ${bytes(totalBytes)}${doneOf(summary)}.`;
+  if (partCount > 0)
+    return say`${upload} has ${counted(partCount, 'part')}, ${bytes(totalBytes)}${progressText(summary)}.`;
   const age = secondsBetween(startedAt, checkedAt);
   const since = age === undefined ? words('is open') : say`was started ${duration(age)} ago`;
   return say`${upload} ${since} and has no parts yet.`;
@@ -61,41 +65,43 @@ function secondsBetween(from: string | undefined, to: string | undefined): numbe
   return Number.isNaN(ms) ? undefined : Math.max(0, ms / 1000);
 }
 
-function doneOf({ percent, percentWithInFlight: atMost, expectedBytes, expectedParts }: Summary): SafeText {
+/** `: 12.5% of the 3 parts expected`, or an empty text without an expectation. */
+function progressText({ percent, percentWithInFlight, expectedBytes, expectedParts }: Summary): SafeText {
   if (percent === undefined) return words('');
-  const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : bytes(expectedBytes);
   if (percent === 100) return words(': all that is expected');
+  const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : bytes(expectedBytes);
   // The share of the parts in flight is not known to a tenth.
-  const share = atMost === undefined ? say`${percent}%` : say`${Math.floor(percent)} to ${Math.ceil(atMost)}%`;
+  const share =
+    percentWithInFlight === undefined
+      ? say`${percent}%`
+      : say`${Math.floor(percent)} to ${Math.ceil(percentWithInFlight)}%`;
   return say`: ${share} of the ${expected} expected`;
 }
 
-function contradictions(summary: Summary): SafeText[] {
+function contradictionSentences(summary: Summary): SafeText[] {
   const { highestPart = 0, totalBytes = 0, expectedParts, expectedBytes, percent } = summary;
-  const found: SafeText[] = [];
+  const contradictions: SafeText[] = [];
   if (percent === undefined && expectedParts !== undefined && highestPart > expectedParts)
-    found.push(say`expectedParts is ${expectedParts}, but part ${highestPart} is there.`);
+    contradictions.push(say`expectedParts is ${expectedParts}, but part ${highestPart} is there.`);
   if (expectedBytes !== undefined && totalBytes > expectedBytes)
-    found.push(say`expectedBytes is ${expectedBytes}, but ${totalBytes} bytes are there.`);
-  return found.length === 0 ? [] : [...found, say`Check that figure and the upload ID; progress is left out.`];
+    contradictions.push(say`expectedBytes is ${expectedBytes}, but ${totalBytes} bytes are there.`);
+  if (contradictions.length === 0) return [];
+  return [...contradictions, say`Check that figure and the upload ID; progress is left out.`];
 }
 
-function stop({
-  stopped,
-  idleSeconds = 0,
-  bytesPerSecondBefore: before,
-  secondsLeftIfResumed: left,
-}: Summary): SafeText[] {
+function stopSentences(summary: Summary): SafeText[] {
+  const { stopped, idleSeconds = 0, bytesPerSecondBefore, secondsLeftIfResumed } = summary;
   if (!stopped) return [];
-  const ago = say`The upload seems to have stopped ${duration(idleSeconds)} ago`;
+  const rate = bytesPerSecondBefore === undefined ? words('') : say`; it was going at ${bytes(bytesPerSecondBefore)}/s`;
   return sentences(
-    before === undefined ? say`${ago}.` : say`${ago}; it was going at ${bytes(before)}/s.`,
-    left !== undefined && say`Resumed at that rate, it would take about ${duration(left)} more.`,
+    say`The upload seems to have stopped ${duration(idleSeconds)} ago${rate}.`,
+    secondsLeftIfResumed !== undefined &&
+      say`Resumed at that rate, it would take about ${duration(secondsLeftIfResumed)} more.`,
   );
 }
 
-/** Writes times for the reader. Times are in ISO 8601. */
-export interface Clock {
+/** Writes times, which are in ISO 8601, for the reader. */
+interface Clock {
   readonly timeOfDay: (time: string) => SafeText;
   /** The time zone that applies at a time. */
   readonly zoneAt: (time: string) => SafeText;
@@ -110,41 +116,41 @@ export function paceSentences(summary: Summary, clock = utc): SafeText[] {
   if (percent === 100) return [say`It still has to be completed.`];
   if (partCount === 0 || stopped) return [];
   return sentences(
-    rate(summary, clock),
+    rateSentence(summary, clock),
     idleSeconds !== undefined && say`Last part ${duration(idleSeconds)} ago.`,
-    timeLeft(summary, clock),
+    timeLeftSentence(summary, clock),
   );
 }
 
 /** A range whose ends differ by a larger factor says too little. */
 const widestRange = 4;
 
-function timeLeft(
-  { estimatedSecondsLeft: point, secondsLeft = {}, noRate, checkedAt }: Summary,
-  clock: Clock,
-): SafeText | false {
-  const { from = point, to = point } = secondsLeft;
+function timeLeftSentence(summary: Summary, clock: Clock): SafeText | false {
+  const { estimatedSecondsLeft, secondsLeft = {}, noRate, checkedAt } = summary;
+  const { from = estimatedSecondsLeft, to = estimatedSecondsLeft } = secondsLeft;
   if (from === undefined || to === undefined) return false;
-  if (to > widestRange * from)
-    return noRate === 'late'
-      ? say`After a pause about ${duration(from)} would be left, at a slower rate about ${duration(to)}.`
-      : say`At the fastest recent rate about ${duration(from)} are left, at the slowest about ${duration(to)}.`;
-  return say`About ${durationRange(from, to)} left${doneAbout(checkedAt, from, to, clock)}.`;
+  if (to <= widestRange * from) {
+    return say`About ${durationRange(from, to)} left${doneAbout(checkedAt, from, to, clock)}.`;
+  }
+  return noRate === 'late'
+    ? say`After a pause about ${duration(from)} would be left, at a slower rate about ${duration(to)}.`
+    : say`At the fastest recent rate about ${duration(from)} are left, at the slowest about ${duration(to)}.`;
 }
 
 /** `8 to 12 min`, `50 s to 2 min`, or one duration if both ends are the same in words. */
 function durationRange(from: number, to: number): SafeText {
-  const [first, last] = [humanDuration(from), humanDuration(to)];
-  if (first === last) return say`${duration(from)}`;
-  const [count, ...units] = first.split(' ');
-  return units.join(' ') === last.split(' ').slice(1).join(' ')
-    ? say`${Number(count)} to ${duration(to)}`
-    : say`${duration(from)} to ${duration(to)}`;
+  const shortest = humanDuration(from);
+  const longest = humanDuration(to);
+  if (shortest === longest) return duration(from);
+  const [number, ...units] = shortest.split(' ');
+  const isSameUnit = units.join(' ') === longest.split(' ').slice(1).join(' ');
+  return isSameUnit ? say`${Number(number)} to ${duration(to)}` : say`${duration(from)} to ${duration(to)}`;
 }
 
-/** Times of day are told for ends in more than a minute and less than a day. */
+/** The time of day is said for an end in more than a minute and less than a day. */
 const [soonSeconds, daySeconds] = [60, 86_400];
 
+/** `, done about 12:10 to 12:15 UTC`, or an empty text. */
 function doneAbout(checkedAt: string | undefined, from: number, to: number, { timeOfDay, zoneAt }: Clock): SafeText {
   const now = Date.parse(checkedAt ?? '');
   if (Number.isNaN(now) || to <= soonSeconds || to >= daySeconds) return words('');
@@ -154,11 +160,9 @@ function doneAbout(checkedAt: string | undefined, from: number, to: number, { ti
   return say`, done about ${times} ${zoneAt(after(to))}`;
 }
 
-function rate(
-  { bytesPerSecond, bytesPerSecondBefore: before, rateSince, ...rest }: Summary,
-  { timeOfDay, zoneAt }: Clock,
-): SafeText | false {
-  if (bytesPerSecond === undefined) return whyNoRate(rest);
+function rateSentence(summary: Summary, { timeOfDay, zoneAt }: Clock): SafeText | false {
+  const { bytesPerSecond, bytesPerSecondBefore: before, rateSince } = summary;
+  if (bytesPerSecond === undefined) return whyNoRate(summary);
   const now = say`${bytes(bytesPerSecond)}/s`;
   if (before === undefined || rateSince === undefined) return say`Rate ${now}.`;
   const change = words(bytesPerSecond < before ? 'Slower' : 'Faster');
@@ -186,62 +190,82 @@ type Ranges = Summary['inFlight'];
 /** Number of ranges that a sentence names. */
 const maximumNamed = 5;
 
-function absent(summary: Summary): SafeText[] {
-  const {
-    inFlight,
-    inFlightCount = 0,
-    inFlightSeconds,
-    passedOver,
-    toCome,
-    percent,
-    partCount = 0,
-    highestPart,
-  } = summary;
-  if (percent === 100)
-    return passedOver === undefined ? [] : [say`${capital(passedOver)} ${are(passedOver)} not used.`];
-  const long = inFlightSeconds === undefined ? words('') : say` for ${duration(inFlightSeconds)}`;
-  const isWhole = partCount > 0 && [inFlight, passedOver, toCome].every((ranges) => ranges === undefined);
+function missingSentences(summary: Summary): SafeText[] {
+  const { inFlight, inFlightCount = 0, passedOver, toCome, percent, partCount = 0, highestPart } = summary;
+  if (percent === 100) {
+    return passedOver === undefined ? [] : [say`${sentence(named(passedOver))} ${are(passedOver)} not used.`];
+  }
+  const hasGaps = [inFlight, passedOver, toCome].some((ranges) => ranges !== undefined);
   return sentences(
-    inFlight !== undefined && say`${capital(inFlight)} ${are(inFlight)} probably in flight${long}.`,
-    inFlight === undefined &&
-      inFlightCount > 0 &&
-      say`About ${counted(inFlightCount, 'part')} ${words(inFlightCount === 1 ? 'is' : 'are')} in flight; they come in no order.`,
+    inFlightSentence(summary),
     passedOver !== undefined &&
-      say`${capital(passedOver)} ${are(passedOver)} passed over: the client may leave numbers out, or ${words(isOne(passedOver) ? 'it' : 'they')} failed.`,
-    toCome !== undefined && say`${capital(toCome)} ${are(toCome)} still to come.`,
-    isWhole && inFlightCount === 0 && say`No gaps up to part ${highestPart ?? 0}.`,
+      say`${sentence(named(passedOver))} ${are(passedOver)} passed over: the client may leave numbers out, or ${words(isOne(passedOver) ? 'it' : 'they')} failed.`,
+    toCome !== undefined && say`${sentence(named(toCome))} ${are(toCome)} still to come.`,
+    partCount > 0 && inFlightCount === 0 && !hasGaps && say`No gaps up to part ${highestPart ?? 0}.`,
   );
+}
+
+function inFlightSentence({ inFlight, inFlightCount = 0, inFlightSeconds }: Summary): SafeText | false {
+  if (inFlight !== undefined) {
+    const time = inFlightSeconds === undefined ? words('') : say` for ${duration(inFlightSeconds)}`;
+    return say`${sentence(named(inFlight))} ${are(inFlight)} probably in flight${time}.`;
+  }
+  if (inFlightCount === 0) return false;
+  return say`About ${counted(inFlightCount, 'part')} ${words(inFlightCount === 1 ? 'is' : 'are')} in flight; they arrive in no particular order.`;
 }
 
 const are = (ranges: Ranges) => words(isOne(ranges) ? 'is' : 'are');
 
-const capital = (ranges: Ranges) => sentence(named(ranges));
-
-function unusable({ tooSmallCount = 0, tooSmall, duplicates = [] }: Summary): SafeText[] {
-  const found: SafeText[] = [];
+function unusableSentences({ tooSmallCount = 0, tooSmall, duplicates = [] }: Summary): SafeText[] {
+  const problems: SafeText[] = [];
   if (tooSmallCount > 0) {
     const sizes = (tooSmall ?? []).map(({ partSize = 0 }) => partSize);
     const smallest = bytes(Math.min(...sizes));
     const remedy = words('by convention, all parts but the last need 5 MiB. Upload');
-    found.push(
+    problems.push(
       tooSmallCount === 1
-        ? say`${capital(tooSmall)} is too small (${smallest}): ${remedy} it again under the same number.`
-        : say`${capital(tooSmall)} are too small (the smallest has ${smallest}): ${remedy} them again under the same numbers.`,
+        ? say`${sentence(named(tooSmall))} is too small (${smallest}): ${remedy} it again under the same number.`
+        : say`${sentence(named(tooSmall))} are too small (the smallest has ${smallest}): ${remedy} them again under the same numbers.`,
     );
   }
-  if (duplicates.length > 0) found.push(say`The cloud listed ${named(duplicates)} twice.`);
-  return found;
+  if (duplicates.length > 0) problems.push(say`The cloud listed ${named(duplicates)} twice.`);
+  return problems;
 }
 
-const isOne = (ranges: Ranges) => countOf(known(ranges)) === 1;
+const isOne = (ranges: Ranges) => countOf(completeRanges(ranges)) === 1;
 
-const known = (ranges: Ranges) => (ranges ?? []).map(({ from = 0, to = from }) => ({ from, to }));
+const completeRanges = (ranges: Ranges) => (ranges ?? []).map(({ from = 0, to = from }) => ({ from, to }));
 
 /** `part 5`, `parts 5 and 11–12`, `parts 1, 3, 5, 7, 9 and others`. */
 function named(ranges: Ranges): SafeText {
-  const all = known(ranges).map(({ from, to }) => (from === to ? say`${from}` : say`${from}–${to}`));
+  const all = completeRanges(ranges).map(({ from, to }) => (from === to ? say`${from}` : say`${from}–${to}`));
   const shown = all.length > maximumNamed ? [...all.slice(0, maximumNamed), words('others')] : all;
   return say`${words(isOne(ranges) ? 'part' : 'parts')} ${listed(shown)}`;
+}
+
+/** The fields of a page of parts that its sentences need. Any field may be missing. */
+interface PageOfParts {
+  readonly object?: string | undefined;
+  readonly parts?:
+    | readonly { readonly partNumber?: number | undefined; readonly size?: number | undefined }[]
+    | undefined;
+  readonly isTruncated?: boolean | undefined;
+  readonly partNumberMarker?: number | undefined;
+}
+
+/** Describes a page of parts, and says if more follow. */
+export function pageSentences({ object = '', parts = [], isTruncated, partNumberMarker = 0 }: PageOfParts): SafeText {
+  const name = quoted(object, longestKey);
+  if (parts.length === 0) {
+    const which = partNumberMarker === 0 ? words('on this page') : say`with a number above ${partNumberMarker}`;
+    return say`No parts of ${name} ${which}.${words(isTruncated ? ' More follow.' : '')}`;
+  }
+  const size = bytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));
+  const more = words(isTruncated ? 'More follow.' : 'No parts follow these.');
+  const numbers = parts.flatMap(({ partNumber }) => partNumber ?? []);
+  const [first = 0] = numbers;
+  if (parts.length === 1) return say`One part of ${name} on this page: ${first}, ${size}. ${more}`;
+  return say`${parts.length} parts of ${name} on this page: ${first}–${numbers.at(-1) ?? 0}, ${size}. ${more}`;
 }
 
 /** Says how to find upload IDs if no tool lists them. */

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { lazy, withoutUndefined } from '../../util/objects.js';
 import { like, rare } from '../schema/outputs.js';
-import { absentOf, stepOf } from './missing-parts.js';
+import { beginOf } from './connections.js';
+import { missingPartsOf, stepOf } from './missing-parts.js';
 import { median } from './numbers.js';
 import { bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
 import { bytesOf, type UploadPart } from './part.js';
@@ -59,7 +60,7 @@ export interface Expectation {
   readonly expectedParts?: number | undefined;
 }
 
-/** A smaller share in flight, in percent of the whole, is not mentioned. */
+/** Percent of the whole. A smaller share in flight is not mentioned. */
 const muchInFlight = 2;
 
 /** Longer lists are cut, and the omitted entries are counted. */
@@ -69,27 +70,30 @@ const maximumEntries = 12;
 const minimumPartSize = 5 * 1024 * 1024;
 
 /** Times of the service in ISO 8601. */
-export interface Moment {
+interface Moment {
   readonly checkedAt?: string | undefined;
   readonly startedAt?: string | undefined;
 }
 
-/** Describes an upload. */
+type ObservedPace = Exclude<Pace, { kind: 'unknown' }>;
+
+/** Summarizes an upload. The result has the fields of `summaryFields`. */
 export function summarise(
-  unsorted: readonly UploadPart[],
+  listed: readonly UploadPart[],
   expectation: Expectation,
   { checkedAt, startedAt }: Moment = {},
 ) {
-  const all = [...unsorted].sort((a, b) => a.partNumber - b.partNumber);
-  const parts = [...new Map(all.map((part) => [part.partNumber, part])).values()];
+  const all = [...listed].sort((a, b) => a.partNumber - b.partNumber);
   const numbers = all.map(({ partNumber }) => partNumber);
-  const done = progressOf(parts, expectation);
-  const pace: Pace = done.bytesLeft === 0 ? { kind: 'unknown' } : paceOf(parts, timeOf(checkedAt), timeOf(startedAt));
-  const sending = sendingOf(parts, pace, done);
-  const small = equalRuns(done.small);
-  const runs = equalRuns(all);
   const duplicates = rangesOf(numbers.filter((number, index) => number === numbers[index - 1]));
-  const { inFlight, passedOver, toCome, inFlightCount } = sending.absent;
+  const parts = [...new Map(all.map((part) => [part.partNumber, part])).values()];
+  const progress = progressOf(parts, expectation);
+  const isComplete = progress.bytesLeft === 0;
+  const pace: Pace = isComplete ? { kind: 'unknown' } : paceOf(parts, timeOf(checkedAt), timeOf(startedAt));
+  const { missing, inFlightSeconds } = missingByPace(parts, pace, progress);
+  const { inFlight, passedOver, toCome, inFlightCount } = missing;
+  const runs = equalRuns(all);
+  const tooSmall = equalRuns(progress.tooSmall);
   return withoutUndefined({
     partCount: all.length,
     highestPart: numbers.at(-1),
@@ -97,29 +101,29 @@ export function summarise(
     runs: runs.slice(0, maximumEntries),
     inFlightCount: inFlightCount === 0 ? undefined : inFlightCount,
     inFlight: firstOf(inFlight),
-    inFlightSeconds: sending.inFlightSeconds,
+    inFlightSeconds,
     passedOver: firstOf(passedOver),
     toCome: firstOf(toCome),
-    tooSmallCount: done.small.length,
-    tooSmall: firstOf(small),
+    tooSmallCount: progress.tooSmall.length,
+    tooSmall: firstOf(tooSmall),
     duplicates: firstOf(duplicates),
     ...countNotShown({
       runs: runs.length - maximumEntries,
       inFlight: inFlight.length - maximumEntries,
       passedOver: passedOver.length - maximumEntries,
       toCome: toCome.length - maximumEntries,
-      tooSmall: small.length - maximumEntries,
+      tooSmall: tooSmall.length - maximumEntries,
       duplicates: duplicates.length - maximumEntries,
     }),
     ...times(all, checkedAt),
     startedAt,
     expectedBytes: expectation.expectedBytes,
     expectedParts: expectation.expectedParts,
-    percent: done.percent,
-    percentWithInFlight: withInFlight(parts, inFlightCount, done, expectation),
-    remainingBytes: done.remainingBytes,
-    remainingParts: done.remainingParts,
-    ...speed(pace, done.bytesLeft),
+    percent: progress.percent,
+    percentWithInFlight: withInFlight(parts, inFlightCount, progress, expectation),
+    remainingBytes: progress.remainingBytes,
+    remainingParts: progress.remainingParts,
+    ...speed(pace, progress.bytesLeft),
   });
 }
 
@@ -136,14 +140,16 @@ function equalRuns(parts: readonly UploadPart[]) {
   return runs;
 }
 
+/** The entries that are shown. Undefined for an empty list. */
 const firstOf = <Entry>(all: readonly Entry[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
 
+/** Milliseconds since 1970. Undefined for text that is no time. */
 const timeOf = (text: string | undefined): number | undefined => {
   const time = Date.parse(text ?? '');
   return Number.isNaN(time) ? undefined : time;
 };
 
-const timeText = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
+const isoTime = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
 
 interface Progress {
   readonly percent?: number;
@@ -154,7 +160,7 @@ interface Progress {
   /** Number of missing parts, if known. */
   readonly partsLeft?: number | undefined;
   /** Parts that have to be sent again. */
-  readonly small: readonly UploadPart[];
+  readonly tooSmall: readonly UploadPart[];
 }
 
 /**
@@ -162,22 +168,22 @@ interface Progress {
  * nothing is expected, or if the stored parts contradict the expectation.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
-  if (isContradicted(parts, expectation)) return { small: smallParts(parts, false) };
-  const partsLeft = missingParts(parts, expectation);
-  const small = smallParts(parts, (partsLeft ?? 0) > 0);
+  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts, false) };
+  const partsLeft = countMissing(parts, expectation);
+  const tooSmall = smallParts(parts, (partsLeft ?? 0) > 0);
   const { expectedBytes, expectedParts } = expectation;
-  const usableParts = parts.length - small.length;
+  const usableParts = parts.length - tooSmall.length;
   const remainingParts = expectedParts === undefined ? undefined : expectedParts - usableParts;
   if (expectedBytes !== undefined) {
-    const usableBytes = bytesOf(parts) - bytesOf(small);
+    const usableBytes = bytesOf(parts) - bytesOf(tooSmall);
     const remainingBytes = expectedBytes - usableBytes;
     const percent = percentOf(usableBytes, expectedBytes);
-    return { percent, remainingBytes, remainingParts, partsLeft, bytesLeft: remainingBytes, small };
+    return { percent, remainingBytes, remainingParts, partsLeft, bytesLeft: remainingBytes, tooSmall };
   }
-  if (expectedParts === undefined || remainingParts === undefined) return { small };
+  if (expectedParts === undefined || remainingParts === undefined) return { tooSmall };
   const averageSize = bytesOf(parts) / Math.max(1, parts.length);
   const bytesLeft = Math.round(remainingParts * averageSize);
-  return { percent: percentOf(usableParts, expectedParts), remainingParts, partsLeft, bytesLeft, small };
+  return { percent: percentOf(usableParts, expectedParts), remainingParts, partsLeft, bytesLeft, tooSmall };
 }
 
 /** Clients may begin with any number and count in larger steps, so the places of the parts are compared, and not their numbers. */
@@ -196,7 +202,7 @@ const percentOf = (done: number, expected: number) =>
   expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10;
 
 /** The number of missing parts, from the expected number or, if all parts have one size, from the expected bytes. */
-function missingParts(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): number | undefined {
+function countMissing(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): number | undefined {
   if (expectedParts !== undefined) return expectedParts - parts.length;
   const [first] = parts;
   if (expectedBytes === undefined || first === undefined || first.size === 0) return undefined;
@@ -204,37 +210,43 @@ function missingParts(parts: readonly UploadPart[], { expectedBytes, expectedPar
   return isEven ? Math.ceil((expectedBytes - bytesOf(parts)) / first.size) : undefined;
 }
 
-/** The parts that are being sent, judged by the times of the others, and the reasons why the rest is not there. */
-function sendingOf(parts: readonly UploadPart[], pace: Pace, { bytesLeft, partsLeft }: Progress) {
+/** The missing parts by reason. The times of the arrived parts show which parts are in flight. */
+function missingByPace(parts: readonly UploadPart[], pace: Pace, { bytesLeft, partsLeft }: Progress) {
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {
     const order = { ascending: true, descending: true };
-    return { absent: absentOf({ numbers, connections: 1, order, partsLeft: partsLeft ?? 0, isActive: false }) };
+    return { missing: missingPartsOf({ numbers, connections: 1, order, partsLeft: partsLeft ?? 0, isActive: false }) };
   }
-  const { connections, now } = pace;
-  const { count, arrivals } = connections;
-  const size = median(arrivals.map((part) => part.size));
-  // With parts of several sizes, their number can only be guessed.
-  const partsToCome = partsLeft ?? (bytesLeft === undefined ? 0 : Math.ceil(bytesLeft / size));
-  const oldest = connections.begunAt(arrivals.length);
-  const isEnd = partsToCome > 0 && partsToCome <= count;
-  const isSending = pace.kind === 'live' && pace.isEven && (isEnd || isInTime(pace, oldest, size));
-  const isWaiting = isEnd && isLate(pace);
-  const isActive = isSending || isWaiting;
-  const absent = absentOf({ numbers, connections: count, order: connections.order, partsLeft: partsToCome, isActive });
+  const { count, order, arrivals } = pace.connections;
+  const partSize = median(arrivals.map(({ size }) => size));
+  // With parts of several sizes, the number of missing parts is an estimate.
+  const missingCount = partsLeft ?? (bytesLeft === undefined ? 0 : Math.ceil(bytesLeft / partSize));
+  const { isActive, lateSeconds } = activityOf(pace, missingCount, partSize);
+  const missing = missingPartsOf({ numbers, connections: count, order, partsLeft: missingCount, isActive });
+  // An estimate does not tell the part numbers above the highest stored part.
   const highest = numbers.at(-1) ?? 0;
-  const toCome = partsLeft === undefined ? absent.toCome.filter(({ to }) => to <= highest) : absent.toCome;
-  const secondsInFlight = oldest === undefined ? undefined : Math.round((now - oldest) / 1000);
-  return { absent: { ...absent, toCome }, inFlightSeconds: isWaiting ? secondsInFlight : undefined };
+  const toCome = partsLeft === undefined ? missing.toCome.filter(({ to }) => to <= highest) : missing.toCome;
+  return { missing: { ...missing, toCome }, inFlightSeconds: lateSeconds };
 }
 
-const isLate = (pace: Pace) => pace.kind === 'unclear' && pace.why === 'late';
+/** Whether parts are in flight, and the time of the oldest one if it is late at the end of the upload. */
+function activityOf(pace: ObservedPace, missingCount: number, partSize: number) {
+  const { connections, now } = pace;
+  const isLastRound = missingCount > 0 && missingCount <= connections.count;
+  const oldestBegin = beginOf(connections, connections.arrivals.length);
+  const oldestMs = oldestBegin === undefined ? undefined : now - oldestBegin;
+  if (pace.kind === 'live') {
+    // An overdue part may have been given up, but not at the end.
+    const overdueMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * partSize;
+    const isInTime = oldestMs !== undefined && oldestMs < overdueMs;
+    return { isActive: pace.isEven && (isLastRound || isInTime) };
+  }
+  const isLate = isLastRound && pace.kind === 'unclear' && pace.why === 'late';
+  const lateSeconds = isLate && oldestMs !== undefined ? Math.round(oldestMs / 1000) : undefined;
+  return { isActive: isLate, lateSeconds };
+}
 
-/** True if the oldest part in flight is not overdue. An overdue part may have been given up. */
-const isInTime = ({ rate, now }: Extract<Pace, { kind: 'live' }>, oldest: number | undefined, size: number) =>
-  oldest !== undefined && now - oldest < tuned.overdueFactor * rate.millisecondsPerByte * size;
-
-/** The percentage with all parts in flight, if they are a good deal of the whole. */
+/** The percentage with all parts in flight, if these parts are at least `muchInFlight` percent of the whole. */
 function withInFlight(
   parts: readonly UploadPart[],
   inFlightCount: number,
@@ -249,46 +261,56 @@ function withInFlight(
   return percentWithInFlight - percent < muchInFlight ? undefined : percentWithInFlight;
 }
 
+/** The times of the upload, and the seconds since the last part. */
 function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
-  const known = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
-  const [first] = known.sort((a, b) => a - b);
-  const last = known.at(-1);
-  const isKnown = last !== undefined && checkedAt !== undefined;
+  const uploadTimes = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
+  const [first] = uploadTimes.sort((a, b) => a - b);
+  const last = uploadTimes.at(-1);
+  const idleMs = last === undefined || checkedAt === undefined ? undefined : Date.parse(checkedAt) - last;
   return {
-    firstUploadedAt: timeText(first),
-    lastUploadedAt: timeText(last),
+    firstUploadedAt: isoTime(first),
+    lastUploadedAt: isoTime(last),
     checkedAt,
-    idleSeconds: isKnown ? Math.max(0, Math.round((Date.parse(checkedAt) - last) / 1000)) : undefined,
+    idleSeconds: idleMs === undefined ? undefined : Math.max(0, Math.round(idleMs / 1000)),
   };
 }
 
 /** The present rate and the time left. For a stopped upload, the rate before and the time left if it resumes. */
 function speed(pace: Pace, bytesLeft: number | undefined) {
   if (pace.kind === 'unknown') return {};
-  const { connections, now } = pace;
-  const rate = pace.rate && bytesPerSecond(pace.rate.millisecondsPerByte, connections.count);
-  if (pace.kind === 'stopped')
+  const { connections, now, rate } = pace;
+  const rateOfAll = rate && bytesPerSecond(rate.millisecondsPerByte, connections.count);
+  if (pace.kind === 'stopped') {
+    const isTimeKnown = rateOfAll !== undefined && bytesLeft !== undefined;
     return {
       stopped: true,
-      bytesPerSecondBefore: rounded(rate),
-      secondsLeftIfResumed: rate && bytesLeft !== undefined ? Math.ceil(bytesLeft / rate) : undefined,
+      bytesPerSecondBefore: rounded(rateOfAll),
+      secondsLeftIfResumed: isTimeKnown ? Math.ceil(bytesLeft / rateOfAll) : undefined,
     };
-  const left = (millisecondsPerByte: number | undefined) =>
-    millisecondsPerByte === undefined || bytesLeft === undefined
-      ? undefined
-      : secondsLeft(pace, millisecondsPerByte, bytesLeft);
-  const [from, to] = [left(pace.rate?.fastest), left(pace.rate?.slowest)];
-  const range = from === undefined || to === undefined ? undefined : { from, to };
+  }
+  const { estimate, range } = timeLeft(pace, bytesLeft);
   if (pace.kind === 'unclear') {
-    const inSeconds = pace.clearAt === undefined ? undefined : Math.round((pace.clearAt - now) / 1000);
-    return { noRate: pace.why, rateInSeconds: inSeconds, secondsLeft: range };
+    const rateInSeconds = pace.clearAt === undefined ? undefined : Math.round((pace.clearAt - now) / 1000);
+    return { noRate: pace.why, rateInSeconds, secondsLeft: range };
   }
   return {
-    bytesPerSecond: rounded(rate),
+    bytesPerSecond: rounded(rateOfAll),
     bytesPerSecondBefore: rounded(pace.change?.bytesPerSecondBefore),
-    rateSince: timeText(pace.change?.since),
-    estimatedSecondsLeft: left(pace.rate.millisecondsPerByte),
+    rateSince: isoTime(pace.change?.since),
+    estimatedSecondsLeft: estimate,
     secondsLeft: range,
+  };
+}
+
+/** The seconds left at the present rate and at both ends of its range, if they are known. */
+function timeLeft(pace: ObservedPace, bytesLeft: number | undefined) {
+  const { rate } = pace;
+  if (rate === undefined || bytesLeft === undefined) return {};
+  const from = secondsLeft(pace, rate.fastest, bytesLeft);
+  const to = secondsLeft(pace, rate.slowest, bytesLeft);
+  return {
+    estimate: secondsLeft(pace, rate.millisecondsPerByte, bytesLeft),
+    range: from === undefined || to === undefined ? undefined : { from, to },
   };
 }
 

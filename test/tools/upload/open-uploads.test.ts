@@ -5,14 +5,14 @@ import {
   type OpenUpload,
   openUploadsSentences,
   summariseOpen,
-  type Wanted,
+  type UploadFilter,
 } from '../../../src/tools/upload/open-uploads.js';
 import { say } from '../../../src/util/safe-text.js';
 
 const checkedAt = '2026-11-20T12:00:00.000Z';
 
 /** The summary of one page. */
-const summaryOf = (page: readonly OpenUpload[], wanted: Wanted, answeredAt: string | undefined) =>
+const summaryOf = (page: readonly OpenUpload[], wanted: UploadFilter, answeredAt: string | undefined) =>
   summariseOpen(addUploads(noUploads(), page, wanted, answeredAt), wanted);
 
 /** An upload that was started so many hours before. */
