@@ -109,40 +109,42 @@ export const listMultipartUploads = defineOperation({
     const { uploads = [], ...rest } = result;
     if (!Array.isArray(uploads)) return { ...rest, uploads };
     const { encodingType } = rest;
-    return { ...rest, uploads: uploads.map((one) => ({ ...one, object: decodedKey(one.object, encodingType) })) };
+    return {
+      ...rest,
+      uploads: uploads.map((upload) => ({ ...upload, object: decodedKey(upload.object, encodingType) })),
+    };
   },
 
   pages: {
     page,
     count: ({ uploads = [] }) => uploads.length,
     start: noUploads,
-    add(state, { record, number, answeredAt }, given) {
-      const reached = addUploads(state, uploadsOn(record), given, answeredAt);
-      if (record.isTruncated !== true) return { kind: 'end', state: reached };
+    add(state, { record, number, answeredAt }, input) {
+      const nextState = addUploads(state, uploadsOn(record), input, answeredAt);
+      if (record.isTruncated !== true) return { kind: 'end', state: nextState };
       const after = markerAfter(record);
-      if (after !== undefined) return { kind: 'next', state: reached, after };
+      if (after !== undefined) return { kind: 'next', state: nextState, after };
       return {
         kind: 'inconsistent',
         problem: say`page ${number} says that more follow, but names neither marker nor upload`,
       };
     },
-    result: (state, given, _beside, rest) =>
+    result: (state, input, _companionRead, unread) =>
       withoutUndefined({
-        bucket: given.bucket,
-        prefix: given.prefix,
-        ...summariseOpen(state, given),
-        ...(rest !== undefined && {
+        bucket: input.bucket,
+        prefix: input.prefix,
+        ...summariseOpen(state, input),
+        ...(unread !== undefined && {
           isTruncated: true,
-          nextKeyMarker: rest['key-marker'],
-          nextUploadIdMarker: rest['upload-id-marker'],
+          nextKeyMarker: unread['key-marker'],
+          nextUploadIdMarker: unread['upload-id-marker'],
         }),
       }),
   },
 
   summarize(summary, { bucket, prefix }) {
-    const begun = prefix === undefined ? words('') : say` with keys that begin with ${quoted(prefix, longestKey)}`;
-    const where = say`bucket ${bucket}${begun}`;
-    return openUploadsSentences(summary, where);
+    const withPrefix = prefix === undefined ? words('') : say` with keys that begin with ${quoted(prefix, longestKey)}`;
+    return openUploadsSentences(summary, say`bucket ${bucket}${withPrefix}`);
   },
 
   next({ uploadCount = 0, countOfAnyAge = 0, uploads = [], isTruncated }) {
@@ -175,7 +177,7 @@ function markerAfter({ nextKeyMarker, nextUploadIdMarker, uploads = [] }: PageRe
   return key === undefined ? undefined : { 'key-marker': key, ...(id && { 'upload-id-marker': id }) };
 }
 
-/** The uploads of a page that can be named. */
+/** The uploads of a page that have an object key and an ID. */
 const uploadsOn = ({ uploads = [] }: PageRecord): OpenUpload[] =>
   uploads.flatMap(({ object, uploadId, initiated, initiator }) => {
     if (object === undefined || uploadId === undefined) return [];

@@ -46,7 +46,7 @@ const page = () =>
     ),
   });
 
-/** Parts a page in the view "parts" when maxParts is absent. */
+/** Parts per page in the view "parts" if maxParts is absent. */
 const defaultPage = 100;
 
 /** Longest page in characters of JSON, which is about 20,000 tokens. A longer page is cut. */
@@ -72,10 +72,11 @@ const input = () =>
         .describe('Region of the bucket: jp-east-1 or jp-west-2; the configured one when absent.')
         .optional(),
     }),
-    (given, report) => {
-      for (const name of ['maxParts', 'partNumberMarker'] as const)
-        if (given.view === 'summary' && given[name] !== undefined)
-          report(name, 'must be left out of the view "summary", which reads the whole list');
+    ({ view, maxParts, partNumberMarker }, report) => {
+      if (view !== 'summary') return;
+      const problem = 'must be left out of the view "summary", which reads the whole list';
+      if (maxParts !== undefined) report('maxParts', problem);
+      if (partNumberMarker !== undefined) report('partNumberMarker', problem);
     },
   );
 
@@ -111,7 +112,7 @@ export const listParts = defineOperation({
     uploadId: 'demo-upload-in-progress',
     expectedParts: 16,
   },
-  // The upload does not exist.
+  // An upload that does not exist: the service checks the signature first.
   probe: {
     arguments: { bucket: 'cloudops-doctor', object: 'cloudops-doctor', uploadId: 'cloudops-doctor', maxParts: 1 },
     accepted: ['NoSuchUpload', 'NoSuchBucket', 'NoSuchKey'],
@@ -140,16 +141,16 @@ export const listParts = defineOperation({
   exact: ['bucket', 'object', 'uploadId'],
   tellIfMissing: { isTruncated: 'whether more parts follow', 'parts[].size': 'the size of each part' },
 
-  request: (given, after) => ({
-    path: `/${encodeSegment(given.bucket)}/${given.object.split('/').map(encodeSegment).join('/')}`,
+  request: (input, after) => ({
+    path: `/${encodeSegment(input.bucket)}/${input.object.split('/').map(encodeSegment).join('/')}`,
     query: {
-      uploadId: given.uploadId,
-      ...(given.encodingType !== undefined && { 'encoding-type': given.encodingType }),
-      ...(viewOf(given) === 'parts' && { 'max-parts': String(given.maxParts ?? defaultPage) }),
-      ...(given.partNumberMarker !== undefined && { 'part-number-marker': String(given.partNumberMarker) }),
+      uploadId: input.uploadId,
+      ...(input.encodingType !== undefined && { 'encoding-type': input.encodingType }),
+      ...(viewOf(input) === 'parts' && { 'max-parts': String(input.maxParts ?? defaultPage) }),
+      ...(input.partNumberMarker !== undefined && { 'part-number-marker': String(input.partNumberMarker) }),
       ...after,
     },
-    region: given.region,
+    region: input.region,
   }),
 
   extract(body) {
@@ -173,14 +174,16 @@ export const listParts = defineOperation({
   // The list of parts does not tell when the upload was started. With the key as prefix, its uploads come first.
   companionRead: {
     operation: listMultipartUploads,
-    input: (given) =>
-      viewOf(given) === 'parts'
+    input: (input) => {
+      const { bucket, object, region } = input;
+      return viewOf(input) === 'parts'
         ? undefined
-        : { bucket: given.bucket, prefix: given.object, ...(given.region !== undefined && { region: given.region }) },
+        : { bucket, prefix: object, ...(region !== undefined && { region }) };
+    },
     maximumPages: 1,
     lasting: {
       names: ({ bucket, object, uploadId }) => [bucket, object, uploadId],
-      // Some stores may give an upload ID again, and a clock may be set. Then the first part has another time.
+      // If a store gives an upload ID to another upload, or its clock was set, the first part has another time.
       witness: firstTimeOf,
       part: ({ uploads }, input) => {
         const upload = uploadIn(uploads, input);
@@ -192,46 +195,47 @@ export const listParts = defineOperation({
   pages: {
     page,
     start: ({ partNumberMarker = 0 }): PagesSoFar => ({ marker: partNumberMarker, first: {}, parts: [] }),
-    add(state, { record, number, answeredAt }, given) {
+    add(state, { record, number, answeredAt }, input) {
       const { marker } = state;
       const numbers = numbersOf(record);
-      const again = number > 1 ? numbers.find((one) => one <= marker) : undefined;
-      if (again !== undefined)
+      const repeated = number > 1 ? numbers.find((partNumber) => partNumber <= marker) : undefined;
+      if (repeated !== undefined)
         return {
           kind: 'inconsistent',
-          problem: say`part ${again} came again on page ${number}, which was to start after part ${marker}`,
+          problem: say`part ${repeated} came again on page ${number}, which was to start after part ${marker}`,
         };
       state.parts.push(...partsOf(record));
       const first = number === 1 ? record : state.first;
-      // Some servers name a marker although nothing follows, and others name no marker although more parts follow.
-      const next = record.nextPartNumberMarker ?? numbers.at(-1);
       if (record.isTruncated !== true) return { kind: 'end', state: { ...state, first, answeredAt } };
-      if (next === undefined || next <= marker)
+      // Some servers name no marker although more parts follow.
+      const nextMarker = record.nextPartNumberMarker ?? numbers.at(-1);
+      if (nextMarker === undefined || nextMarker <= marker)
         return {
           kind: 'inconsistent',
-          problem: say`page ${number} says that more follow, but its marker (${next ?? words('none')}) is not past ${marker}`,
+          problem: say`page ${number} says that more follow, but its marker (${nextMarker ?? words('none')}) is not past ${marker}`,
         };
-      const reached = { ...state, first, answeredAt, marker: next };
-      if (viewOf(given) === 'parts') return { kind: 'end', state: reached };
-      return { kind: 'next', state: reached, after: { 'part-number-marker': String(next) } };
+      const nextState = { ...state, first, answeredAt, marker: nextMarker };
+      if (viewOf(input) === 'parts') return { kind: 'end', state: nextState };
+      return { kind: 'next', state: nextState, after: { 'part-number-marker': String(nextMarker) } };
     },
     count: ({ parts = [] }) => parts.length,
-    parts: ({ parts }, given) => (viewOf(given) === 'parts' ? undefined : parts),
-    result({ first, parts, answeredAt }, given, beside, rest) {
-      const record = withoutOurs(first);
-      if (viewOf(given) === 'parts') return { view: 'parts', ...shortened(record) };
-      const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...whole } = record;
+    parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : parts),
+    result({ first, parts, answeredAt }, input, companionRead, unread) {
+      const page = withoutSummaryFields(first);
+      if (viewOf(input) === 'parts') return { view: 'parts', ...shortened(page) };
+      const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
+      if (unread === undefined) {
+        const times = { checkedAt: answeredAt, startedAt: startOf(input, companionRead?.uploads) };
+        return { view: 'summary', ...upload, ...summarise(parts, input, times) };
+      }
       // Progress and rate cannot be derived from a part of the list.
-      if (rest !== undefined)
-        return {
-          view: 'summary',
-          ...whole,
-          ...summarise(parts, {}),
-          isTruncated: true,
-          nextPartNumberMarker: Number(rest['part-number-marker']),
-        };
-      const times = { checkedAt: answeredAt, startedAt: startOf(given, beside?.uploads) };
-      return { view: 'summary', ...whole, ...summarise(parts, given, times) };
+      return {
+        view: 'summary',
+        ...upload,
+        ...summarise(parts, {}),
+        isTruncated: true,
+        nextPartNumberMarker: Number(unread['part-number-marker']),
+      };
     },
   },
 
@@ -241,10 +245,11 @@ export const listParts = defineOperation({
     return record.isTruncated === true ? beginningSentences(record, name) : summarySentences(record, name);
   },
   next(record, { maxParts }, isOffered) {
-    const { view, parts = [], isTruncated, nextPartNumberMarker: marker = numbersOf(record).at(-1) ?? 0 } = record;
+    const { view, parts = [], isTruncated, nextPartNumberMarker } = record;
     if (view !== 'parts' && isTruncated !== true) return nextOfUpload(record, isOffered('abort_multipart_upload'));
     const isAllAskedFor = isTruncated !== true || parts.length >= (maxParts ?? Number.POSITIVE_INFINITY);
     if (view === 'parts' && isAllAskedFor) return undefined;
+    const marker = nextPartNumberMarker ?? numbersOf(record).at(-1) ?? 0;
     const andView = words(view === 'parts' ? '' : 'view "parts" and ');
     return next(
       'agent',
@@ -277,8 +282,8 @@ function startOf(input: Input, uploads: unknown): string | undefined {
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
-/** Drops fields of the service that have a name of our own fields. Other unknown fields stay. */
-const withoutOurs = (record: PageRecord): PageRecord =>
+/** Drops fields of the service that have the name of a field that this server adds. Other unknown fields stay. */
+const withoutSummaryFields = (record: PageRecord): PageRecord =>
   Object.fromEntries(
     Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
   );
@@ -294,13 +299,13 @@ interface PagesSoFar {
   readonly answeredAt?: string | undefined;
 }
 
-/** The single parts of a page, as a summary counts them and a view draws them. */
+/** The numbered parts of a page. */
 const partsOf = ({ parts = [] }: PageRecord): UploadPart[] =>
   parts.flatMap(({ partNumber, size = 0, lastModified = '', etag }) =>
     partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],
   );
 
-/** Cuts a page that would be too long to read, and sets the marker that the next page starts after. */
+/** Cuts a page of more than `maximumPage` characters, and sets the marker that the next page starts after. */
 function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
   const fitting = firstThatFit(parts, maximumPage);
   if (fitting.length === parts.length) return { ...rest, parts };

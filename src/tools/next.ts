@@ -18,25 +18,25 @@ export interface Next {
   readonly text: SafeText;
 }
 
-/** A step, in the order in which its parts are said. Its text is a literal, or made by `say`. */
+/** Makes a step. The text is a literal, or made by `say`. */
 export const next = <const Text extends string>(who: Actor, action: Action, text: Wording<Text>): Next => ({
   who,
   action,
   text: words(text),
 });
 
-/** A step for the person who runs this server: `act` completes "has to". */
-export function operatorMust<const Text extends string>(act: Wording<Text>): Next {
-  const what = words(act);
+/** Makes a step for the person who runs this server. `task` completes "has to". */
+export function operatorMust<const Text extends string>(task: Wording<Text>): Next {
+  const taskText = words(task);
   const text = forReader({
-    agent: say`Tell the user: the person who runs this server has to ${what}.`,
-    person: say`The person who runs this server has to ${what}.`,
-    operator: sentence(say`${what}.`),
+    agent: say`Tell the user: the person who runs this server has to ${taskText}.`,
+    person: say`The person who runs this server has to ${taskText}.`,
+    operator: sentence(say`${taskText}.`),
   });
   return next('operator', 'configure', text);
 }
 
-/** "call again", which people say otherwise. */
+/** For a model "call again", for people "try again". */
 export const callAgain = forReader({ agent: 'call again', person: 'try again' });
 export const callAgainFirst = forReader({ agent: 'Call again', person: 'Try again' });
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
-import { counted, detail, join, say, words } from '../util/safe-text.js';
+import { counted, detail, join, type SafeText, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { json } from './request-body.js';
@@ -189,18 +189,15 @@ export const provisionKubeResourceGroup = defineOperation({
     costsMoney: true,
     continues: true,
     headline: ({ resourceGroupName, regions, adminWorkstation, adminCluster }) => {
-      const control = adminCluster?.controlPlane?.nodeCount;
-      const pools = adminCluster?.nodePools;
-      const workers = (pools ?? []).reduce((sum, { nodeCount = Number.NaN }) => sum + nodeCount, 0);
-      const nodes = Number.isNaN(workers) ? words('nodes (number not given)') : counted(workers, 'node');
+      const { controlPlane, nodePools } = adminCluster ?? {};
       const workstation = adminWorkstation && { ...adminWorkstation, nodeCount: 1 };
-      const servers = serversText([workstation, adminCluster?.controlPlane, ...(pools ?? [])]);
+      const servers = serversText([workstation, controlPlane, ...(nodePools ?? [])]);
       const parts = [
         words(adminWorkstation === undefined ? 'workstation not given' : '1 workstation'),
-        control === undefined
+        controlPlane?.nodeCount === undefined
           ? words('control plane (number of nodes not given)')
-          : say`${counted(control, 'control plane node')}`,
-        pools === undefined ? words('no node pools') : say`${nodes} in ${counted(pools.length, 'pool')}`,
+          : counted(controlPlane.nodeCount, 'control plane node'),
+        nodePools === undefined ? words('no node pools') : poolsInShort(nodePools),
       ];
       return say`Set up Kubernetes${detail(say` resource`)} group ${resourceGroupName}${detail(inRegion(regions))}: ${servers}${detail(say`; ${join(parts, ', ')}`)}`;
     },
@@ -211,7 +208,7 @@ export const provisionKubeResourceGroup = defineOperation({
     ],
     warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
-      const servers = [adminWorkstation, controlPlane, ...nodePools].filter((one) => one !== undefined);
+      const servers = [adminWorkstation, controlPlane, ...nodePools].filter((server) => server !== undefined);
       return [
         ...regionFormWarnings(regions?.[0]),
         ...zoneWarnings(availabilityZones?.[0], regions?.[0]),
@@ -275,18 +272,25 @@ export const provisionKubeResourceGroup = defineOperation({
   extract: (body) => body,
 
   summarize({ status, configuration }, { resourceGroupName }) {
-    const admin = configuration?.kube?.adminCluster ?? {};
-    const cluster = admin.name ? say`admin cluster ${admin.name}` : words('admin cluster');
+    const { name, status: clusterState } = configuration?.kube?.adminCluster ?? {};
+    const cluster = name ? say`admin cluster ${name}` : words('admin cluster');
     return join(
       sentences(
         say`The cloud accepted the setup of resource group ${resourceGroupName}: it has started and is not finished.`,
         status !== undefined && say`Its status is ${withMeaning(status, resourceGroupStatus)}.`,
-        admin.status !== undefined && say`The status of its ${cluster} is ${withMeaning(admin.status, clusterStatus)}.`,
+        clusterState !== undefined && say`The status of its ${cluster} is ${withMeaning(clusterState, clusterStatus)}.`,
       ),
       ' ',
     );
   },
 });
+
+/** `5 nodes in 2 pools`. */
+function poolsInShort(pools: readonly { readonly nodeCount?: number | undefined }[]): SafeText {
+  const total = pools.reduce((sum, { nodeCount = Number.NaN }) => sum + nodeCount, 0);
+  const nodes = Number.isNaN(total) ? words('nodes (number not given)') : counted(total, 'node');
+  return say`${nodes} in ${counted(pools.length, 'pool')}`;
+}
 
 const inRegion = ([region]: readonly string[] = []) => (region === undefined ? words('') : say` in ${place(region)}`);
 

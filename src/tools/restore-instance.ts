@@ -137,8 +137,8 @@ export const restoreInstance = defineOperation({
     costsMoney: true,
     continues: true,
     headline: ({ instanceId, backupId, diskSize, instanceType = 'e-large' }, region) => {
-      const size = say`${diskSize === undefined ? words('') : say`${diskSize} GB, `}${own(instanceType)}`;
-      return say`Create DevOps server ${instanceId} (${size})${detail(say` in ${place(region)}`)}${detail(say` from backup ${backupId}`)}`;
+      const disk = diskSize === undefined ? words('') : say`${diskSize} GB, `;
+      return say`Create DevOps server ${instanceId} (${disk}${own(instanceType)})${detail(say` in ${place(region)}`)}${detail(say` from backup ${backupId}`)}`;
     },
     accept: ({ instanceId }) => say`Create server ${instanceId}`,
     consequences: () => [

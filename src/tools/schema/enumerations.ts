@@ -20,7 +20,7 @@ export const nodeInstanceTypes = [
   ...largeNodes,
 ];
 
-/** List W: the admin workstation. It has every type of list N, and ends with the largest. */
+/** List W: the admin workstation. It has every type of list N. The last type is the largest. */
 export const workstationInstanceTypes = [
   ...words(`h2-medium4 h2-medium8 h2-medium16 h2-medium24 h2-large h2-large8 h2-large16 h2-large24 h2-large32
     h2-extra-large8 h2-extra-large16 h2-extra-large24 h2-extra-large32 h2-extra-large48`),

@@ -7,16 +7,16 @@ import { stepsOf } from '../../util/objects.js';
  * @returns undefined if the schema has no such field
  */
 export function fieldInWords(schema: z.core.$ZodType, path: string): string | undefined {
-  let at = schema;
-  const names: string[] = [];
+  let current = schema;
+  let names: string[] = [];
   for (const step of stepsOf(path)) {
-    const next = stepInto(innermost(at), step);
-    if (next === undefined) return undefined;
-    const title = titleOf(next);
+    const inner = stepInto(innermost(current), step);
+    if (inner === undefined) return undefined;
+    const title = titleOf(inner);
     if (typeof step === 'string') names.push(title ?? nameInWords(step));
-    // The list's name and a number name an element: `node pool 2`.
-    else names.splice(0, names.length, `${title ?? names.at(-1) ?? ''} ${step + 1}`.trim());
-    at = next;
+    // An element is named by its list and its number, `node pool 2`, without the owner of the list.
+    else names = [`${title ?? names.at(-1) ?? ''} ${step + 1}`.trim()];
+    current = inner;
   }
   const [last, owner] = names.reverse();
   return owner === undefined ? last : `${owner}'s ${last}`;
@@ -24,25 +24,26 @@ export function fieldInWords(schema: z.core.$ZodType, path: string): string | un
 
 /** The unit of a number, such as `GB`, if the schema names it with `meta({ unit })`. */
 export function fieldUnit(schema: z.core.$ZodType, path: string): string | undefined {
-  let at: z.core.$ZodType | undefined = schema;
-  for (const step of stepsOf(path)) at = at && stepInto(innermost(at), step);
-  const unit = at && metaOf(at, 'unit');
+  let field: z.core.$ZodType | undefined = schema;
+  for (const step of stepsOf(path)) field = field && stepInto(innermost(field), step);
+  const unit = field && metaOf(field, 'unit');
   return typeof unit === 'string' ? unit : undefined;
 }
 
+/** The schema of a field or of the elements of a list. */
 function stepInto(schema: z.core.$ZodType, step: string | number): z.core.$ZodType | undefined {
   if (typeof step === 'number') return schema instanceof z.ZodArray ? schema.element : undefined;
   return schema instanceof z.ZodObject && Object.hasOwn(schema.shape, step) ? schema.shape[step] : undefined;
 }
 
-/** The schema in another that says whether a value may be absent, or how it is read. */
-function within(schema: z.core.$ZodType): z.core.$ZodType | undefined {
+/** The schema inside a schema that only makes a value optional or converts it. */
+function wrappedSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodOptional) return schema.unwrap();
   return schema instanceof z.ZodPipe ? schema.out : undefined;
 }
 
 function innermost(schema: z.core.$ZodType): z.core.$ZodType {
-  const inner = within(schema);
+  const inner = wrappedSchema(schema);
   return inner === undefined ? schema : innermost(inner);
 }
 
@@ -51,9 +52,10 @@ function titleOf(schema: z.core.$ZodType): string | undefined {
   return typeof title === 'string' ? title : undefined;
 }
 
+/** A field of `meta` of the schema, or of a schema that it wraps. */
 function metaOf(schema: z.core.$ZodType, name: string): unknown {
   const value = z.globalRegistry.get(schema)?.[name];
-  const inner = within(schema);
+  const inner = wrappedSchema(schema);
   return value ?? (inner === undefined ? undefined : metaOf(inner, name));
 }
 

@@ -7,10 +7,10 @@ import { isObject, stepsOf, valueAt } from '../../util/objects.js';
  * text a caller sees when the rule is broken.
  */
 
-/** A bound for names and identifiers without a length in the reference. None of the cloud is longer. */
+/** Characters. The limit of names and identifiers for which the reference gives none. The cloud has no longer names. */
 const longestText = 2048;
 
-/** Free text that means something only when it is not empty, and can be sent only when it is Unicode. */
+/** Text of at least one character. Half of a surrogate pair is refused, because it cannot be sent. */
 export const text = (longest = longestText) =>
   z
     .string()
@@ -30,7 +30,7 @@ export const flag = () => z.boolean('must be true or false');
 /** One of a fixed list of words. */
 export const oneOf = (values: readonly string[]) => z.enum(values);
 
-/** One of a list of words that hosts are shown in another place of the same schema, as `where` says. */
+/** One of a list of words. Hosts see the description `where` in place of the list, because another field of the schema shows the list. */
 export const oneOfListed = (values: readonly string[], where: string) => z.enum(values).meta({ listed: where });
 
 const digits = /^-?\d{1,16}$/;
@@ -65,10 +65,10 @@ export function clusterName() {
   return limited(1, 40, rule).regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/, rule);
 }
 
-/** Between `min` and `max` characters of one class, such as `[a-z0-9]`. */
-export function characters(min: number, max: number, characterClass: string, called: string) {
+/** Between `min` and `max` characters of one class, such as `[a-z0-9]`. `className` names the class in words. */
+export function characters(min: number, max: number, characterClass: string, className: string) {
   const length = min === max ? `exactly ${max}` : `${min} to ${max}`;
-  const rule = `must be ${length} ${called}`;
+  const rule = `must be ${length} ${className}`;
   return limited(min, max, rule).regex(new RegExp(`^${characterClass}*$`), rule);
 }
 
@@ -108,7 +108,7 @@ export const region = () =>
     .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be a region name, such as jp-east-1')
     .max(32, 'must be a region name, such as jp-east-1');
 
-/** Arguments of every change that can be repeated, for the call itself. They are not sent. */
+/** Arguments of every change, which this server uses and does not send. */
 export const planArguments = () => ({
   planOnly: flag().describe('Only show the plan.').optional(),
   planId: text(200).describe('From a plan.').optional(),
@@ -116,24 +116,24 @@ export const planArguments = () => ({
   replaces: text(200).describe('planId of an older plan.').optional(),
 });
 
-/** Arguments of every other tool that is not a read. */
+/** Arguments of every change whose repetition needs `allowRepeat`. */
 export const consentArguments = () => ({
   ...planArguments(),
   allowRepeat: flag().describe('If the user wants it twice.').optional(),
 });
 
 /**
- * Arguments with conditions on several of them. `check` reports the path of each argument that breaks one: `rules[0].id`. It runs
- * beside the rules of the arguments, not after them, so an argument may have any value.
+ * Adds conditions on several arguments. `check` reports the path of each argument that breaks a condition: `rules[0].id`. It also runs
+ * if arguments break their own rules, so an argument may have any value.
  */
 export const withConditions = <Schema extends z.ZodObject>(
   schema: Schema,
-  check: (given: z.output<Schema>, report: (path: string, message: string) => void) => void,
+  check: (args: z.output<Schema>, report: (path: string, message: string) => void) => void,
 ): Schema =>
   schema.superRefine(
-    (given, context) =>
-      check(given, (path, message) =>
-        context.addIssue({ code: 'custom', path: stepsOf(path), input: valueAt(given, path), message }),
+    (args, context) =>
+      check(args, (path, message) =>
+        context.addIssue({ code: 'custom', path: stepsOf(path), input: valueAt(args, path), message }),
       ),
     { when: ({ value }) => isObject(value) },
   );

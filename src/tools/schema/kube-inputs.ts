@@ -1,6 +1,5 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
-import { sentences } from '../../util/human.js';
 import { counted, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 import { accountingTypes, nodeInstanceTypes, volumeTypes, workstationInstanceTypes } from './enumerations.js';
 import {
@@ -15,7 +14,7 @@ import {
   wholeNumber,
 } from './fields.js';
 
-/** The API takes lists of these, but one element only. */
+/** A list that the API accepts with exactly one element. */
 export const listOfOne = (title: string) =>
   z
     .array(text())
@@ -115,7 +114,7 @@ export const adminCluster = () =>
     .partial()
     .describe('Admin cluster.');
 
-/** A warning about a version that names a line of versions rather than one: `1.34`. */
+/** A warning about a version that is not complete, such as `1.34`. */
 export const versionWarnings = (version: string | undefined): SafeText[] =>
   version === undefined || /^v?\d+\.\d+\.\d+/.test(version)
     ? []
@@ -155,7 +154,7 @@ export function checkPrivateLan(
     );
 }
 
-/** Takes any value, because conditions are checked beside the other rules, not after them. */
+/** Takes any value, because conditions are also checked if an argument breaks its own rules. */
 const areTwoDistinct = (addresses: unknown) =>
   Array.isArray(addresses) && addresses.length === 2 && new Set(addresses.map(canonicalAddress)).size === 2;
 
@@ -163,7 +162,7 @@ const areTwoDistinct = (addresses: unknown) =>
 const canonicalAddress = (address: unknown) =>
   typeof address === 'string' && isIPv6(address) ? new URL(`http://[${address.split('%')[0]}]`).hostname : address;
 
-/** A type of servers, or that there is none. */
+/** The type of a server, or a note that none is given. */
 export const typeText = (instanceType: string | undefined) =>
   instanceType === undefined ? words('type not given') : own(instanceType);
 
@@ -178,22 +177,25 @@ export function serversText(groups: readonly (ServerGroup | undefined)[]): SafeT
   const counts = groups.map((group) => group?.nodeCount);
   const total = counts.reduce<number>((sum, count = 0) => sum + count, 0);
   if (total === 0) return words('number of servers not given');
-  const largest = workstationInstanceTypes.findLast((type) => groups.some((group) => group?.instanceType === type));
-  const number = say`${words(counts.includes(undefined) ? 'at least ' : '')}${counted(total, 'server')}`;
-  return largest === undefined ? number : say`${number} up to ${own(largest)}`;
+  const isCountMissing = counts.includes(undefined);
+  const servers = say`${words(isCountMissing ? 'at least ' : '')}${counted(total, 'server')}`;
+  const types = groups.map((group) => group?.instanceType);
+  const largestType = workstationInstanceTypes.findLast((type) => types.includes(type));
+  return largestType === undefined ? servers : say`${servers} up to ${own(largestType)}`;
 }
 
 type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
 
 /** `"workers" 2 × h2-large32, 3 × h2-large16`, or `none`. */
-export const poolsText = (pools: Pools = []): SafeText => {
-  const shown = pools.slice(0, listedPools).map(({ name, nodeCount, instanceType }) => {
+export function poolsText(pools: Pools = []): SafeText {
+  if (pools.length === 0) return words('none');
+  const texts = pools.slice(0, listedPools).map(({ name, nodeCount, instanceType }) => {
     const servers = say`${nodeCount ?? words('?')} × ${typeText(instanceType)}`;
     return name === undefined ? servers : say`${quoted(name, 80)} ${servers}`;
   });
-  const more = pools.length > listedPools && say`and ${pools.length - listedPools} more`;
-  return pools.length === 0 ? words('none') : join(sentences(...shown, more), ', ');
-};
+  if (pools.length > listedPools) texts.push(say`and ${pools.length - listedPools} more`);
+  return join(texts, ', ');
+}
 
-/** More pools than this are counted: the request has them all. */
+/** Further pools are only counted. The request shows all of them. */
 const listedPools = 20;

@@ -1,6 +1,6 @@
 import { defined, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 
-/** A status as the service spells it, with its meaning from the reference, or a word that the reference has none. */
+/** A status as the service spells it, with its meaning from the reference, or a note that the reference does not have the status. */
 export function withMeaning(value: string | undefined, meanings: Readonly<Record<string, string>>): SafeText {
   if (value === undefined) return words('not given in the answer');
   const meaning = Object.hasOwn(meanings, value) ? meanings[value] : undefined;

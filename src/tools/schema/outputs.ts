@@ -8,10 +8,11 @@ import * as z from 'zod';
 const text = () => z.string();
 const number = () => z.int();
 
-/** A structure that the advertised schema sums up with `what`, to stay short. Its fields are read like any others. */
-export const like = <Schema extends z.ZodObject>(schema: Schema, what: string): Schema => schema.meta({ like: what });
+/** Marks a structure that hosts see as one description in place of its fields, because the list of tools has to stay short. */
+export const like = <Schema extends z.ZodObject>(schema: Schema, description: string): Schema =>
+  schema.meta({ like: description });
 
-/** A field that the advertised schema leaves out: further fields are allowed anyway, and a list of tools has to stay short. */
+/** Marks a field that hosts do not see, because the list of tools has to stay short. Answers may have further fields anyway. */
 export const rare = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ rare: true });
 
 const placement = () => ({ region: text(), availabilityZone: text() });

@@ -22,23 +22,23 @@ export function regionOfZone(zone: string): string | undefined {
 
 const hasFormOfRegion = (name: string): boolean => /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$/.test(name);
 
-/** The name of a region or a zone: bare if it has the form of one, otherwise quoted, because it could be any words. */
+/** The name of a region or a zone. A name without the usual form is quoted, because it could be any words. */
 export const place = (name: string): SafeText =>
   hasFormOfRegion(name) || regionOfZone(name) !== undefined ? own(name) : quoted(name, 100);
 
-/** The region that a zone seems to be in, if that is not the region given. */
+/** The region that a zone seems to be in, if it is not `region`. */
 function otherRegion(zone = '', region?: string): string | undefined {
   const expected = regionOfZone(zone);
   return region === undefined || region === expected ? undefined : expected;
 }
 
-/** A warning if a region does not have the form of one. No rule refuses it: the API reference has none. */
+/** A warning if a region does not have the usual form. It is not refused, because the API reference has no rule for regions. */
 export const regionFormWarnings = (region: string | undefined): SafeText[] =>
   region === undefined || hasFormOfRegion(region)
     ? []
     : [say`Region ${quoted(region, 24)} does not look like those of the API reference, such as jp-east-1.`];
 
-/** A warning if a zone does not have the form of one, or does not belong to the region. */
+/** A warning if a zone does not have the usual form, or does not belong to the region. */
 export function zoneWarnings(zone: string | undefined, region: string | undefined): SafeText[] {
   if (zone !== undefined && regionOfZone(zone) === undefined)
     return [say`Zone ${quoted(zone, 24)} does not look like those of the API reference, such as east-11.`];
@@ -55,27 +55,27 @@ export function foreignZone(zone: string | undefined, region: string): SafeText[
 }
 
 /** A contradiction if an answer names another value than the request: `region "jp-east-1" instead of "jp-east-3"`. */
-export const differs = <Value extends string | number, const What extends string>(
-  what: Wording<What>,
-  asked: Value | undefined,
+export const differs = <Value extends string | number, const Field extends string>(
+  field: Wording<Field>,
+  requested: Value | undefined,
   answered: Value | undefined,
 ): SafeText[] =>
-  asked === undefined || answered === undefined || asked === answered
+  requested === undefined || answered === undefined || requested === answered
     ? []
-    : [say`${words(what)} ${show(answered)} instead of ${show(asked)}`];
+    : [say`${words(field)} ${valueText(answered)} instead of ${valueText(requested)}`];
 
-const show = (value: string | number) => (typeof value === 'string' ? quoted(value, 60) : value);
+const valueText = (value: string | number) => (typeof value === 'string' ? quoted(value, 60) : value);
 
-/** The warning about a region that the reference does not list for an operation, if it lists any. */
-export const regionWarnings = (known: readonly string[] | undefined, region: string | undefined): SafeText[] =>
-  known === undefined || region === undefined || known.includes(region)
+/** A warning about a region that is not in the list of the reference, if the reference has a list for the operation. */
+export const regionWarnings = (listed: readonly string[] | undefined, region: string | undefined): SafeText[] =>
+  listed === undefined || region === undefined || listed.includes(region)
     ? []
     : [
-        say`Region ${quoted(region, 40)} is not among those that the API reference lists: ${defined(known.join(', '))}. Whether the operation is available there is not documented.`,
+        say`Region ${quoted(region, 40)} is not among those that the API reference lists: ${defined(listed.join(', '))}. Whether the operation is available there is not documented.`,
       ];
 
 /**
- * Names the servers that have no place of their own, and proposes the one of the whole.
+ * A warning about servers without region and zone, which proposes those of the whole group.
  * @param servers by the path of their arguments
  */
 export function unplacedWarnings(

@@ -2,11 +2,11 @@ import { forReader, say, words } from '../../util/safe-text.js';
 import { callAgain, type Next, next } from '../next.js';
 import type { Summary } from './sentences.js';
 
-/** The least and the most that anybody waits before they look again (seconds). */
+/** Limits of the time until the next look (seconds). */
 const shortestWait = 30;
 const longestWait = 600;
 
-const abortIt = forReader({
+const abortAdvice = forReader({
   agent: 'if they want the upload gone, call abort_multipart_upload',
   person: 'abort_multipart_upload deletes the upload',
 });
@@ -37,7 +37,7 @@ export function nextOfUpload(
     return next(
       'user',
       'ask',
-      say`${askWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${canAbort ? abortIt : words('the person who runs this server can abort the upload')}.`,
+      say`${askWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${canAbort ? abortAdvice : words('the person who runs this server can abort the upload')}.`,
     );
   const wait = Math.min(Math.max(Math.round((estimatedSecondsLeft ?? 0) / 10), shortestWait), longestWait);
   return next(

@@ -4,22 +4,22 @@ export interface Range {
   readonly to: number;
 }
 
-/** Sorted numbers as ranges. */
+/** The ranges of sorted numbers. */
 export const rangesOf = (numbers: readonly number[]): Range[] =>
   joined(numbers.map((number) => ({ from: number, to: number })));
 
-/** Sorted ranges, with one for all that touch or overlap. */
+/** Joins sorted ranges that touch or overlap. */
 export function joined(ranges: readonly Range[]): Range[] {
-  const found: { from: number; to: number }[] = [];
+  const result: { from: number; to: number }[] = [];
   for (const { from, to } of ranges) {
-    const last = found.at(-1);
+    const last = result.at(-1);
     if (last !== undefined && from <= last.to + 1) last.to = Math.max(last.to, to);
-    else found.push({ from, to });
+    else result.push({ from, to });
   }
-  return found;
+  return result;
 }
 
-/** Ranges of numbers between `from` and `to` that sorted ranges do not hold. */
+/** The ranges of numbers between `from` and `to` that are in none of the sorted `ranges`. */
 export function gapsBetween(ranges: readonly Range[], from: number, to: number): Range[] {
   const gaps: Range[] = [];
   let next = from;
@@ -31,6 +31,6 @@ export function gapsBetween(ranges: readonly Range[], from: number, to: number):
   return gaps.filter((gap) => gap.from <= gap.to);
 }
 
-/** The count of numbers in ranges. */
+/** The number of numbers in ranges that do not overlap. */
 export const countOf = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);

@@ -3,7 +3,7 @@
  * are not among them.
  */
 export const tuned = {
-  /** The smallest number of connections is taken whose unevenness is at most this many times the least one. */
+  /** The number of connections is the smallest whose unevenness is at most this many times the least unevenness. */
   sureFactor: 1.2,
   /** The same if the start of the upload is unknown, because then too many connections explain the times as well as the right number. */
   doubtfulFactor: 2.5,

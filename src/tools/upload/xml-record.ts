@@ -21,42 +21,45 @@ export function xmlRecord(
   { lists, values, structures, names }: XmlShape,
 ): Record<string, unknown> | undefined {
   // Names are converted once, because a page has thousands of elements.
-  const known = new Map([...Object.entries(names), ...Object.entries(lists)]);
-  const nameOf = (name: string) => {
-    const found = known.get(name) ?? name.replace(/^[A-Z]+(?![a-z])|^[A-Z]/, (capitals) => capitals.toLowerCase());
-    known.set(name, found);
-    return found;
+  const fieldNames = new Map([...Object.entries(names), ...Object.entries(lists)]);
+  const fieldName = (elementName: string): string => {
+    const name = fieldNames.get(elementName) ?? elementName.replace(leadingCapitals, (text) => text.toLowerCase());
+    fieldNames.set(elementName, name);
+    return name;
   };
-  const convert = (name: string, value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map((one) => convert(name, one));
-    if (isObject(value)) return read(value);
+  const convertValue = (elementName: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((item) => convertValue(elementName, item));
+    if (isObject(value)) return convertElement(value);
     if (typeof value !== 'string') return value;
-    if (value === '' && structures.includes(name)) return {};
-    return values.includes(name) ? fromText(value) : value;
+    if (value === '' && structures.includes(elementName)) return {};
+    return values.includes(elementName) ? parseValue(value) : value;
   };
-  const read = (given: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+  const convertElement = (children: Readonly<Record<string, unknown>>): Record<string, unknown> => {
     const record: Record<string, unknown> = {};
-    for (const name of Object.keys(given)) {
-      const value = convert(name, given[name]);
-      record[nameOf(name)] = Object.hasOwn(lists, name) ? [value].flat() : value;
+    for (const [elementName, child] of Object.entries(children)) {
+      const value = convertValue(elementName, child);
+      record[fieldName(elementName)] = Object.hasOwn(lists, elementName) ? [value].flat() : value;
     }
     return record;
   };
-  return isObject(element) ? read(element) : undefined;
+  return isObject(element) ? convertElement(element) : undefined;
 }
 
-function fromText(text: string): unknown {
+/** The first letter, or all letters of an abbreviation: `L` of `LastModified`, `ID` of `ID`. */
+const leadingCapitals = /^[A-Z]+(?![a-z])|^[A-Z]/;
+
+function parseValue(text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true';
   return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
-/** An ETag without its quotation marks. */
+/** Removes the quotation marks around the ETag of a part. */
 export function withPlainEtag(part: unknown): unknown {
   if (!isObject(part) || typeof part.etag !== 'string') return part;
   return { ...part, etag: part.etag.replace(/^"(.*)"$/s, '$1') };
 }
 
-/** Longest object key in bytes of UTF-8, and therefore in characters. No key is cut. */
+/** Length limit of an object key in bytes of UTF-8, and therefore in characters. */
 export const longestKey = 1024;
 
 /** Decodes an object key if the service encoded it. S3 then writes a space as `+`, and a plus sign as `%2B`. */
