@@ -45,11 +45,17 @@ const withArgument = (example: Arguments, path: string, value: unknown): unknown
 const textSizes = [65_536, 16_384, 4096, 2048, 1024, 512, 255, 128, 63, 32, 20, 16];
 const listSizes = [1000, 500, 300, 100, 50, 20, 16, 10, 5, 3, 2];
 
-/** Characters of JSON. Without limits in the rules, long texts in long lists would fill the memory. */
+/** Size limit of all arguments (characters of JSON). Without limits in the rules, long texts in long lists would fill the memory. */
 const largestTotal = 1_100_000;
 
 type Step = string | number;
 type Path = readonly Step[];
+
+/** A way to enlarge a value, and the sizes to try. */
+interface Growth {
+  readonly sizes: readonly number[];
+  readonly resize: (value: unknown, size: number) => unknown;
+}
 
 /**
  * The example, with the lists that it leaves out, and with each text and list as long as the operation's rules allow. Tries sizes and keeps
@@ -58,32 +64,47 @@ type Path = readonly Step[];
 export function largestArguments(operation: Operation, example: ExampleInput): Arguments {
   const isValid = (args: unknown) =>
     JSON.stringify(args).length <= largestTotal && operation.input().safeParse(args).success;
-  const grow = (
-    args: unknown,
-    path: Path,
-    sizes: readonly number[],
-    resize: (value: unknown, size: number) => unknown,
-  ) => sizes.map((size) => withValueAtPath(args, path, (value) => resize(value, size))).find(isValid) ?? args;
-  const start = withMissingLists(operation, example, isValid);
-  const texts = pathsOf(start, (value) => typeof value === 'string');
-  const withTexts = texts.reduce<unknown>((args, path) => grow(args, path, textSizes, padText), start);
+  let args: unknown = withMissingLists(operation, example, isValid);
+  const textPaths = pathsOf(args, (value) => typeof value === 'string');
+  for (const path of textPaths) {
+    args = grow(args, path, { sizes: textSizes, resize: padText }, isValid) ?? args;
+  }
   // The innermost lists first, because a list of longer lists is longer.
-  const lists = pathsOf(withTexts, Array.isArray).reverse();
-  const longest = (args: unknown, path: Path) => {
-    const grown = grow(args, path, listSizes, repeatFirst);
-    // The rules may refuse equal entries.
-    return grown === args ? grow(args, path, listSizes, differentEntries) : grown;
-  };
-  return { ...Object(lists.reduce<unknown>(longest, withTexts)) };
+  const listPaths = pathsOf(args, Array.isArray).reverse();
+  for (const path of listPaths) {
+    args =
+      grow(args, path, { sizes: listSizes, resize: repeatFirst }, isValid) ??
+      // The rules may refuse equal entries.
+      grow(args, path, { sizes: listSizes, resize: differentEntries }, isValid) ??
+      args;
+  }
+  return { ...Object(args) };
+}
+
+/** Arguments with the value at a path in the largest valid size. Undefined if no size is valid. */
+function grow(args: unknown, path: Path, { sizes, resize }: Growth, isValid: (args: unknown) => boolean): unknown {
+  for (const size of sizes) {
+    const grown = withValueAtPath(args, path, (value) => resize(value, size));
+    if (isValid(grown)) return grown;
+  }
+  return undefined;
 }
 
 /** The example, with an entry in each list that it leaves out, if the rules allow the entry. */
-function withMissingLists(operation: Operation, example: ExampleInput, isValid: (args: unknown) => boolean): unknown {
+function withMissingLists(
+  operation: Operation,
+  example: ExampleInput,
+  isValid: (args: unknown) => boolean,
+): Arguments {
   const schema: unknown = z.toJSONSchema(operation.input(), { io: 'input', unrepresentable: 'any' });
-  return Object.entries(Object(Object(schema).properties)).reduce<unknown>((args, [name, property]) => {
-    const added = { ...Object(args), [name]: [sampleOf(Object(property).items, true)] };
-    return Object(property).type === 'array' && !Object.hasOwn(Object(args), name) && isValid(added) ? added : args;
-  }, example);
+  let args: Arguments = { ...example };
+  for (const [name, property] of Object.entries(Object(Object(schema).properties))) {
+    const { type, items } = Object(property);
+    if (type !== 'array' || Object.hasOwn(args, name)) continue;
+    const withList = { ...args, [name]: [sampleOf(items, true)] };
+    if (isValid(withList)) args = withList;
+  }
+  return args;
 }
 
 const padText = (value: unknown, size: number) => `${value}`.padEnd(size, `${value}`.at(-1) ?? 'a');

@@ -13,10 +13,10 @@ const masked = '(hidden, because it may be a secret)';
  * Returns a decoded answer as a record that JSON can hold: times in ISO 8601, blobs as a count of bytes, and large numbers as text.
  * Secrets are masked.
  */
-export function answerRecord(fields: readonly Argument[], given: Values, isSecret: IsSecret): Record<string, unknown> {
+export function answerRecord(fields: readonly Argument[], values: Values, isSecret: IsSecret): Record<string, unknown> {
   const byMember = new Map(fields.map((field) => [field.member, field]));
   return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => {
+    Object.entries(values).flatMap(([name, value]) => {
       if (value === undefined || value === null) return [];
       const field = byMember.get(name);
       if (field !== undefined && isSecret(field)) return [[name, masked]];
@@ -25,18 +25,21 @@ export function answerRecord(fields: readonly Argument[], given: Values, isSecre
   );
 }
 
+/** @param rules of the model for the value, if the model has any */
 function answerValue(rules: ArgumentValue | undefined, value: unknown, isSecret: IsSecret): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   if (value instanceof Uint8Array) return countText(value.length, 'byte');
   // JSON has neither large numbers nor NaN.
   if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
-  const inner = (entry: unknown, within?: ArgumentValue) => answerValue(within, entry, isSecret);
-  if (Array.isArray(value))
-    return value.map((entry) => inner(entry, rules?.kind === 'list' ? rules.element() : undefined));
+  if (Array.isArray(value)) {
+    const elementRules = rules?.kind === 'list' ? rules.element() : undefined;
+    return value.map((element) => answerValue(elementRules, element, isSecret));
+  }
   if (!isObject(value)) return value;
   if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isSecret);
   if (rules?.kind === 'bigNumber') return String(value.string ?? value);
-  return mapValues(value, (entry) => inner(entry, rules?.kind === 'map' ? rules.element() : undefined));
+  const entryRules = rules?.kind === 'map' ? rules.element() : undefined;
+  return mapValues(value, (entry) => answerValue(entryRules, entry, isSecret));
 }
 
 /** Levels of structures in the schema of an answer. */

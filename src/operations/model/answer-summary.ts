@@ -1,6 +1,6 @@
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { isObject, leavesOf, textAt } from '../../util/objects.js';
-import { defined, join, own, quoted, type SafeText, say } from '../../util/safe-text.js';
+import { defined, join, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 
 const namesShown = 3;
 const scalarsShown = 5;
@@ -21,38 +21,34 @@ export function answerSummary(api: string, record: Readonly<Record<string, unkno
 const scalarText = (value: unknown): SafeText =>
   typeof value === 'string' ? quoted(value, longestShown) : defined(String(value));
 
-interface FoundList {
+interface ListInRecord {
   readonly path: string;
   readonly entries: readonly unknown[];
 }
 
 /** The longest list in a record. Lists in lists are not searched. */
-function longestList(record: unknown, path = '', level = 0): FoundList | undefined {
+function longestList(record: unknown, path = '', level = 0): ListInRecord | undefined {
   if (Array.isArray(record)) return { path, entries: record };
   if (!isObject(record) || level === maximumLevel) return undefined;
-  return Object.entries(record)
-    .flatMap(([name, value]) => longestList(value, path === '' ? name : `${path}.${name}`, level + 1) ?? [])
-    .reduce<FoundList | undefined>(
-      (longest, found) => (longest === undefined || found.entries.length > longest.entries.length ? found : longest),
-      undefined,
-    );
+  let longest: ListInRecord | undefined;
+  for (const [name, value] of Object.entries(record)) {
+    const list = longestList(value, path === '' ? name : `${path}.${name}`, level + 1);
+    if (list !== undefined && list.entries.length > (longest?.entries.length ?? -1)) longest = list;
+  }
+  return longest;
 }
 
-function listSummary(api: string, { path, entries }: FoundList): SafeText {
+function listSummary(api: string, { path, entries }: ListInRecord): SafeText {
+  const found = say`${own(api)} found ${entries.length} in ${own(path)}`;
   const names = entries.slice(0, namesShown).flatMap((entry) => nameOfEntry(entry) ?? []);
-  const begin =
-    names.length === 0
-      ? say``
-      : say`: ${join(
-          names.map((name) => quoted(name, longestShown)),
-          ', ',
-        )}`;
-  const others = names.length > 0 && entries.length > names.length ? say` and others` : say``;
-  return say`${own(api)} found ${entries.length} in ${own(path)}${begin}${others}.`;
+  if (names.length === 0) return say`${found}.`;
+  const quotedNames = names.map((name) => quoted(name, longestShown));
+  const others = words(entries.length > names.length ? ' and others' : '');
+  return say`${found}: ${join(quotedNames, ', ')}${others}.`;
 }
 
 /** The name of an entry: the entry itself if it is a text, or the first of its texts that is named like a name or an ID. */
-export function nameOfEntry(entry: unknown): string | undefined {
+function nameOfEntry(entry: unknown): string | undefined {
   if (typeof entry === 'string') return entry;
   if (!isObject(entry)) return undefined;
   const texts = Object.keys(entry).filter((name) => textAt(entry, name) !== undefined);

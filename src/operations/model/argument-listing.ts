@@ -7,12 +7,12 @@ import type { Argument, ArgumentValue, StructureValue } from './arguments.js';
 import { shortenText } from './documentation-text.js';
 import type { FoldedArguments } from './folded-arguments.js';
 
-/** What models read about the arguments of a tool. */
-export interface ListedArguments {
+/** The arguments of a tool, and how much of them the list of tools shows. */
+interface ListedArguments {
   readonly fields: readonly Argument[];
   /** Arguments that are listed by their names only. */
   readonly folded: FoldedArguments | undefined;
-  /** Characters of their names. */
+  /** Length limit of the names of the folded arguments (characters). */
   readonly foldedNames: number;
   readonly detail: Detail;
   /** Schemas of the arguments that belong to the server, by name. */

@@ -1,12 +1,12 @@
 import type { Argument, ArgumentValue } from './arguments.js';
 
-/** True if a person names an argument: as in requests, or as in the model. */
+/** True if `names` has an argument, by its name in requests or in the model. */
 export const isNamed = (names: readonly string[], { name, member }: Argument): boolean =>
   names.includes(name) || names.includes(member);
 
 /**
- * Returns a dotted path with the names of arguments or those of members, whichever of them a person wrote. Steps that name nothing stay as
- * they are, and are reported where the path is used.
+ * Returns a dotted path with the names of arguments (`name`) or with those of members of the model (`member`). A person may have written
+ * either. Steps that are neither stay as they are: the code that uses the path reports them.
  */
 export function pathWith(kind: 'name' | 'member', fields: readonly Argument[], path: string): string {
   const [, step = '', index = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];

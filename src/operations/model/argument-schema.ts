@@ -40,7 +40,7 @@ function argumentSchema({ name, isRequired, location, documentation, value }: Ar
   return isRequired ? described : described.optional();
 }
 
-/** Bytes. Most models set no limit, and a request with too long a path or header would only fail once it is made. */
+/** Length limits (bytes). Most models have none, and a request with a longer path or header would fail only after consent. */
 const longestPart = 2048;
 const longestHeader = 4096;
 
@@ -83,30 +83,22 @@ export function innerSchema(value: ArgumentValue): z.ZodType {
   switch (value.kind) {
     case 'structure':
       return structureSchema(value, (field) => {
-        const schema = z.lazy(() => innerSchema(field.value));
+        const schema = lazyInnerSchema(() => field.value);
         return field.isRequired ? schema : schema.optional();
       });
     case 'list':
-      return listSchema(
-        value,
-        z.lazy(() => innerSchema(value.element())),
-      );
+      return listSchema(value, lazyInnerSchema(value.element));
     case 'map':
-      return z
-        .record(
-          z.string(),
-          z.lazy(() => innerSchema(value.element())),
-        )
-        .refine(
-          (entries) => isWithin(value.limits, Object.keys(entries).length),
-          `must have ${limitsText(value.limits, 'entries')}`,
-        );
+      return mapSchema(value);
     case 'document':
       return z.unknown();
     default:
       return simpleSchema(value);
   }
 }
+
+/** For values that may contain themselves. */
+const lazyInnerSchema = (value: () => ArgumentValue) => z.lazy(() => innerSchema(value()));
 
 /** Characters. A person cannot review more. */
 const longestJson = 40_000;
@@ -115,21 +107,23 @@ const maximumDepth = 32;
 /** One argument with JSON text. The value that the text holds is accepted as well, because some models give it instead. */
 export function jsonText(makeInner: () => z.ZodType): z.ZodType {
   const inner = lazy(makeInner);
-  const check = (given: unknown, context: z.core.$RefinementCtx) => {
-    const problem = jsonProblem(given);
-    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem, input: given });
-    else
-      for (const issue of inner().safeParse(given, { reportInput: true }).error?.issues ?? [])
-        context.addIssue({ ...issue });
+  const check = (value: unknown, context: z.core.$RefinementCtx) => {
+    const problem = jsonProblem(value);
+    if (problem !== undefined) {
+      context.addIssue({ code: 'custom', message: problem, input: value });
+      return;
+    }
+    const { error } = inner().safeParse(value, { reportInput: true });
+    for (const issue of error?.issues ?? []) context.addIssue({ ...issue });
   };
   return z.preprocess(fromJson, z.unknown().superRefine(check)).meta({ type: 'string' });
 }
 
-/** The value that JSON text holds, which may be a text too. */
-function fromJson(given: unknown, context: z.core.$RefinementCtx): unknown {
-  if (typeof given !== 'string') return given;
-  const value = parseJson(given.slice(0, longestJson));
-  if (value === undefined) context.addIssue({ code: 'custom', message: 'must be JSON text', input: given });
+/** The value that JSON text holds, which may be a text too. Other values stay as they are. */
+function fromJson(argument: unknown, context: z.core.$RefinementCtx): unknown {
+  if (typeof argument !== 'string') return argument;
+  const value = parseJson(argument.slice(0, longestJson));
+  if (value === undefined) context.addIssue({ code: 'custom', message: 'must be JSON text', input: argument });
   return value;
 }
 
@@ -143,7 +137,7 @@ function structureSchema({ fields, isUnion }: StructureValue, schemaOf: (field: 
   const schema = z.strictObject(Object.fromEntries(all.map((field) => [field.name, schemaOf(field)])));
   if (!isUnion) return schema;
   const names = all.map(({ name }) => name).join(', ');
-  return schema.partial().refine((given) => Object.keys(given).length === 1, `must have exactly one of: ${names}`);
+  return schema.partial().refine((value) => Object.keys(value).length === 1, `must have exactly one of: ${names}`);
 }
 
 function listSchema({ limits, isSet }: Extract<ArgumentValue, { kind: 'list' }>, element: z.ZodType): z.ZodType {
@@ -152,8 +146,15 @@ function listSchema({ limits, isSet }: Extract<ArgumentValue, { kind: 'list' }>,
   const list = z.array(element).min(min, rule);
   const limited = max === undefined ? list : list.max(max, rule);
   const areDistinct = (entries: readonly unknown[]) =>
-    new Set(entries.map((one) => JSON.stringify(one))).size === entries.length;
+    new Set(entries.map((entry) => JSON.stringify(entry))).size === entries.length;
   return isSet ? limited.refine(areDistinct, 'must not have an entry twice') : limited;
+}
+
+function mapSchema({ element, limits }: Extract<ArgumentValue, { kind: 'map' }>): z.ZodType {
+  const isSizeAllowed = (entries: object) => isWithin(limits, Object.keys(entries).length);
+  return z
+    .record(z.string(), lazyInnerSchema(element))
+    .refine(isSizeAllowed, `must have ${limitsText(limits, 'entries')}`);
 }
 
 type SimpleValue = Exclude<ArgumentValue, { kind: 'structure' | 'list' | 'map' | 'document' }>;
@@ -182,13 +183,13 @@ function simpleSchema(value: SimpleValue): z.ZodType {
 function textSchema({ limits, pattern }: Extract<ArgumentValue, { kind: 'text' }>): z.ZodType {
   const text = z
     .string()
-    .refine((given) => given.isWellFormed(), notUnicode)
-    .refine((given) => isWithin(limits, [...given].length), `must have ${limitsText(limits, 'characters')}`);
+    .refine((value) => value.isWellFormed(), notUnicode)
+    .refine((value) => isWithin(limits, [...value].length), `must have ${limitsText(limits, 'characters')}`);
   const read = pattern === undefined ? undefined : readPattern(pattern);
   if (read?.kind !== 'expression') return text;
   const { expression, longestText } = read;
   return text.refine(
-    (given) => given.length > longestText || expression.test(given),
+    (value) => value.length > longestText || expression.test(value),
     `must match the pattern ${pattern}`,
   );
 }
@@ -200,31 +201,31 @@ function integerSchema({ limits, values }: Extract<ArgumentValue, { kind: 'integ
   );
   return values === undefined
     ? number
-    : number.refine((given) => values.includes(given), `must be one of: ${values.join(', ')}`);
+    : number.refine((value) => values.includes(value), `must be one of: ${values.join(', ')}`);
 }
 
-/** A number, or a text that is one: models have NaN and the infinities, and JSON has not. */
+/** A number, or the text of a number, because JSON lacks NaN and the infinities, which models allow. */
 const numberSchema = (limits: ValueLimits) =>
   z
     .unknown()
     .refine(isNumber, { error: ({ input }) => (input === undefined ? 'is required' : 'must be a number'), abort: true })
-    .refine((given) => isWithin(limits, Number(given)), `must be a number ${boundsText(limits)}`)
+    .refine((value) => isWithin(limits, Number(value)), `must be a number ${boundsText(limits)}`)
     .meta({ type: 'number' });
 
 const numberText = /^(?:-?\d{1,300}(\.\d{1,300})?|NaN|-?Infinity)$/;
-const isNumber = (given: unknown) => typeof given === 'number' || (typeof given === 'string' && numberText.test(given));
+const isNumber = (value: unknown) => typeof value === 'number' || (typeof value === 'string' && numberText.test(value));
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
-const isTime = (given: string) => isoTime.test(given) && !Number.isNaN(Date.parse(given));
+const isTime = (value: string) => isoTime.test(value) && !Number.isNaN(Date.parse(value));
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const blobSchema = (limits: ValueLimits) =>
   z
     .string()
-    .refine((given) => base64.test(given), 'must be base64')
+    .refine((value) => base64.test(value), 'must be base64')
     .refine(
-      (given) => isWithin(limits, Buffer.byteLength(given, 'base64')),
+      (value) => isWithin(limits, Buffer.byteLength(value, 'base64')),
       `must hold ${limitsText(limits, 'bytes')}`,
     );
 

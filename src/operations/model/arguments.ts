@@ -6,6 +6,7 @@ import {
   hasTrait,
   type Member,
   type Model,
+  type Protocol,
   readTrait,
   type Shape,
   type SimpleType,
@@ -13,11 +14,10 @@ import {
   type Traits,
   textTrait,
 } from './model.js';
-import { wireName } from './wire-name.js';
 
 /** An argument of a tool, or a field of one: a member of the model under its name on the wire. */
 export interface Argument {
-  /** Name in requests, or the name of the member if that name is no argument's. */
+  /** Name in requests, or the name of the member if no argument may have the name in requests. */
   readonly name: string;
   /** Name of the member in the model. */
   readonly member: string;
@@ -93,7 +93,7 @@ const reservedNames: readonly string[] = ['account', ...Object.keys(consentArgum
 /** Names that every client takes. Paths of arguments have dots between names. */
 const allowedName = /^[A-Za-z][\w-]{0,63}$/;
 
-/** Makes an argument of each member. Its name is the first that is allowed and unique: as in requests, as in the model, or with a "_". */
+/** Makes an argument of each member. Its name is the first allowed and unique one: as in requests, as in the model, or with a "_". */
 function namedArguments(
   model: Model,
   members: readonly Member[],
@@ -103,10 +103,11 @@ function namedArguments(
   const taken = new Set(reserved);
   const memberNames = new Set(members.map(({ name }) => name));
   return members.map((member) => {
-    const wire = nameInRequests(member);
-    const isOthers = wire !== member.name && memberNames.has(wire);
-    const names = [...(isOthers ? [] : [wire]), member.name, `${member.name}_`];
-    const name = names.find((candidate) => allowedName.test(candidate) && !taken.has(candidate)) ?? member.name;
+    const requestName = nameInRequests(member);
+    const isNameOfOther = requestName !== member.name && memberNames.has(requestName);
+    const candidates = [member.name, `${member.name}_`];
+    if (!isNameOfOther) candidates.unshift(requestName);
+    const name = candidates.find((candidate) => allowedName.test(candidate) && !taken.has(candidate)) ?? member.name;
     taken.add(name);
     return argumentOf(model, member, name);
   });
@@ -132,20 +133,23 @@ function locationOf(traits: Traits): Argument['location'] {
     : undefined;
 }
 
-/** @param traits of the member together with those of its shape */
+/**
+ * The rules for a value of a shape.
+ * @param traits of the member together with those of its shape
+ */
 function rulesOf(model: Model, shape: Shape, traits: Traits): ArgumentValue {
   const limits = (name: 'length' | 'range') => readTrait(traits, `smithy.api#${name}`, limitsSchema, shape.id) ?? {};
-  const inner = (member: Member) => () => rulesOf(model, model.shape(member.target), model.traitsOf(member));
+  const memberRules = (member: Member) => () => rulesOf(model, model.shape(member.target), model.traitsOf(member));
   switch (shape.kind) {
     case 'structure':
     case 'union':
       return structureOf(model, shape);
     case 'list': {
       const isSet = hasTrait(traits, 'smithy.api#uniqueItems');
-      return { kind: 'list', element: inner(shape.member), limits: limits('length'), isSet };
+      return { kind: 'list', element: memberRules(shape.member), limits: limits('length'), isSet };
     }
     case 'map':
-      return { kind: 'map', key: inner(shape.key), element: inner(shape.value), limits: limits('length') };
+      return { kind: 'map', key: memberRules(shape.key), element: memberRules(shape.value), limits: limits('length') };
     case 'enum':
       return { kind: 'enum', values: shape.values };
     case 'intEnum':
@@ -184,3 +188,34 @@ function simpleValue(
 }
 
 const limitsSchema = z.object({ min: z.coerce.number(), max: z.coerce.number() }).partial();
+
+/**
+ * Returns the name of a member in requests. A list or map whose entries have no element around them keeps the name of its member, because
+ * the name in the request is the name of one entry: `Object` for `Objects`.
+ * @param isOfInput true for a member of an input, which the REST protocols may put into the query or a header
+ */
+function wireName({ service, shape }: Model, { name, target, traits }: Member, isOfInput: boolean): string {
+  const { protocol } = service;
+  const trait = (id: string) => textTrait(traits, `smithy.api#${id}`);
+  const outsideBody = trait('httpHeader') ?? trait('httpQuery');
+  if (outsideBody !== undefined && isOfInput && restProtocols.includes(protocol)) return outsideBody;
+  const isListOrMap = ['list', 'map'].includes(shape(target).kind);
+  switch (protocol) {
+    case 'awsJson1_0':
+    case 'awsJson1_1':
+      return name;
+    case 'restJson1':
+      return trait('jsonName') ?? name;
+    case 'restXml':
+    case 'awsQuery':
+      if (isListOrMap && hasTrait(traits, 'smithy.api#xmlFlattened')) return name;
+      return trait('xmlName') ?? name;
+    case 'ec2Query':
+      if (isListOrMap) return name;
+      return textTrait(traits, 'aws.protocols#ec2QueryName') ?? capitalized(trait('xmlName') ?? name);
+  }
+}
+
+const restProtocols: readonly Protocol[] = ['restJson1', 'restXml'];
+
+const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);

@@ -132,27 +132,21 @@ export function convertBotocore(
 ): Readonly<Record<string, unknown>> {
   const api = check(description, json, 'the model');
   const { pagination } = check(paginatorsSchema, paginators, 'the paginators');
-  const { waiters: named } = check(waitersSchema, waiters, 'the waiters');
+  const { waiters: allWaiters } = check(waitersSchema, waiters, 'the waiters');
   const { metadata, operations, shapes } = api;
   const context: Context = { shapes, hasJsonNames: /json/.test(metadata.protocol) };
-  const converted: [string, unknown][] = [
-    [
-      idOf(metadata.targetPrefix ?? 'Service'),
-      {
-        type: 'service',
-        version: metadata.apiVersion,
-        operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
-        traits: serviceTraits(api),
-      },
-    ],
-  ];
+  const service = {
+    type: 'service',
+    version: metadata.apiVersion,
+    operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
+    traits: serviceTraits(api),
+  };
+  const converted: [id: string, shape: unknown][] = [[idOf(metadata.targetPrefix ?? 'Service'), service]];
   for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, context)]);
   for (const [name, operation] of Object.entries(operations)) {
     const pages = Object.hasOwn(pagination, name) ? pagination[name] : undefined;
-    converted.push([
-      operationId(name),
-      convertOperation(operation, name, { pages, waiters: waitersOf(name, named) }, context),
-    ]);
+    const companions = { pages, waiters: waitersOf(name, allWaiters) };
+    converted.push([operationId(name), convertOperation(operation, name, companions, context)]);
     converted.push([inputId(name), convertInput(operation.input, context)]);
   }
   return { smithy: '2.0', shapes: Object.fromEntries(converted) };
@@ -185,8 +179,9 @@ function serviceTraits({ metadata, documentation }: Botocore): Traits {
     throw new ModelError(
       `it signs with ${quoteName(signatureVersion ?? 'none')} (metadata.signatureVersion), and only Signature Version 4 is supported`,
     );
+  const jsonProtocol = jsonVersion === '1.1' ? 'awsJson1_1' : 'awsJson1_0';
   const protocolNames = [metadata.protocol, ...metadata.protocols].map((name) =>
-    name === 'json' ? `awsJson1_${jsonVersion === '1.1' ? 1 : 0}` : (protocolTraits[name] ?? name),
+    name === 'json' ? jsonProtocol : (protocolTraits[name] ?? name),
   );
   return withoutUndefined({
     ...Object.fromEntries(protocolNames.map((name) => [`aws.protocols#${name}`, {}])),
@@ -207,21 +202,18 @@ const comparators: Readonly<Record<string, string>> = {
 };
 
 /** The trait for the waiters of an operation. Matchers that look for errors have no place in the answer. */
-function waitersOf(name: string, all: BotocoreWaiters): unknown {
-  const own = Object.entries(all).filter(([, { operation }]) => operation === name);
-  if (own.length === 0) return undefined;
+function waitersOf(operationName: string, all: BotocoreWaiters): unknown {
+  const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
+  if (waiters.length === 0) return undefined;
   return Object.fromEntries(
-    own.map(([waiter, { acceptors }]) => [
-      waiter,
-      {
-        acceptors: acceptors.map(({ state, matcher, argument: path, expected }) => ({
-          state,
-          matcher: { output: { path, expected, comparator: comparators[matcher] } },
-        })),
-      },
-    ]),
+    waiters.map(([name, { acceptors }]) => [name, { acceptors: acceptors.map(convertAcceptor) }]),
   );
 }
+
+const convertAcceptor = ({ state, matcher, argument, expected }: BotocoreWaiters[string]['acceptors'][number]) => ({
+  state,
+  matcher: { output: { path: argument, expected, comparator: comparators[matcher] } },
+});
 
 function convertOperation(
   operation: BotocoreOperation,
@@ -261,15 +253,15 @@ function convertOperation(
   };
 }
 
-/** Replaces names on the wire by names of members in the labels of a path, as Smithy has it. */
-const withMemberNames = (path: string, input: BotocoreShape | undefined): string =>
-  Object.entries(input?.members ?? {})
-    .filter(([, { location }]) => location === 'uri')
-    .reduce(
-      (rest, [name, { locationName = name }]) =>
-        rest.replaceAll(`{${locationName}}`, `{${name}}`).replaceAll(`{${locationName}+}`, `{${name}+}`),
-      path,
-    );
+/** Renames the labels of a path, such as `{Bucket}`, from names on the wire to names of members, as Smithy has them. */
+function withMemberNames(path: string, input: BotocoreShape | undefined): string {
+  let converted = path;
+  for (const [name, { location, locationName = name }] of Object.entries(input?.members ?? {})) {
+    if (location !== 'uri') continue;
+    converted = converted.replaceAll(`{${locationName}}`, `{${name}}`).replaceAll(`{${locationName}+}`, `{${name}+}`);
+  }
+  return converted;
+}
 
 function convertInput(input: BotocoreReference | undefined, context: Context): unknown {
   if (input === undefined) return { type: 'structure' };
@@ -281,23 +273,22 @@ function convertInput(input: BotocoreReference | undefined, context: Context): u
 
 function convertShape(shape: BotocoreShape, context: Context): unknown {
   const traits = { ...shapeTraits(shape), ...serializationTraits(shape, '', { ...context, hasJsonNames: false }) };
-  const { member, key, value } = shape;
   if (shape.document === true) return { type: 'document', traits };
   switch (shape.type) {
     case 'structure': {
-      const members = Object.entries(shape.members).map(([name, one]) => [
+      const members = Object.entries(shape.members).map(([name, member]) => [
         name,
-        convertMember(one, name, shape, context),
+        convertMember(member, name, shape, context),
       ]);
       return { type: shape.union === true ? 'union' : 'structure', members: Object.fromEntries(members), traits };
     }
     case 'list':
-      return { type: 'list', member: member && convertMember(member, 'member', shape, context), traits };
+      return { type: 'list', member: shape.member && convertMember(shape.member, 'member', shape, context), traits };
     case 'map':
       return {
         type: 'map',
-        key: key && convertMember(key, 'key', shape, context),
-        value: value && convertMember(value, 'value', shape, context),
+        key: shape.key && convertMember(shape.key, 'key', shape, context),
+        value: shape.value && convertMember(shape.value, 'value', shape, context),
         traits,
       };
     case 'string':
@@ -322,14 +313,14 @@ const enumMembers = (values: readonly string[]) =>
 const measuredTypes = ['string', 'list', 'map', 'blob', 'character'];
 
 function shapeTraits({ type, min, max, pattern, exception, error, fault }: BotocoreShape): Traits {
+  const boundsTrait = measuredTypes.includes(type) ? 'smithy.api#length' : 'smithy.api#range';
   const hasBounds = min !== undefined || max !== undefined;
-  const isFault = fault === true || (error?.httpStatusCode ?? 0) >= 500;
+  const isError = exception === true || error !== undefined;
+  const errorSide = fault === true || (error?.httpStatusCode ?? 0) >= 500 ? 'server' : 'client';
   return withoutUndefined({
-    [measuredTypes.includes(type) ? 'smithy.api#length' : 'smithy.api#range']: hasBounds
-      ? withoutUndefined({ min, max })
-      : undefined,
+    [boundsTrait]: hasBounds ? withoutUndefined({ min, max }) : undefined,
     'smithy.api#pattern': pattern,
-    'smithy.api#error': exception === true || error !== undefined ? (isFault ? 'server' : 'client') : undefined,
+    'smithy.api#error': isError ? errorSide : undefined,
     'smithy.api#httpError': error?.httpStatusCode,
     'aws.protocols#awsQueryError': error?.code === undefined ? undefined : { code: error.code },
   });

@@ -6,8 +6,8 @@ import { nameEndings } from './answer-summary.js';
 import type { Argument } from './arguments.js';
 import type { OperationSettings } from './model-settings.js';
 
-/** What the texts about a change need. */
-export interface ChangeSource {
+/** An operation, as its texts need it. */
+interface ChangeSource {
   /** Name of the operation in the API. */
   readonly api: string;
   /** Name of the API for people: the prefix of its tools, or its service. */
@@ -21,20 +21,9 @@ const longestValue = 60;
 
 /** The texts of plan and question. The headline has the operation and the arguments that identify the resource. */
 export function changeTexts({ api, apiName, fields, settings }: ChangeSource): Change {
-  const identifying = identifyingArguments(fields);
   const title = defined(sentenceCase(nameInWords(api)));
-  const ids = (input: Readonly<Record<string, unknown>>): readonly SafeText[] =>
-    identifying.flatMap(({ name }) =>
-      input[name] === undefined
-        ? []
-        : [say`${defined(nameInWords(name))} ${quoted(String(input[name]), longestValue)}`],
-    );
-  const headline = (input: Readonly<Record<string, unknown>>): SafeText => {
-    const named = ids(input);
-    return named.length === 0
-      ? say`${title} in ${own(apiName)}`
-      : say`${title}${detail(say` in ${own(apiName)}`)}: ${join(named, ', ')}`;
-  };
+  const identifying = identifyingArguments(fields);
+  const [main] = identifying;
   const {
     costsMoney = true,
     irreversible,
@@ -48,10 +37,13 @@ export function changeTexts({ api, apiName, fields, settings }: ChangeSource): C
     costsMoney,
     continues,
     ...(irreversible !== undefined && { irreversible }),
-    headline,
+    headline: (input) => {
+      const ids = idTexts(identifying, input);
+      if (ids.length === 0) return say`${title} in ${own(apiName)}`;
+      return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(ids, ', ')}`;
+    },
     accept: (input) => {
-      const [first] = identifying;
-      const value = first === undefined ? undefined : input[first.name];
+      const value = main === undefined ? undefined : input[main.name];
       return value === undefined ? title : say`${title} ${quoted(String(value), longestValue)}`;
     },
     consequences: () => [
@@ -60,19 +52,25 @@ export function changeTexts({ api, apiName, fields, settings }: ChangeSource): C
     ],
     warnings: () => [],
     notChecked,
-    // The first one names the thing.
+    // The last one is the name of the thing.
     identifies: identifying.map(({ name }) => name).reverse(),
     named: identifying.map(({ name }) => name),
     verificationHint: (input) =>
       verificationHint === undefined
-        ? join([say`the effect of ${own(api)}`, ...ids(input)], ', ')
+        ? join([say`the effect of ${own(api)}`, ...idTexts(identifying, input)], ', ')
         : defined(verificationHint),
     ...(ifTooLarge !== undefined && { ifTooLarge }),
   };
 }
 
+/** `book ID "a1"` for each identifying argument that is given. */
+const idTexts = (identifying: readonly Argument[], input: Readonly<Record<string, unknown>>): readonly SafeText[] =>
+  identifying.flatMap(({ name }) =>
+    input[name] === undefined ? [] : [say`${defined(nameInWords(name))} ${quoted(String(input[name]), longestValue)}`],
+  );
+
 /** The arguments that identify the resource: those in the path, and otherwise required texts that are named like an ID, a name or an ARN. */
-export function identifyingArguments(fields: readonly Argument[]): readonly Argument[] {
+function identifyingArguments(fields: readonly Argument[]): readonly Argument[] {
   const inPath = fields.filter(({ location }) => location === 'path');
   if (inPath.length > 0) return inPath;
   return fields.filter(

@@ -29,19 +29,16 @@ export function checkSupported(model: Model, operation: ModelOperation): void {
 export const hostPrefixOf = ({ id, traits }: ModelOperation): string | undefined =>
   readTrait(traits, 'smithy.api#endpoint', z.object({ hostPrefix: z.string() }), id)?.hostPrefix;
 
-/** Headers of members that the server sets itself, or that need content which is not sent. */
+/** Headers that the server sets itself, or that need content which is not sent. */
 const serverHeaders = ['authorization', 'host', 'content-length', 'content-md5', 'expect', 'x-amz-content-sha256'];
+const checksumHeader = /^x-amz-checksum-(?!mode$)/i;
 
 /** True if a member is no argument: the server sets the idempotency token, checksums and some headers. */
 export function isSetByServer({ traits }: ModelOperation, member: Member): boolean {
-  const { name, traits: own } = member;
-  const header = own['smithy.api#httpHeader'];
-  return (
-    isIdempotencyToken(member) ||
-    (typeof header === 'string' && serverHeaders.includes(header.toLowerCase())) ||
-    Object(traits['aws.protocols#httpChecksum']).requestAlgorithmMember === name ||
-    (typeof header === 'string' && /^x-amz-checksum-(?!mode$)/i.test(header))
-  );
+  if (isIdempotencyToken(member)) return true;
+  if (Object(traits['aws.protocols#httpChecksum']).requestAlgorithmMember === member.name) return true;
+  const header = member.traits['smithy.api#httpHeader'];
+  return typeof header === 'string' && (serverHeaders.includes(header.toLowerCase()) || checksumHeader.test(header));
 }
 
 function refuseStreams(model: Model, member: Member): void {

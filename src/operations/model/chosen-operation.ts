@@ -35,7 +35,7 @@ export interface ChosenOperation {
  * @throws ModelError if it cannot be offered
  */
 export function chooseOperation(
-  { model, settings: all }: ModelContext,
+  { model, settings: fileSettings }: ModelContext,
   name: string,
   settings: OperationSettings,
 ): ChosenOperation {
@@ -49,7 +49,7 @@ export function chooseOperation(
     operation,
     settings,
     texts: {
-      name: toolNameOf(all, name),
+      name: toolNameOf(fileSettings, name),
       title,
       description: settings.description ?? descriptionOf(operation, title),
     },
@@ -61,7 +61,7 @@ export function chooseOperation(
 
 const longestDescription = 90;
 
-/** The name that the file gives the tool, or one such as `devops_list_backups`. */
+/** The name that the file gives the tool, or one that is made of prefix and operation, such as `devops_list_backups`. */
 export const toolNameOf = ({ prefix, operations }: ReadSettings, api: string): string =>
   operations[api]?.name ??
   [prefix, ...nameInWords(api).toLowerCase().split(/\W+/)].filter((part) => part !== undefined).join('_');

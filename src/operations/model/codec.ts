@@ -21,24 +21,20 @@ export interface Codec {
 /** Makes the codec of a model. The libraries are loaded with the first request. */
 export function createCodec(model: Model): Codec {
   const schemaOf = schemasOf(model);
-  const loaded = lazy(
-    (): Promise<LoadedProtocol> => import('./protocol.js').then((file) => file.createProtocol(model.service)),
-  );
+  const loadProtocol = lazy(async (): Promise<LoadedProtocol> => {
+    const { createProtocol } = await import('./protocol.js');
+    return createProtocol(model.service);
+  });
   return {
     encode: async (operation, values, token) => {
       refuseEmptyLabels(operation, values);
-      const tokenMember = operation.input.members.find(isIdempotencyToken);
-      const isTokenAdded = tokenMember !== undefined && token !== undefined;
-      const all = isTokenAdded ? { [tokenMember.name]: token, ...values } : values;
-      const protocol = await loaded();
-      const request = await protocol.serialize(schemaOf(operation), all);
-      return apiRequest(
-        operation,
-        isWithoutPayload(model, operation, values) ? { ...request, body: undefined } : request,
-      );
+      const protocol = await loadProtocol();
+      const request = await protocol.serialize(schemaOf(operation), withToken(operation, values, token));
+      const body = isWithoutPayload(model, operation, values) ? undefined : request.body;
+      return apiRequest(operation, { ...request, body });
     },
     decode: async (operation, answer) => {
-      const protocol = await loaded();
+      const protocol = await loadProtocol();
       // The protocols have many errors for text that is not theirs, such as a SyntaxError for an HTML page.
       const values = await protocol.deserialize(schemaOf(operation), answer).catch(() => undefined);
       return values && knownMembers(operation, values);
@@ -46,12 +42,18 @@ export function createCodec(model: Model): Codec {
   };
 }
 
-/** The protocols return other fields of JSON too, if the output has no members. */
+/** Adds the idempotency token, if the operation takes one. */
+function withToken({ input }: ModelOperation, values: Values, token: string | undefined): Values {
+  const member = input.members.find(isIdempotencyToken);
+  return member === undefined || token === undefined ? values : { [member.name]: token, ...values };
+}
+
+/** Drops other fields, which the protocols return if the output has no members. */
 const knownMembers = ({ output }: ModelOperation, values: Values): Values =>
   Object.fromEntries(output.members.flatMap(({ name }) => (values[name] == null ? [] : [[name, values[name]]])));
 
 /**
- * Without the last label, `DELETE /{Bucket}/{Key}` addresses the bucket.
+ * Refuses empty values in the path. Without the last label, `DELETE /{Bucket}/{Key}` addresses the bucket.
  * @throws Error
  */
 function refuseEmptyLabels({ input }: ModelOperation, values: Values): void {
@@ -60,7 +62,7 @@ function refuseEmptyLabels({ input }: ModelOperation, values: Values): void {
       throw new Error(`${name} is a part of the path, and must not be empty`);
 }
 
-/** A union without a value has no JSON, but the protocol would send an empty object. */
+/** True if the body is a union without a value. Such a union has no JSON, but the protocol would send an empty object. */
 const isWithoutPayload = ({ shape }: Model, { input }: ModelOperation, values: Values): boolean =>
   input.members.some(
     ({ name, target, traits }) =>

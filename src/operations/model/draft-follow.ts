@@ -38,11 +38,11 @@ const readyAfter =
 export function followFromWaiters(model: Model, change: ModelOperation, chosen: readonly string[]): Follow | undefined {
   const [verb = '', ...thing] = wordsOf(change.name);
   if (!readyAfter.test(verb)) return undefined;
-  const found = model.names
+  const candidates = model.names
     .flatMap((name) => candidatesOf(model.operation(name), change))
     .filter(({ words }) => isAbout(words, verb, thing));
-  const preferred = found.find(({ follow }) => chosen.includes(follow.read));
-  return (preferred ?? found[0])?.follow;
+  const preferred = candidates.find(({ follow }) => chosen.includes(follow.read));
+  return (preferred ?? candidates[0])?.follow;
 }
 
 /** Words of a name in lower case, without a version at the end. */
@@ -53,24 +53,24 @@ const wordsOf = (name: string): readonly string[] => nameInWords(name.replace(/V
  * which changes another thing. `FunctionUpdated` is about every part of a function that is updated.
  */
 function isAbout(waiter: readonly string[], verb: string, thing: readonly string[]): boolean {
-  const [state = '', ...reversed] = [...waiter].reverse();
-  const waitsFor = reversed.reverse();
+  const state = waiter.at(-1);
+  const waitsFor = waiter.slice(0, -1);
   if (waitsFor.length === 0 || waitsFor.some((word, index) => word !== thing[index])) return false;
-  const [next = 'from', ...others] = thing.slice(waitsFor.length);
+  const [next, ...others] = thing.slice(waitsFor.length);
   if (state === 'updated') return verb === 'update' && others.length === 0;
-  return /^(?:from|to|in|with|by)$/.test(next);
+  return next === undefined || /^(?:from|to|in|with|by)$/.test(next);
 }
 
 /** The waiters of a read that wait for a text in its answer. */
 function candidatesOf(read: ModelOperation, change: ModelOperation): readonly Candidate[] {
-  const given = argumentsFrom(change, read);
-  if (given === undefined) return [];
+  const readArguments = argumentsFrom(change, read);
+  if (readArguments === undefined) return [];
   return Object.entries(waiters.parse(read.traits[waitersTrait])).flatMap(([name, { acceptors }]) =>
     acceptors.flatMap(({ state, matcher }) => {
       const { data } = textMatcher.safeParse(matcher.output);
       if (state !== 'success' || data === undefined) return [];
       const done = { [data.path]: data.expected };
-      return [{ follow: { read: read.name, arguments: given, done }, words: wordsOf(name) }];
+      return [{ follow: { read: read.name, arguments: readArguments, done }, words: wordsOf(name) }];
     }),
   );
 }
@@ -81,7 +81,7 @@ function argumentsFrom({ input }: ModelOperation, read: ModelOperation): Follow[
     hasTrait(traits, 'smithy.api#required');
   const required = new Set(input.members.filter(isRequired).map(({ name }) => name));
   const shared = read.input.members.filter(({ name }) => required.has(name));
-  const isEnough = read.input.members.every((member) => !isRequired(member) || shared.includes(member));
-  if (shared.length === 0 || !isEnough) return undefined;
+  const lacksRequired = read.input.members.some((member) => isRequired(member) && !shared.includes(member));
+  if (shared.length === 0 || lacksRequired) return undefined;
   return Object.fromEntries(shared.map(({ name }) => [name, `input.${name}`]));
 }

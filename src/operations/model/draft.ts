@@ -5,7 +5,7 @@ import { hasTrait, type Model, type ModelOperation } from './model.js';
 import { undecided } from './model-settings.js';
 
 /** A line of the list of a model's operations. */
-export interface DraftRow {
+interface DraftRow {
   readonly operation: string;
   readonly method: string;
   readonly path: string;
@@ -44,8 +44,8 @@ function guessOf({ service }: Model, { name, http, traits }: ModelOperation): Gu
   return { effect, reason: `${nameSays}, ${modelSays}` };
 }
 
-/** What a draft is made of. */
-export interface DraftSource {
+/** The operations of a model that a draft is about. */
+interface DraftSource {
   readonly model: Model;
   /** Path of the model, relative to the file of operations. */
   readonly path: string;
@@ -56,16 +56,16 @@ export interface DraftSource {
  * The settings of a draft, with the reads that show the progress of its changes. Every text that begins with `undecided` stands for a
  * decision of a person.
  */
-export function draftSettings({ model, operations }: DraftSource) {
+function draftSettings({ model, operations }: DraftSource) {
   const name = apiName(model);
   // The endpoint of the built-in tools for S3 is the endpoint of all operations of S3.
   const api = name === 's3' ? 'storage' : name;
   const follows = new Map(
     operations.map((name) => [name, followFromWaiters(model, model.operation(name), operations)] as const),
   );
-  const reads = [...follows.values()].flatMap((follow) => follow?.read ?? []);
-  const all = [...new Set([...operations, ...reads])];
-  const entries = all.map((name) => [name, draftOperation(model, model.operation(name), follows.get(name))]);
+  const followingReads = [...follows.values()].flatMap((follow) => follow?.read ?? []);
+  const names = new Set([...operations, ...followingReads]);
+  const entries = [...names].map((name) => [name, draftOperation(model, model.operation(name), follows.get(name))]);
   return { api, prefix: name.replaceAll('-', '_'), operations: Object.fromEntries(entries) };
 }
 

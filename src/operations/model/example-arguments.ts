@@ -19,24 +19,24 @@ export const modelExamples = (fields: readonly Argument[], traits: Traits): read
 /** Renames members to arguments at any depth. Other names stay as they are. */
 export const toArgumentNames = (
   fields: readonly Argument[],
-  given: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(given).map(([key, value]) => {
+    Object.entries(values).map(([key, value]) => {
       const field = fields.find(({ name }) => name === key) ?? fields.find(({ member }) => member === key);
       return field === undefined ? [key, value] : [field.name, withNamesInside(field.value, value)];
     }),
   );
 
-function withNamesInside(value: ArgumentValue, given: unknown): unknown {
-  if (value.kind === 'structure') return isObject(given) ? toArgumentNames(value.fields(), given) : given;
-  if (value.kind === 'list')
-    return Array.isArray(given) ? given.map((element) => withNamesInside(value.element(), element)) : given;
-  if (value.kind === 'map') return mapValues(given, (entry) => withNamesInside(value.element(), entry));
-  return given;
+function withNamesInside(rules: ArgumentValue, value: unknown): unknown {
+  if (rules.kind === 'structure') return isObject(value) ? toArgumentNames(rules.fields(), value) : value;
+  if (rules.kind === 'list')
+    return Array.isArray(value) ? value.map((element) => withNamesInside(rules.element(), element)) : value;
+  if (rules.kind === 'map') return mapValues(value, (entry) => withNamesInside(rules.element(), entry));
+  return value;
 }
 
-/** Texts of which one matches most patterns: names, numbers, IDs, addresses. */
+/** Texts to try as values: most patterns match one of them. */
 const candidates: readonly string[] = [
   'example',
   'example-1',
@@ -67,7 +67,7 @@ const maximumLevels = 20;
 
 /**
  * Returns arguments that keep to the rules: the required ones, and those that a union needs.
- * @returns undefined if no text that is tried matches a pattern
+ * @returns undefined if no candidate matches a pattern
  */
 export function exampleArguments(fields: readonly Argument[], level = 0): Record<string, unknown> | undefined {
   const required = fields

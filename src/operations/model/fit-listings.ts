@@ -21,20 +21,20 @@ export interface Listing {
 
 interface Level {
   readonly detail: Detail;
-  /** Characters of the tool's description. */
-  readonly about: number;
-  /** Characters of the names of folded arguments. 0 if no argument is folded. */
-  readonly folded: number;
+  /** Length limit of the tool's description (characters). */
+  readonly toolDescription: number;
+  /** Length limit of the names of folded arguments (characters). 0 if no argument is folded. */
+  readonly foldedNames: number;
 }
 
 /** Levels of detail, the most detailed first. */
 const levels: readonly Level[] = [
-  { detail: { levels: 2, description: 36, values: 8, names: 60 }, about: 90, folded: 0 },
-  { detail: { levels: 2, description: 24, values: 4, names: 40 }, about: 90, folded: 0 },
-  { detail: { levels: 1, description: 0, values: 0, names: 20 }, about: 60, folded: 0 },
-  { detail: { levels: 1, description: 36, values: 4, names: 40 }, about: 60, folded: 4000 },
-  { detail: { levels: 1, description: 0, values: 0, names: 20 }, about: 40, folded: 4000 },
-  { detail: { levels: 0, description: 0, values: 0, names: 120 }, about: 40, folded: 120 },
+  { detail: { levels: 2, description: 36, values: 8, names: 60 }, toolDescription: 90, foldedNames: 0 },
+  { detail: { levels: 2, description: 24, values: 4, names: 40 }, toolDescription: 90, foldedNames: 0 },
+  { detail: { levels: 1, description: 0, values: 0, names: 20 }, toolDescription: 60, foldedNames: 0 },
+  { detail: { levels: 1, description: 36, values: 4, names: 40 }, toolDescription: 60, foldedNames: 4000 },
+  { detail: { levels: 1, description: 0, values: 0, names: 20 }, toolDescription: 40, foldedNames: 4000 },
+  { detail: { levels: 0, description: 0, values: 0, names: 120 }, toolDescription: 40, foldedNames: 120 },
 ];
 /** Characters of JSON, for hosts. */
 const maximumSchema = 5000;
@@ -43,7 +43,7 @@ const charactersPerTool = 800;
 const fewTools = 30;
 
 /** The listings of one operation that hosts take, the most detailed first. Each is made when it is first needed. */
-export type Listings = readonly [() => Listing, ...(() => Listing)[]];
+type Listings = readonly [() => Listing, ...(() => Listing)[]];
 
 /**
  * Returns the listings of an operation.
@@ -60,18 +60,20 @@ export function listingsOf(context: ModelContext, chosen: ChosenOperation): List
 }
 
 function listingAt(
-  { detail, about, folded: foldedNames }: Level,
+  { detail, toolDescription, foldedNames }: Level,
   { control }: ModelContext,
   { fields, settings, texts, isSecret }: ChosenOperation,
 ): Listing {
-  const description = settings.description ?? (shortenText(texts.description, about) || `${texts.title}.`);
-  const followed = Object.values(settings.follow?.arguments ?? {});
-  const isKept = (field: Argument) =>
-    secretPaths([field], detail, isSecret).length > 0 ||
-    [field.name, field.member].some((name) => followed.some((path) => path.startsWith(`input.${name}`)));
+  const shortDescription = shortenText(texts.description, toolDescription) || `${texts.title}.`;
+  const description = settings.description ?? shortDescription;
+  const followPaths = Object.values(settings.follow?.arguments ?? {});
+  const isFollowed = ({ name, member }: Argument) =>
+    followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${member}`));
+  const isKept = (field: Argument) => secretPaths([field], detail, isSecret).length > 0 || isFollowed(field);
   const folded = foldedNames > 0 ? foldArguments(fields, isKept) : undefined;
-  const ofServer = settings.effect === 'read' ? {} : control[settings.repeatable === true ? 'repeatable' : 'other'];
-  const input = argumentListing({ fields, folded, foldedNames, detail, control: ofServer });
+  const changeControl = control[settings.repeatable === true ? 'repeatable' : 'other'];
+  const controlArguments = settings.effect === 'read' ? {} : changeControl;
+  const input = argumentListing({ fields, folded, foldedNames, detail, control: controlArguments });
   return { description, detail, folded, input, size: JSON.stringify({ ...texts, description, input }).length };
 }
 
@@ -81,20 +83,21 @@ function listingAt(
  */
 export function fitListings(operations: readonly Listings[]): (listings: Listings) => Listing {
   const budget = charactersPerTool * Math.max(fewTools, operations.length);
-  const sizeWith = (room: number) => operations.reduce((sum, listings) => sum + fittingListing(listings, room).size, 0);
-  let room = maximumSchema;
-  while (room > smallestRoom && sizeWith(room) > budget) room *= 0.85;
-  return (listings) => fittingListing(listings, room);
+  const totalSize = (toolLimit: number) =>
+    operations.reduce((sum, listings) => sum + fittingListing(listings, toolLimit).size, 0);
+  let toolLimit = maximumSchema;
+  while (toolLimit > smallestToolLimit && totalSize(toolLimit) > budget) toolLimit *= 0.85;
+  return (listings) => fittingListing(listings, toolLimit);
 }
 
-/** Characters of one tool. No tool is shorter. */
-const smallestRoom = 200;
+/** Characters. No tool is shorter. */
+const smallestToolLimit = 200;
 
-/** The most detailed listing of at most `room` characters, or else the shortest. */
-function fittingListing([first, ...others]: Listings, room: number): Listing {
+/** The most detailed listing of at most `toolLimit` characters, or else the shortest. */
+function fittingListing([first, ...others]: Listings, toolLimit: number): Listing {
   let shortest = first();
   for (const listing of others) {
-    if (shortest.size <= room) break;
+    if (shortest.size <= toolLimit) break;
     if (listing().size < shortest.size) shortest = listing();
   }
   return shortest;

@@ -25,7 +25,7 @@ export function foldArguments(
   return name === undefined ? undefined : { name, fields: folded };
 }
 
-/** Fewer arguments take less room one by one. */
+/** Fewer arguments are not folded, because one by one they take less room. */
 const fewest = 3;
 
 type Rules = Readonly<Record<string, z.ZodType>>;
@@ -36,19 +36,19 @@ export function withFolded(rules: Rules, folded: FoldedArguments, detail: Detail
   const others = jsonText(() => z.strictObject(argumentShape(fields, detail)))
     .describe('Further arguments as JSON text.')
     .optional();
-  return withConditions(z.strictObject({ ...rules, [name]: others }), (given, report) => {
-    const inside = given[name];
+  return withConditions(z.strictObject({ ...rules, [name]: others }), (args, report) => {
+    const inside = args[name];
     for (const field of isObject(inside) ? Object.keys(inside) : [])
-      if (given[field] !== undefined) report(field, `must not be given twice: it is in ${name} too`);
+      if (args[field] !== undefined) report(field, `must not be given twice: it is in ${name} too`);
   });
 }
 
-/** Returns arguments one by one. */
+/** Returns the arguments of a call with the folded ones one by one. */
 export function unfolded(
-  given: Readonly<Record<string, unknown>>,
+  args: Readonly<Record<string, unknown>>,
   folded: FoldedArguments | undefined,
 ): Readonly<Record<string, unknown>> {
-  if (folded === undefined) return given;
-  const { [folded.name]: inside, ...others } = given;
-  return isObject(inside) ? { ...others, ...inside } : given;
+  if (folded === undefined) return args;
+  const { [folded.name]: inside, ...others } = args;
+  return isObject(inside) ? { ...others, ...inside } : args;
 }

@@ -1,7 +1,7 @@
 import type { Effect } from '../../tools/define-operation.js';
 
-/** What a model says about an operation, and the guess that follows. */
-export interface EffectGuess {
+/** The signals of a model about the effect of an operation, and the guess that follows. */
+interface EffectGuess {
   /** Undefined if the signals disagree or there are fewer than two. */
   readonly effect: Effect | undefined;
   /** Effect that the operation's name suggests. */
@@ -11,7 +11,7 @@ export interface EffectGuess {
 }
 
 /** The facts about an operation that tell its effect. */
-export interface EffectSignals {
+interface EffectSignals {
   readonly name: string;
   readonly method: string;
   /** The trait `smithy.api#readonly`. */
@@ -26,10 +26,11 @@ export interface EffectSignals {
  */
 export function guessEffect({ name, method, isReadonly, isMethodFixed }: EffectSignals): EffectGuess {
   const byName = effectOfName(name);
-  const isReadByModel = isReadonly ? true : isMethodFixed ? undefined : readMethods.get(method);
-  const agrees = byName !== undefined && isReadByModel !== undefined && (byName === 'read') === isReadByModel;
-  // DELETE with a name such as "Revoke" is a change, but which one is for a person to say.
-  const contradictsMethod = !isMethodFixed && (method === 'DELETE') !== (byName === 'delete') && method === 'DELETE';
+  const isReadByMethod = isMethodFixed ? undefined : readMethods.get(method);
+  const isReadByModel = isReadonly ? true : isReadByMethod;
+  const agrees = byName !== undefined && isReadByModel === (byName === 'read');
+  // DELETE with a name such as "Revoke" is a change, but a person has to say which one.
+  const contradictsMethod = !isMethodFixed && method === 'DELETE' && byName !== 'delete';
   return { effect: agrees && !contradictsMethod ? byName : undefined, byName, isReadByModel };
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Page, PageStart, PageStep } from '../../tools/define-operation.js';
 import { isObject, textAt, valueAt, withValueAt } from '../../util/objects.js';
 import { say } from '../../util/safe-text.js';
-import { type Model, type ModelOperation, readTrait, type StructureShape } from './model.js';
+import { hasTrait, type Model, type ModelOperation, readTrait, type Shape } from './model.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -10,7 +10,7 @@ type Values = Readonly<Record<string, unknown>>;
 export interface ModelPages {
   /** Members of the input that are no arguments: the start of a page, and its size. */
   readonly hidden: readonly string[];
-  /** Members of the output that hold the start of the next page. They are no secrets, and not part of the joined record. */
+  /** Members of the output that hold the start of the next page. They are never masked, and not part of the joined record. */
   readonly tokens: readonly string[];
   start(): Values;
   add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
@@ -33,26 +33,22 @@ const pagesTrait = z.object({
  * @throws ModelError
  */
 export function pagesOf(model: Model, operation: ModelOperation): ModelPages | undefined {
-  const { service } = model;
-  const own = readTrait(operation.traits, 'smithy.api#paginated', pagesTrait, operation.id);
-  if (own === undefined) return undefined;
-  const shared = readTrait(service.traits, 'smithy.api#paginated', pagesTrait, service.id);
-  const { inputToken = [], outputToken = [], items, pageSize, moreResults } = { ...shared, ...own };
-  const isComplete = inputToken.length > 0 && inputToken.length === outputToken.length;
-  if (!isComplete || !inputToken.every((name) => isText(model, operation.input, name))) return undefined;
-  if (!outputToken.every((path) => plainPath.test(path))) return undefined;
-  const isOptional = ({ name, traits }: StructureShape['members'][number]) =>
-    name === pageSize && !('smithy.api#required' in traits);
+  const trait = pagesTraitOf(model, operation);
+  if (trait === undefined) return undefined;
+  const { inputToken, outputToken, items, pageSize, moreResults } = trait;
+  const optionalMembers = operation.input.members.filter(({ traits }) => !hasTrait(traits, 'smithy.api#required'));
+  const sizeMembers = optionalMembers.map(({ name }) => name).filter((name) => name === pageSize);
   return {
-    hidden: [...inputToken, ...operation.input.members.filter(isOptional).map(({ name }) => name)],
+    hidden: [...inputToken, ...sizeMembers],
     tokens: outputToken.map(lastName),
     start: () => ({}),
     add(state, { record, number }) {
       const joined = number === 1 ? record : join(state, record);
-      if (moreResults !== undefined && valueAt(record, moreResults) === false) return { kind: 'end', state: joined };
+      const hasMore = moreResults === undefined ? undefined : valueAt(record, moreResults);
+      if (hasMore === false) return { kind: 'end', state: joined };
       const after = startAfter(record, inputToken, outputToken);
       if (after !== undefined) return { kind: 'next', state: joined, after };
-      if (moreResults === undefined || valueAt(record, moreResults) !== true) return { kind: 'end', state: joined };
+      if (hasMore !== true) return { kind: 'end', state: joined };
       return { kind: 'inconsistent', problem: say`page ${number} says that more follow, but not where` };
     },
     result: (state) => outputToken.reduce<Values>(without, state),
@@ -60,16 +56,27 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
   };
 }
 
+/** The trait of an operation, completed by the trait of the service. Undefined if the tokens are not texts at fixed places. */
+function pagesTraitOf({ service, shape }: Model, { id, traits, input }: ModelOperation) {
+  const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id);
+  if (ofOperation === undefined) return undefined;
+  const ofService = readTrait(service.traits, 'smithy.api#paginated', pagesTrait, service.id);
+  const { inputToken = [], outputToken = [], ...others } = { ...ofService, ...ofOperation };
+  const tokenMembers = input.members.filter(({ name }) => inputToken.includes(name));
+  const textTokens = tokenMembers.filter(({ target }) => isText(shape(target))).map(({ name }) => name);
+  const isUsable =
+    inputToken.length > 0 &&
+    inputToken.length === outputToken.length &&
+    inputToken.every((name) => textTokens.includes(name)) &&
+    outputToken.every((path) => plainPath.test(path));
+  return isUsable ? { inputToken, outputToken, ...others } : undefined;
+}
+
+const isText = (shape: Shape): boolean => shape.kind === 'simple' && shape.type === 'string';
+
 /** Member names, with dots between them. */
 const plainPath = /^\w+(?:\.\w+)*$/;
 const lastName = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
-
-function isText({ shape }: Model, { members }: StructureShape, name: string): boolean {
-  const member = members.find((one) => one.name === name);
-  if (member === undefined) return false;
-  const target = shape(member.target);
-  return target.kind === 'simple' && target.type === 'string';
-}
 
 /** The start of the next page: the tokens that the answer has. */
 function startAfter(record: Values, inputs: readonly string[], outputs: readonly string[]): PageStart | undefined {
@@ -78,6 +85,7 @@ function startAfter(record: Values, inputs: readonly string[], outputs: readonly
   return present.length === 0 ? undefined : Object.fromEntries(present);
 }
 
+/** The record without the field at a path. */
 const without = (record: Values, path: string): Values => {
   const rest = withValueAt(record, path, () => undefined);
   return isObject(rest) ? rest : record;
@@ -88,10 +96,10 @@ function join(before: Values, page: Values): Values {
   const fields = new Set([...Object.keys(before), ...Object.keys(page)]);
   return Object.fromEntries(
     [...fields].flatMap((name) => {
-      const [a, b] = [before[name], page[name]];
-      if (Array.isArray(a) || Array.isArray(b)) return [[name, [a ?? [], b ?? []].flat()]];
-      if (isObject(a) && isObject(b)) return [[name, join(a, b)]];
-      return a === b ? [[name, a]] : [];
+      const [first, second] = [before[name], page[name]];
+      if (Array.isArray(first) || Array.isArray(second)) return [[name, [first ?? [], second ?? []].flat()]];
+      if (isObject(first) && isObject(second)) return [[name, join(first, second)]];
+      return first === second ? [[name, first]] : [];
     }),
   );
 }

@@ -51,7 +51,7 @@ export const modelSettings = z.strictObject({
   operations: z.record(z.string(), operationSettings, 'must be an object with an entry for each operation'),
 });
 
-/** What a person decides about the operations of a model. */
+/** The decisions of a person about the operations of a model. */
 export type ModelSettings = z.input<typeof modelSettings>;
 export type ReadSettings = z.output<typeof modelSettings>;
 export type OperationSettings = z.output<typeof operationSettings>;
@@ -60,19 +60,22 @@ export type OperationSettings = z.output<typeof operationSettings>;
 export const undecided = 'decide: ';
 
 /** Settings, or the problems with them, each with the path of a field. */
-export type SettingsResult =
+type SettingsResult =
   | { readonly kind: 'settings'; readonly settings: ReadSettings }
   | { readonly kind: 'problems'; readonly problems: readonly string[] };
 
+/** Checks the settings of a file. Each decision that a draft left open is a problem. */
 export function readSettings(given: unknown): SettingsResult {
-  const open = [...leavesOf(given)].flatMap(([path, value]) =>
-    typeof value === 'string' && value.startsWith(undecided) ? [{ path, text: value.slice(undecided.length) }] : [],
+  const openDecisions = new Map(
+    [...leavesOf(given)].flatMap(([path, value]) =>
+      typeof value === 'string' && value.startsWith(undecided) ? [[path, value.slice(undecided.length)]] : [],
+    ),
   );
   const { data, error } = modelSettings.safeParse(given);
-  const isOpen = (path: string) => open.some((one) => one.path === path);
+  const issues = (error?.issues ?? []).filter(({ path }) => !openDecisions.has(toDotPath(path)));
   const problems = [
-    ...open.map(({ path, text }) => `${path}: is not decided: ${quote(text, 200)}`),
-    ...(error?.issues ?? []).flatMap((issue) => (isOpen(toDotPath(issue.path)) ? [] : problemsOf(given, issue))),
+    ...[...openDecisions].map(([path, text]) => `${path}: is not decided: ${quote(text, 200)}`),
+    ...issues.flatMap((issue) => problemsOf(given, issue)),
     ...Object.entries(data?.operations ?? {}).flatMap(([name, settings]) => combinationProblems(name, settings)),
   ];
   return data === undefined || problems.length > 0

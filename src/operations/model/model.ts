@@ -209,47 +209,51 @@ export function parseModelJson(text: string): Readonly<Record<string, unknown>> 
 export function readAst(json: unknown): Model {
   const { shapes } = check(ast, json, 'the model');
   refuseMixins(shapes);
-  const raw = (id: string): unknown => {
+  const jsonOf = (id: string): unknown => {
     if (!Object.hasOwn(shapes, id)) throw new ModelError(`shape ${placeName(id)} is not in the model`);
     return shapes[id];
   };
-  const service = readService(shapes);
-  const idsByName = new Map(
-    [...operationIds(check(rawService, raw(service.id), service.id), raw)].map((id) => [shapeName(id), id]),
-  );
-  const known = new Map<string, Shape>();
-  const shape = (id: string): Shape => {
-    const shape = known.get(id) ?? prelude(id) ?? readShape(id, raw(id));
-    known.set(id, shape);
+  const readShapes = new Map<string, Shape>();
+  const shapeOf = (id: string): Shape => {
+    const shape = readShapes.get(id) ?? prelude(id) ?? readShape(id, jsonOf(id));
+    readShapes.set(id, shape);
     return shape;
   };
-  const structure = (id: string): StructureShape => {
-    const found = shape(id);
-    if (found.kind === 'structure') return found;
-    throw new ModelError(
-      `shape ${placeName(id)} must be a structure, because it is the input or output of an operation`,
-    );
-  };
+  const service = readService(shapes);
+  const ids = operationIds(check(rawService, jsonOf(service.id), service.id), jsonOf);
+  const idsByName = new Map([...ids].map((id) => [shapeName(id), id]));
   return {
     service,
     names: [...idsByName.keys()].sort(),
-    shape,
-    traitsOf: ({ target, traits }) => ({ ...shape(target).traits, ...traits }),
+    shape: shapeOf,
+    traitsOf: ({ target, traits }) => ({ ...shapeOf(target).traits, ...traits }),
     operation: (name) => {
       const id = idsByName.get(name);
       if (id === undefined) throw new ModelError(`the model has no operation ${quoteName(name)}`);
-      const { input, output, errors, traits } = check(rawOperation, raw(id), id);
-      return {
-        id,
-        name,
-        input: structure(input.target),
-        output: structure(output.target),
-        errors: errors.map(({ target }) => target),
-        http: readTrait(traits, 'smithy.api#http', httpTrait, id) ?? { method: 'POST', uri: '/', code: 200 },
-        traits,
-      };
+      return readOperation(id, jsonOf(id), shapeOf);
     },
   };
+}
+
+function readOperation(id: string, json: unknown, shapeOf: (id: string) => Shape): ModelOperation {
+  const { input, output, errors, traits } = check(rawOperation, json, id);
+  return {
+    id,
+    name: shapeName(id),
+    input: requireStructure(shapeOf(input.target)),
+    output: requireStructure(shapeOf(output.target)),
+    errors: errors.map(({ target }) => target),
+    http: readTrait(traits, 'smithy.api#http', httpTrait, id) ?? { method: 'POST', uri: '/', code: 200 },
+    traits,
+  };
+}
+
+/** @throws ModelError if a shape is no structure */
+function requireStructure(shape: Shape): StructureShape {
+  if (shape.kind === 'structure') return shape;
+  throw new ModelError(
+    `shape ${placeName(shape.id)} must be a structure, because it is the input or output of an operation`,
+  );
 }
 
 /** The part of a shape ID after the namespace. */
@@ -300,15 +304,17 @@ function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
 }
 
 /** The IDs of the operations of a service, with those of its resources at any depth. */
-function operationIds(service: z.output<typeof rawService>, raw: (id: string) => unknown): ReadonlySet<string> {
+function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string) => unknown): ReadonlySet<string> {
   const operations = new Set(service.operations.map(({ target }) => target));
   const resources = new Set(service.resources.map(({ target }) => target));
   // A set can be extended while it is visited, so that each resource is visited once.
   for (const id of resources) {
-    const { create, put, read, update, delete: remove, list, ...rest } = check(rawResource, raw(id), id);
-    for (const { target } of rest.resources) resources.add(target);
-    const lifecycle = [create, put, read, update, remove, list].filter((one) => one !== undefined);
-    for (const { target } of [...lifecycle, ...rest.operations, ...rest.collectionOperations]) operations.add(target);
+    const resource = check(rawResource, jsonOf(id), id);
+    for (const { target } of resource.resources) resources.add(target);
+    const { create, put, read, update, delete: remove, list } = resource;
+    const lifecycle = [create, put, read, update, remove, list].filter((operation) => operation !== undefined);
+    for (const { target } of [...lifecycle, ...resource.operations, ...resource.collectionOperations])
+      operations.add(target);
   }
   return operations;
 }

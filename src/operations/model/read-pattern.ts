@@ -1,5 +1,5 @@
 /** A pattern of a model as an expression of JavaScript, or the reason why it is left to the cloud. */
-export type ReadPattern =
+type ReadPattern =
   | {
       readonly kind: 'expression';
       readonly expression: RegExp;

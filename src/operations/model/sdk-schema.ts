@@ -8,38 +8,17 @@ import {
   readTrait,
   type Shape,
   type SimpleType,
+  type StructureShape,
   shapeName,
   type Traits,
   textTrait,
 } from './model.js';
 
-/** Returns the schema of an operation of a model, as the SDKs' protocols take it. Shapes are converted when they are first needed. */
-export function schemasOf(model: Model): (operation: ModelOperation) => $OperationSchema {
-  const known = new Map<string, $Schema>();
-  const refer = (id: string): $SchemaRef => {
-    return () => {
-      const schema = known.get(id) ?? schemaOf(model.shape(id), member);
-      known.set(id, schema);
-      return schema;
-    };
-  };
-  const member = (member: Member): $SchemaRef => {
-    const traits = model.traitsOf(member);
-    const format = timestampFormats[textTrait(traits, 'smithy.api#timestampFormat') ?? ''];
-    return [format ?? refer(member.target), protocolTraits(member.traits, member.target)];
-  };
-  return ({ id, name, http, input, output, traits }) => ({
-    namespace: namespaceOf(id),
-    name,
-    traits: { ...protocolTraits(traits, id), http: [http.method, http.uri, http.code] },
-    input: refer(input.id),
-    output: refer(output.id),
-  });
-}
+/** The kinds of schemas, as the SDKs' protocols number them. */
+const kinds = { simple: 0, list: 1, map: 2, structure: 3, union: 4 } as const;
 
-const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
-
-const simpleSchemas: Readonly<Record<SimpleType, number>> = {
+/** Simple types, as the SDKs' protocols number them. */
+const simpleTypeNumbers: Readonly<Record<SimpleType, number>> = {
   string: 0,
   boolean: 2,
   byte: 1,
@@ -55,43 +34,60 @@ const simpleSchemas: Readonly<Record<SimpleType, number>> = {
   timestamp: 4,
 };
 
+/** Formats of timestamps, as the SDKs' protocols number them. */
+const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
+
+/** Returns the schema of an operation of a model, as the SDKs' protocols take it. Shapes are converted when they are first needed. */
+export function schemasOf(model: Model): (operation: ModelOperation) => $OperationSchema {
+  const converted = new Map<string, $Schema>();
+  const shapeSchema = (id: string): $SchemaRef => {
+    return () => {
+      const schema = converted.get(id) ?? schemaOf(model.shape(id), memberSchema);
+      converted.set(id, schema);
+      return schema;
+    };
+  };
+  const memberSchema = (member: Member): $SchemaRef => {
+    const traits = model.traitsOf(member);
+    const format = timestampFormats[textTrait(traits, 'smithy.api#timestampFormat') ?? ''];
+    return [format ?? shapeSchema(member.target), protocolTraits(member.traits, member.target)];
+  };
+  return ({ id, name, http, input, output, traits }) => ({
+    namespace: namespaceOf(id),
+    name,
+    traits: { ...protocolTraits(traits, id), http: [http.method, http.uri, http.code] },
+    input: shapeSchema(input.id),
+    output: shapeSchema(output.id),
+  });
+}
+
 const namespaceOf = (id: string): string => id.slice(0, id.indexOf('#'));
 
-function schemaOf(shape: Shape, member: (member: Member) => $SchemaRef): $Schema {
+function schemaOf(shape: Shape, memberSchema: (member: Member) => $SchemaRef): $Schema {
   const { id } = shape;
   if (id === 'smithy.api#Unit') return 'unit';
+  const namespace = namespaceOf(id);
+  const name = shapeName(id);
   const traits = protocolTraits(shape.traits, id);
   switch (shape.kind) {
     case 'simple':
-      return [0, namespaceOf(id), shapeName(id), traits, simpleSchemas[shape.type]];
+      return [kinds.simple, namespace, name, traits, simpleTypeNumbers[shape.type]];
     case 'enum':
-      return [0, namespaceOf(id), shapeName(id), traits, simpleSchemas.string];
+      return [kinds.simple, namespace, name, traits, simpleTypeNumbers.string];
     case 'intEnum':
-      return [0, namespaceOf(id), shapeName(id), traits, simpleSchemas.integer];
+      return [kinds.simple, namespace, name, traits, simpleTypeNumbers.integer];
     case 'list':
-      return [1, namespaceOf(id), shapeName(id), traits, member(shape.member)];
+      return [kinds.list, namespace, name, traits, memberSchema(shape.member)];
     case 'map':
-      return [2, namespaceOf(id), shapeName(id), traits, member(shape.key), member(shape.value)];
+      return [kinds.map, namespace, name, traits, memberSchema(shape.key), memberSchema(shape.value)];
     case 'structure':
-      return [
-        3,
-        namespaceOf(id),
-        shapeName(id),
-        traits,
-        shape.members.map(({ name }) => name),
-        shape.members.map(member),
-      ];
+      return [kinds.structure, namespace, name, traits, memberNames(shape), shape.members.map(memberSchema)];
     case 'union':
-      return [
-        4,
-        namespaceOf(id),
-        shapeName(id),
-        traits,
-        shape.members.map(({ name }) => name),
-        shape.members.map(member),
-      ];
+      return [kinds.union, namespace, name, traits, memberNames(shape), shape.members.map(memberSchema)];
   }
 }
+
+const memberNames = ({ members }: StructureShape): string[] => members.map(({ name }) => name);
 
 const flags = [
   'httpLabel',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { readModel } from '../../../src/operations/model/from-model.js';
 import { ModelError } from '../../../src/operations/model/model.js';
-import { readModel } from '../../../src/operations/model/read-model.js';
 
 /** A lending library with one resource, in the AST of Smithy. */
 const library = {

@@ -1,4 +1,4 @@
-import { readModel } from '../../../src/operations/model/read-model.js';
+import { readModel } from '../../../src/operations/model/from-model.js';
 
 type Traits = Readonly<Record<string, unknown>>;
 type Shapes = Readonly<Record<string, unknown>>;
