@@ -69,7 +69,7 @@ export interface Kit {
   readonly sentences: typeof sentences;
 }
 
-/** More about a built-in operation. */
+/** An addition to a built-in operation. */
 export interface Extension {
   readonly extends: string;
   readonly follow: Follow;

@@ -206,7 +206,7 @@ async function importJson(path: string): Promise<{ readonly default: (kit: Kit) 
   return { default: ({ fromModel }) => fromModel(model, settings) };
 }
 
-/** Loads the code for models with the first model, so that a server without models starts as fast as before. */
+/** Loads the code for models with the first model, so that a server without models starts fast. */
 const fromModelIn =
   (folder: string, { hosts, modelSchemas }: Context): FromModel =>
   async (path, settings) => {

@@ -4,15 +4,14 @@
  * characters. A literal that is not cut can be pasted into JSON.
  */
 export function quote(text: string, limit = 300): string {
-  const length = characterCount(text);
+  // Counts characters without a list of them, because a text may have megabytes.
+  const length = text.length - (text.match(surrogatePairs)?.length ?? 0);
   if (length <= limit) return `"${escapeQuoted(text)}"`;
   // A character has one or two units of UTF-16.
   const start = [...text.slice(0, 2 * limit)].slice(0, limit).join('');
   return `"${escapeQuoted(start)}…" (cut, ${length} characters)`;
 }
 
-/** Counts characters without a list of them, because a text may have megabytes. */
-const characterCount = (text: string): number => text.length - (text.match(surrogatePairs)?.length ?? 0);
 const surrogatePairs = /[\ud800-\udbff][\udc00-\udfff]/g;
 
 /** A text as it stands between quotation marks. */

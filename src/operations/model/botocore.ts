@@ -272,7 +272,7 @@ function convertInput(input: BotocoreReference | undefined, context: Context): u
 }
 
 function convertShape(shape: BotocoreShape, context: Context): unknown {
-  const traits = { ...shapeTraits(shape), ...serializationTraits(shape, '', { ...context, hasJsonNames: false }) };
+  const traits = { ...shapeTraits(shape), ...serializationTraits(shape, '', false) };
   if (shape.document === true) return { type: 'document', traits };
   switch (shape.type) {
     case 'structure': {
@@ -332,7 +332,7 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
   return {
     ...targetOf(member),
     traits: withoutUndefined({
-      ...serializationTraits(member, name, context),
+      ...serializationTraits(member, name, context.hasJsonNames),
       ...locationTraits(member, name, isMap),
       'smithy.api#required': traitIf(parent.required.includes(name)),
       'smithy.api#httpPayload': traitIf(parent.payload === name),
@@ -365,10 +365,11 @@ const timestampFormats: Readonly<Record<string, string>> = {
   unixTimestamp: 'epoch-seconds',
 };
 
-function serializationTraits(shape: Serialization, name: string, { hasJsonNames }: Context): Traits {
-  const wireName = shape.location === undefined && shape.locationName !== name ? shape.locationName : undefined;
+/** @param name of the member; empty for a shape */
+function serializationTraits(shape: Serialization, name: string, hasJsonNames: boolean): Traits {
+  const isRenamed = shape.location === undefined && shape.locationName !== name;
   return withoutUndefined({
-    [hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName']: wireName,
+    [hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName']: isRenamed ? shape.locationName : undefined,
     'smithy.api#documentation': shape.documentation,
     'smithy.api#timestampFormat': timestampFormats[shape.timestampFormat ?? ''],
     'smithy.api#xmlNamespace': namespaceTrait(shape.xmlNamespace),

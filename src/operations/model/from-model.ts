@@ -26,8 +26,8 @@ type ListArguments = (schema: z.ZodObject) => JsonSchema;
  */
 export const createFromModel =
   (folder: string, listArguments: ListArguments): FromModel =>
-  async (path, given) => {
-    const read = readSettings(given);
+  async (path, fileSettings) => {
+    const read = readSettings(fileSettings);
     if (read.kind === 'problems') throw new ModelProblems(read.problems);
     const { settings } = read;
     const model = await openModel(folder, path);

@@ -81,7 +81,7 @@ interface UploadsOfObject {
 }
 
 /** The state of reading the list. Its size does not depend on the number of uploads. */
-interface OpenUploadsSoFar {
+export interface OpenUploadsSoFar {
   readonly countOfAnyAge: number;
   /** Number of uploads that are old enough. All fields below are about these uploads. */
   readonly count: number;
