@@ -11,7 +11,7 @@ export type Actor = (typeof actors)[number];
 export const actions = ['call', 'wait', 'ask', 'decide', 'check', 'configure', 'none'] as const;
 export type Action = (typeof actions)[number];
 
-/** The step after an answer. Its text is for the model, whoever has to act, and reads differently for people: see `forReader`. */
+/** The step after an answer. The text addresses the model, even if somebody else has to act. People may read other words (`forReader`). */
 export interface Next {
   readonly who: Actor;
   readonly action: Action;

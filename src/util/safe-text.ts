@@ -147,7 +147,7 @@ export const exact = (value: string): SafeText => new SafeText([{ kind: 'exact',
 /** The words of a definition or a schema, which no call and no answer can change. */
 export const defined = (text: string): SafeText => ownWords(escapeInvisible(text));
 
-/** A string that is one of several literals. */
+/** A literal type, or a union of literal types. `never` for the type `string`. */
 type Literal<Text extends string> = Record<never, never> extends Record<Text, 1> ? never : Text;
 
 /** Safe text, or a literal of our own words. */

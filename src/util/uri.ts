@@ -1,4 +1,4 @@
-/** Percent-encoding as RFC 3986 has it, and host names. */
+/** Percent-encoding as RFC 3986 defines it, and host names. */
 
 /**
  * Percent-encodes a path segment, or a name or value of a query, except for letters, digits and `-._~`.

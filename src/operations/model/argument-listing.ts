@@ -15,7 +15,7 @@ interface ListedArguments {
   /** Length limit of the names of the folded arguments (characters). */
   readonly foldedNames: number;
   readonly detail: Detail;
-  /** Schemas of the arguments that belong to the server, by name. */
+  /** Schemas of the arguments that this server adds, by name. */
   readonly control: Readonly<Record<string, JsonSchema>>;
 }
 

@@ -8,20 +8,20 @@ import { readPattern } from './read-pattern.js';
 
 /** How much of the arguments the list of tools shows. */
 export interface Detail {
-  /** Levels of structures. Deeper ones are one argument with JSON text. */
+  /** Levels of structures that are shown. A deeper structure is one argument with JSON text. */
   readonly levels: number;
-  /** Characters of a description. */
+  /** Length limit of a description (characters). */
   readonly description: number;
-  /** Values of an enumeration. Longer enumerations are not shown. */
+  /** Number of values. Longer enumerations are not shown. */
   readonly values: number;
-  /** Characters of the names in JSON text. */
+  /** Length limit of the names in JSON text (characters). */
   readonly names: number;
 }
 
 /** The place of a value in the arguments of a tool. */
 export interface Place {
   readonly detail: Detail;
-  /** Structures around the value, by ID. */
+  /** IDs of the structures around the value. */
   readonly around: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export const argumentShape = (fields: readonly Argument[], detail: Detail): Read
 function argumentSchema({ name, isRequired, location, documentation, value }: Argument, place: Place): z.ZodType {
   const shown = shownSchema(value, place);
   const schema = location === undefined ? shown : rulesOfLocation[location](shown);
-  // The reference of the operation has the whole text.
+  // Not shortened, because the reference of the operation shows the whole text.
   const described = schema.describe(documentation || `${sentenceCase(nameInWords(name))}.`);
   return isRequired ? described : described.optional();
 }
@@ -56,7 +56,7 @@ const rulesOfLocation: Readonly<Record<'path' | 'headers', (schema: z.ZodType) =
 /** The bytes of a value, or of all values of a list or map. */
 const bytesOf = (value: unknown): number => Buffer.byteLength([...leavesOf(value)].map(([, leaf]) => leaf).join(', '));
 
-/** Servers and proxies resolve "." and ".." in a path, so the request would address another resource. */
+/** False for "." and ".." in a path. Servers and proxies resolve both, so the request would address another resource. */
 const staysInPlace = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\\;]|$)/.test(String(value));
 const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
@@ -97,14 +97,14 @@ export function innerSchema(value: ArgumentValue): z.ZodType {
   }
 }
 
-/** For values that may contain themselves. */
+/** Made on demand, because values may contain themselves. */
 const lazyInnerSchema = (value: () => ArgumentValue) => z.lazy(() => innerSchema(value()));
 
-/** Characters. A person cannot review more. */
+/** Length limit of JSON text (characters). A person cannot review more. */
 const longestJson = 40_000;
 const maximumDepth = 32;
 
-/** One argument with JSON text. The value that the text holds is accepted as well, because some models give it instead. */
+/** One argument with JSON text. The value itself is accepted as well, because some agents send it in place of the text. */
 export function jsonText(makeInner: () => z.ZodType): z.ZodType {
   const inner = lazy(makeInner);
   const check = (value: unknown, context: z.core.$RefinementCtx) => {
@@ -204,7 +204,7 @@ function integerSchema({ limits, values }: Extract<ArgumentValue, { kind: 'integ
     : number.refine((value) => values.includes(value), `must be one of: ${values.join(', ')}`);
 }
 
-/** A number, or the text of a number, because JSON lacks NaN and the infinities, which models allow. */
+/** A number, or the text of a number, because JSON lacks NaN and the infinities, which APIs may allow. */
 const numberSchema = (limits: ValueLimits) =>
   z
     .unknown()

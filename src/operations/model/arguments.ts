@@ -15,7 +15,7 @@ import {
   textTrait,
 } from './model.js';
 
-/** An argument of a tool, or a field of one: a member of the model under its name on the wire. */
+/** An argument of a tool, or a field inside an argument: a member of the model under its name in requests. */
 export interface Argument {
   /** Name in requests, or the name of the member if no argument may have the name in requests. */
   readonly name: string;
@@ -87,10 +87,10 @@ export const structureOf = (model: Model, { id, kind, members }: StructureShape)
   fields: lazy(() => namedArguments(model, members, (member) => wireName(model, member, false), [])),
 });
 
-/** Arguments of every call, which belong to the server. */
+/** Names of the arguments that this server adds to tools. */
 const reservedNames: readonly string[] = ['account', ...Object.keys(consentArguments())];
 
-/** Names that every client takes. Paths of arguments have dots between names. */
+/** Names that every client accepts. They have no dots, because dots separate the names in a path. */
 const allowedName = /^[A-Za-z][\w-]{0,63}$/;
 
 /** Makes an argument of each member. Its name is the first allowed and unique one: as in requests, as in the model, or with a "_". */

@@ -1,4 +1,4 @@
-/** Converts botocore's descriptions of APIs (`service-2.json`, `paginators-1.json`, `waiters-2.json`) to the AST of Smithy, the one form that others read. */
+/** Converts botocore's descriptions of APIs (`service-2.json`, `paginators-1.json`, `waiters-2.json`) to the AST of Smithy, which `model.ts` reads. */
 import * as z from 'zod';
 import { withoutUndefined } from '../../util/objects.js';
 import { quoteName } from '../../util/quote.js';
@@ -116,14 +116,14 @@ type Serialization = Pick<BotocoreReference, keyof typeof serialization>;
 export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
   'metadata' in json && 'operations' in json && 'shapes' in json && !('smithy' in json);
 
-/** The content of files beside a description, if they are there. */
+/** JSON of the optional files next to `service-2.json`. */
 export interface BotocoreCompanions {
   readonly paginators?: unknown;
   readonly waiters?: unknown;
 }
 
 /**
- * Converts a description.
+ * Converts a description (`service-2.json`) to the AST of Smithy.
  * @throws ModelError
  */
 export function convertBotocore(
@@ -160,7 +160,7 @@ interface Context {
 
 const idOf = (name: string) => `botocore#${name}`;
 const operationId = (name: string) => `botocore.operations#${name}`;
-/** Each operation has an input of its own, because the name of its XML root stands at the operation. */
+/** ID of an operation's input. Operations do not share inputs, because botocore names the XML root of an input at the operation. */
 const inputId = (operation: string) => `botocore.inputs#${operation}Input`;
 const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
 
@@ -201,7 +201,7 @@ const comparators: Readonly<Record<string, string>> = {
   pathAny: 'anyStringEquals',
 };
 
-/** The trait for the waiters of an operation. Matchers that look for errors have no place in the answer. */
+/** The trait for the waiters of an operation. Matchers that look for errors get no path. */
 function waitersOf(operationName: string, all: BotocoreWaiters): unknown {
   const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
   if (waiters.length === 0) return undefined;
@@ -326,7 +326,7 @@ function shapeTraits({ type, min, max, pattern, exception, error, fault }: Botoc
   });
 }
 
-/** Converts a member of a shape, which says what is required, and which member is the whole body. */
+/** Converts a member of `parent`, which says if the member is required, and if it is the whole body. */
 function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, context: Context): unknown {
   const isMap = context.shapes[member.shape]?.type === 'map';
   return {
@@ -385,5 +385,5 @@ function serializationTraits(shape: Serialization, name: string, hasJsonNames: b
   });
 }
 
-/** The value of a trait without content. */
+/** The value of a trait without content; undefined if the trait is not set. */
 const traitIf = (isSet: boolean | undefined) => (isSet === true ? {} : undefined);

@@ -6,7 +6,7 @@ import { nameEndings } from './answer-summary.js';
 import type { Argument } from './arguments.js';
 import type { OperationSettings } from './model-settings.js';
 
-/** An operation, as its texts need it. */
+/** The facts for the texts about a change. */
 interface ChangeSource {
   /** Name of the operation in the API. */
   readonly api: string;
@@ -16,7 +16,7 @@ interface ChangeSource {
   readonly settings: OperationSettings;
 }
 
-/** Characters of an identifying value. */
+/** Length limit of an identifying value (characters). */
 const longestValue = 60;
 
 /** The texts of plan and question. The headline has the operation and the arguments that identify the resource. */

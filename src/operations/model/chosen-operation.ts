@@ -16,7 +16,7 @@ export interface ModelContext {
   readonly model: Model;
   readonly codec: Codec;
   readonly settings: ReadSettings;
-  /** Schemas of the arguments of changes that belong to the server, by name. */
+  /** Schemas of the arguments that this server adds to changes, by name. */
   readonly control: Readonly<Record<'repeatable' | 'other', Readonly<Record<string, JsonSchema>>>>;
 }
 

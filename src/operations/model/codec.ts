@@ -6,7 +6,7 @@ import { schemasOf } from './sdk-schema.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Encodes the requests of a model's operations, and decodes their answers. Values are by the names of members. */
+/** Encodes the requests of a model's operations, and decodes their answers. Values have the names of members of the model. */
 export interface Codec {
   /**
    * Makes a request. Times are `Date`, blobs are bytes.

@@ -13,7 +13,7 @@ const waiters = z
     z.object({ acceptors: z.array(z.object({ state: z.string(), matcher: z.record(z.string(), z.unknown()) })) }),
   )
   .catch({});
-/** A text at a place of the answer. Other matchers count entries or look for errors, and "not found" proves nothing. */
+/** A matcher that expects a text at a path of the answer. Others count entries, or look for errors such as "not found", which proves nothing. */
 const textMatcher = z.object({
   path: z.string().regex(/^\w+(?:\[\]|\.\w+)*$/),
   expected: z.string(),
@@ -50,7 +50,7 @@ const wordsOf = (name: string): readonly string[] => nameInWords(name.replace(/V
 
 /**
  * True if a waiter is about the thing of a change: `DBInstanceAvailable` for `RestoreDBInstanceFromS3`, but not for `CreateDBInstanceRole`,
- * which changes another thing. `FunctionUpdated` is about every part of a function that is updated.
+ * which changes another thing. `FunctionUpdated` is about updates of any part of a function.
  */
 function isAbout(waiter: readonly string[], verb: string, thing: readonly string[]): boolean {
   const state = waiter.at(-1);

@@ -58,7 +58,7 @@ interface DraftSource {
  */
 function draftSettings({ model, operations }: DraftSource) {
   const name = apiName(model);
-  // The endpoint of the built-in tools for S3 is the endpoint of all operations of S3.
+  // S3 has the endpoint of the built-in tools for object storage.
   const api = name === 's3' ? 'storage' : name;
   const follows = new Map(
     operations.map((name) => [name, followFromWaiters(model, model.operation(name), operations)] as const),
@@ -85,7 +85,7 @@ function draftOperation(
   };
 }
 
-/** The service name for signing, as settings and tools can have it. */
+/** The service name of the signature, in the form of API names in settings. */
 const apiName = ({ service }: Model): string =>
   service.signingName
     .toLowerCase()

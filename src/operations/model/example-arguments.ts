@@ -62,7 +62,7 @@ const candidates: readonly string[] = [
   '{}',
 ];
 
-/** A structure that requires itself has no example. */
+/** Limit of nesting, because a structure that requires itself has no example. */
 const maximumLevels = 20;
 
 /**

@@ -36,18 +36,18 @@ const levels: readonly Level[] = [
   { detail: { levels: 1, description: 0, values: 0, names: 20 }, toolDescription: 40, foldedNames: 4000 },
   { detail: { levels: 0, description: 0, values: 0, names: 120 }, toolDescription: 40, foldedNames: 120 },
 ];
-/** Characters of JSON, for hosts. */
+/** Size limit of an input schema (characters of JSON). */
 const maximumSchema = 5000;
 /** Characters for each tool of a model with 30 tools or more, so that 30 tools take at most 6,000 tokens. */
 const charactersPerTool = 800;
 const fewTools = 30;
 
-/** The listings of one operation that hosts take, the most detailed first. Each is made when it is first needed. */
+/** The listings of one operation within the size limit, the most detailed first. Each is made when it is first needed. */
 type Listings = readonly [() => Listing, ...(() => Listing)[]];
 
 /**
  * Returns the listings of an operation.
- * @throws ModelError if hosts take none
+ * @throws ModelError if none is within the size limit
  */
 export function listingsOf(context: ModelContext, chosen: ChosenOperation): Listings {
   const listings = levels.map((level) => lazy(() => listingAt(level, context, chosen)));
@@ -90,7 +90,7 @@ export function fitListings(operations: readonly Listings[]): (listings: Listing
   return (listings) => fittingListing(listings, toolLimit);
 }
 
-/** Characters. No tool is shorter. */
+/** Lowest limit of a tool (characters). No tool is shorter. */
 const smallestToolLimit = 200;
 
 /** The most detailed listing of at most `toolLimit` characters, or else the shortest. */

@@ -99,8 +99,9 @@ function inputSchema(
 }
 
 /**
- * The example of the file. Without it, a function, because making an example takes as long as loading the rest of the operation.
- * @throws ModelError if the example of the file breaks a rule
+ * The example in the file, or else a function that returns the first valid example of the model, or else made-up arguments. It is a
+ * function because making the examples takes as long as loading the rest of the operations.
+ * @throws ModelError if the example in the file breaks a rule
  */
 function exampleFor({ fields, settings, operation }: ChosenOperation, schema: () => z.ZodObject): Operation['example'] {
   if (settings.example === undefined)
@@ -113,10 +114,10 @@ function exampleFor({ fields, settings, operation }: ChosenOperation, schema: ()
   throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
 }
 
-/** For a schema that is used once: zod otherwise compiles it, which takes longer than the use. */
+/** Option for a schema that is used once. Otherwise, zod compiles the schema, which takes longer than using it. */
 const once = { jitless: true };
 
-/** The read that shows the progress, with the names of arguments and of fields of answers. Its read may be of this model. */
+/** Replaces names of the file by the names of arguments and of fields of answers. The read may be another operation of this model. */
 function followOf(
   { model, settings }: ModelContext,
   input: readonly Argument[],
@@ -156,7 +157,7 @@ function answerFormat({ service, shape }: Model, { output }: ModelOperation): Op
 
 const xmlProtocols: readonly Protocol[] = ['restXml', 'awsQuery', 'ec2Query'];
 
-/** Settings describe the signature of a built-in API. */
+/** The signature, unless the API is built in, because then settings describe the signature. */
 function signingOf({ model, settings }: ModelContext): { readonly signing?: Signing } {
   const { api, region } = settings;
   if (builtInServices.some((service) => service === api)) return {};
@@ -165,7 +166,7 @@ function signingOf({ model, settings }: ModelContext): { readonly signing?: Sign
   return { signing: { service: signingName, headers, ...(region !== undefined && { region }) } };
 }
 
-/** The model's beginning of the host, if the file says that it is used. */
+/** The prefix of the host in the model, if the file enables host prefixes. */
 function hostOf({ settings }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {
   const hostPrefix = settings.useHostPrefix ? hostPrefixOf(operation) : undefined;
   return hostPrefix === undefined ? {} : { hostPrefix };

@@ -6,7 +6,7 @@ import { hasTrait, type Model, type ModelOperation, readTrait, type Shape } from
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** How the answers of an operation are joined. Records are by the names of members. */
+/** How the pages of an operation are joined. Fields of records have the names of members of the model. */
 export interface ModelPages {
   /** Members of the input that are no arguments: the start of a page, and its size. */
   readonly hidden: readonly string[];

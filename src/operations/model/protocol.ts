@@ -52,7 +52,7 @@ export function createProtocol(service: ModelService): LoadedProtocol {
     streamCollector: () => Promise.reject(new Error('bodies are not streamed')),
   } satisfies SerdeFunctions;
   protocol.setSerdeContext(encoders);
-  // The host is the endpoint's: the protocols only need one.
+  // The protocols require a host, but only the other parts of their requests are used.
   const endpoint = () => Promise.resolve({ protocol: 'https:', hostname: 'endpoint.invalid', path: '/' });
   return {
     serialize: async (operation, values) => {

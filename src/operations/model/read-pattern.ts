@@ -1,9 +1,9 @@
-/** A pattern of a model as an expression of JavaScript, or the reason why it is left to the cloud. */
+/** A pattern of a model as a regular expression, or the reason why only the cloud checks the pattern (`left`). */
 type ReadPattern =
   | {
       readonly kind: 'expression';
       readonly expression: RegExp;
-      /** Longer texts (characters) are not matched, because matching could take too long. They are left to the cloud. */
+      /** Length limit (characters). Longer texts are not matched here, because matching could take too long. */
       readonly longestText: number;
     }
   | { readonly kind: 'left'; readonly reason: string };
@@ -12,7 +12,7 @@ const longestPattern = 1000;
 /** Upper bound of the steps of a match, about a tenth of a second. */
 const maximumSteps = 3e7;
 
-/** Reads a pattern. It is not anchored unless it says so. */
+/** Reads a pattern. A pattern without `^` and `$` may match a part of a text. */
 export function readPattern(pattern: string): ReadPattern {
   if (pattern.length > longestPattern) return { kind: 'left', reason: `it has more than ${longestPattern} characters` };
   const repetitions = countRepetitions(pattern);
@@ -27,11 +27,11 @@ export function readPattern(pattern: string): ReadPattern {
   }
 }
 
-/** A class, an escape, the beginning of a group, or any other character, each with its repetition. */
+/** Matches one token of a pattern and its repetition. A token is a class, an escape, the beginning of a group, or another character. */
 const repeatedToken =
   /(\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\((?:\?(?:[:=!]|<[=!]|<\w+>))?|[\s\S])((?:[*+?]|\{\d+(?:,\d*)?\})?\??)/gu;
 
-/** Counts the repetitions of variable length. `nested` if a repeated group has another one or alternatives in it. */
+/** Counts the repetitions of variable length. Returns `nested` if a repeated group contains a repetition or alternatives. */
 function countRepetitions(pattern: string): number | 'nested' {
   let count = 0;
   /** For each open group, whether it can match in several ways. */

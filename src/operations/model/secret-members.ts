@@ -3,7 +3,7 @@ import { isNamed } from './argument-paths.js';
 import { type Detail, isJsonText, type Place } from './argument-schema.js';
 import type { Argument, ArgumentValue } from './arguments.js';
 
-/** Tells secret members: those that the model marks as sensitive, that are named like a secret, or that `secretNames` names. */
+/** Returns the function that finds secret members: those that the model marks as sensitive, that are named like a secret, or that are in `secretNames`. */
 export const isSecretIn =
   (secretNames: readonly string[]) =>
   (field: Argument): boolean =>
@@ -37,7 +37,7 @@ export function secretPaths(
   return pathsIn(fields, { detail, around: [] }, '');
 }
 
-/** @param around structures around the value, by ID */
+/** @param around IDs of the structures around the value */
 function holdsSecret(value: ArgumentValue, isSecret: (field: Argument) => boolean, around: readonly string[]): boolean {
   if (value.kind === 'list' || value.kind === 'map') return holdsSecret(value.element(), isSecret, around);
   if (value.kind !== 'structure' || around.includes(value.id)) return false;
@@ -57,7 +57,7 @@ function isNamedLikeSecret(name: string): boolean {
 const secretWord = /^(?:password|passwd|passphrase|secret|token)s?$/;
 const privateKey = /(?:private|secret)(?:access)?key(?:material|data|pem)?s?$/;
 
-/** Last words of names that say something about a secret: `PasswordLength`, `SecretArn`. */
+/** Last words of names that describe a secret but do not hold it: `PasswordLength`, `SecretArn`. */
 const describing = new Set(
   (
     'arn arns at count date days description duration enabled expiration expires expiry format id ids kind last length ' +

@@ -2,7 +2,7 @@ import type { Argument, ArgumentValue } from './arguments.js';
 import { shortenText } from './documentation-text.js';
 import { readPattern } from './read-pattern.js';
 
-/** Returns a sentence for each argument whose pattern is left to the cloud, at any depth, but for at most `mostTold` arguments. */
+/** Returns a sentence for each argument whose pattern only the cloud checks, at any depth, for at most `mostTold` arguments. */
 export function uncheckedPatterns(fields: readonly Argument[]): readonly string[] {
   const sentences: string[] = [];
   for (const { path, reason } of leftPatterns(fields, '', [])) {
@@ -19,7 +19,7 @@ interface LeftPattern {
   readonly reason: string;
 }
 
-/** @param around structures around the fields, by ID */
+/** @param around IDs of the structures around the fields */
 function* leftPatterns(fields: readonly Argument[], before: string, around: readonly string[]): Generator<LeftPattern> {
   for (const { name, value } of fields) yield* leftInValue(value, before + name, around);
 }

@@ -7,7 +7,7 @@ import { isObject, stepsOf, valueAt } from '../../util/objects.js';
  * text a caller sees when the rule is broken.
  */
 
-/** Characters. The limit of names and identifiers for which the reference gives none. The cloud has no longer names. */
+/** Length limit (characters) of names and identifiers for which the reference gives none. The cloud has no longer names. */
 const longestText = 2048;
 
 /** Text of at least one character. Half of a surrogate pair is refused, because it cannot be sent. */
