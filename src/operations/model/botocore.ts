@@ -170,11 +170,11 @@ const protocolTraits: Readonly<Record<string, string>> = {
   query: 'awsQuery',
   ec2: 'ec2Query',
 };
-const signatures = ['v4', 's3', 's3v4'];
+const v4Signatures = ['v4', 's3', 's3v4'];
 
 function serviceTraits({ metadata, documentation }: Botocore): Traits {
   const { signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
-  const isV4 = signatures.includes(signatureVersion ?? '') || auth.includes('aws.auth#sigv4');
+  const isV4 = v4Signatures.includes(signatureVersion ?? '') || auth.includes('aws.auth#sigv4');
   if (!isV4)
     throw new ModelError(
       `it signs with ${quoteName(signatureVersion ?? 'none')} (metadata.signatureVersion), and only Signature Version 4 is supported`,
@@ -223,8 +223,7 @@ function convertOperation(
 ): unknown {
   const { http, input, output, errors, endpoint, auth, authtype } = operation;
   const { method, requestUri, responseCode: code } = http;
-  const schemes =
-    authtype === 'none' ? [] : auth?.map((scheme) => scheme.replace('smithy.api#noAuth', '')).filter(Boolean);
+  const signatures = auth?.filter((scheme) => scheme !== '' && scheme !== 'smithy.api#noAuth');
   return {
     type: 'operation',
     input: { target: inputId(name) },
@@ -240,7 +239,7 @@ function convertOperation(
       'smithy.api#httpChecksumRequired': traitIf(operation.httpChecksumRequired),
       'smithy.api#requestCompression': operation.requestcompression,
       'aws.protocols#httpChecksum': operation.httpChecksum,
-      'smithy.api#auth': schemes,
+      'smithy.api#auth': authtype === 'none' ? [] : signatures,
       'smithy.waiters#waitable': waiters,
       'smithy.api#paginated': pages && {
         inputToken: pages.input_token,

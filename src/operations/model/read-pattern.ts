@@ -34,16 +34,16 @@ const repeatedToken =
 /** Counts the repetitions of variable length. Returns `nested` if a repeated group contains a repetition or alternatives. */
 function countRepetitions(pattern: string): number | 'nested' {
   let count = 0;
-  /** For each open group, whether it can match in several ways. */
-  const groups = [false];
-  const mark = () => groups.splice(-1, 1, true);
+  /** Whether each open group can match a text in several ways. The first entry is for the whole pattern. */
+  const areGroupsAmbiguous = [false];
   for (const [, token = '', repetition = ''] of pattern.matchAll(repeatedToken)) {
-    if (token.startsWith('(')) groups.push(false);
-    const hasWays = token === ')' && groups.length > 1 && groups.pop() === true;
+    if (token.startsWith('(')) areGroupsAmbiguous.push(false);
+    const isGroupEnd = token === ')' && areGroupsAmbiguous.length > 1;
+    const isEndedGroupAmbiguous = isGroupEnd && areGroupsAmbiguous.pop() === true;
     const isVariable = repetition !== '' && !/^\{\d+\}/.test(repetition);
-    if (token === '|' || hasWays || isVariable) mark();
+    if (token === '|' || isEndedGroupAmbiguous || isVariable) areGroupsAmbiguous.splice(-1, 1, true);
     if (!isVariable || repetition.startsWith('?')) continue;
-    if (hasWays) return 'nested';
+    if (isEndedGroupAmbiguous) return 'nested';
     count += 1;
   }
   return count;

@@ -23,18 +23,26 @@ export function secretPaths(
   detail: Detail,
   isSecret: (field: Argument) => boolean,
 ): readonly string[] {
-  const pathsIn = (inner: readonly Argument[], place: Place, before: string): string[] =>
-    inner.flatMap((field) => {
-      const path = `${before}${field.name}`;
-      return isSecret(field) ? [path] : pathsOf(field.value, place, path);
-    });
-  const pathsOf = (value: ArgumentValue, place: Place, path: string): string[] => {
-    if (value.kind === 'list') return pathsOf(value.element(), place, `${path}[]`);
-    if (isJsonText(value, place)) return holdsSecret(value, isSecret, []) ? [path] : [];
-    if (value.kind !== 'structure') return [];
-    return pathsIn(value.fields(), { detail, around: [...place.around, value.id] }, `${path}.`);
-  };
-  return pathsIn(fields, { detail, around: [] }, '');
+  return fields.flatMap((field) =>
+    isSecret(field) ? [field.name] : pathsInValue(field.value, { detail, around: [] }, field.name, isSecret),
+  );
+}
+
+/** @param path of the value */
+function pathsInValue(
+  value: ArgumentValue,
+  place: Place,
+  path: string,
+  isSecret: (field: Argument) => boolean,
+): readonly string[] {
+  if (value.kind === 'list') return pathsInValue(value.element(), place, `${path}[]`, isSecret);
+  if (isJsonText(value, place)) return holdsSecret(value, isSecret, []) ? [path] : [];
+  if (value.kind !== 'structure') return [];
+  const innerPlace = { detail: place.detail, around: [...place.around, value.id] };
+  return value.fields().flatMap((field) => {
+    const fieldPath = `${path}.${field.name}`;
+    return isSecret(field) ? [fieldPath] : pathsInValue(field.value, innerPlace, fieldPath, isSecret);
+  });
 }
 
 /** @param around IDs of the structures around the value */

@@ -83,15 +83,16 @@ export function unplacedWarnings(
   zone: string | undefined,
   region: string | undefined,
 ): SafeText[] {
-  const proposed = sentences(
+  const placeOfGroup = sentences(
     region !== undefined && say`region ${place(region)}`,
     zone !== undefined && say`zone ${place(zone)}`,
   );
-  const unplaced = Object.entries(servers).flatMap(([path, server]) =>
-    server !== undefined && (server.region ?? server.availabilityZone) === undefined ? [argument(path)] : [],
+  const unplacedServers = Object.entries(servers).filter(
+    ([, server]) => server !== undefined && server.region === undefined && server.availabilityZone === undefined,
   );
-  if (unplaced.length === 0 || proposed.length === 0) return [];
+  if (unplacedServers.length === 0 || placeOfGroup.length === 0) return [];
+  const names = listed(unplacedServers.map(([path]) => argument(path)));
   return [
-    say`${listed(unplaced)} ${words(unplaced.length === 1 ? 'has' : 'have')} no region and zone. Whether those of the group apply there is not documented; ${listed(proposed)} could be given there too.`,
+    say`${names} ${words(unplacedServers.length === 1 ? 'has' : 'have')} no region and zone. Whether those of the group apply there is not documented; ${listed(placeOfGroup)} could be given there too.`,
   ];
 }

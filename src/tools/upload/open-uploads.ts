@@ -156,7 +156,7 @@ function ageOf({ initiated = '' }: OpenUpload, checkedAt = ''): number | undefin
   return Number.isNaN(age) ? undefined : age;
 }
 
-/** Counts a name. One name above the maximum is kept, to show that there are too many. */
+/** Counts a name. One name above `maximumNames` is counted, to show that there are too many. */
 function countName(counts: Map<string, number>, name: string): void {
   if (counts.size <= maximumNames) counts.set(name, (counts.get(name) ?? 0) + 1);
 }
