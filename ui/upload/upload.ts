@@ -1,7 +1,6 @@
 import { partsKey, unpackParts } from '../../src/mcp/views/contract/parts-data.js';
 import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../../src/mcp/views/contract/read-fields.js';
-import type { UploadPart } from '../../src/tools/upload/part.js';
-import { countOf, type Range, rangesOf } from '../../src/tools/upload/ranges.js';
+import { countOf, type Range, rangesOf, type UploadPart } from '../../src/tools/upload/part.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
 import { fromServer } from '../../src/util/safe-text.js';

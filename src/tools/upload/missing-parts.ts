@@ -1,6 +1,6 @@
 import type { Connections } from './connections.js';
 import { median } from './numbers.js';
-import { countOf, gapsBetween, joined, type Range, rangesOf } from './ranges.js';
+import { countOf, gapsBetween, joinRanges, type Range, rangesOf } from './part.js';
 
 /** The numbers of missing parts by reason, sorted. */
 export interface MissingParts {
@@ -132,7 +132,7 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
   return {
     inFlight: isActive ? open : [],
     passedOver: passedOver.filter(({ from }) => !retried.includes(from)),
-    toCome: isActive ? later : joined([...open, ...later]),
+    toCome: isActive ? later : joinRanges([...open, ...later]),
   };
 }
 

@@ -8,4 +8,42 @@ export interface UploadPart {
   readonly etag?: string | undefined;
 }
 
+/** Sum of the sizes of parts (bytes). */
 export const bytesOf = (parts: readonly UploadPart[]) => parts.reduce((sum, { size }) => sum + size, 0);
+
+/** Part numbers from one to another, both included. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The ranges of sorted numbers. */
+export const rangesOf = (numbers: readonly number[]): Range[] =>
+  joinRanges(numbers.map((number) => ({ from: number, to: number })));
+
+/** Joins sorted ranges that touch or overlap. */
+export function joinRanges(ranges: readonly Range[]): Range[] {
+  const result: { from: number; to: number }[] = [];
+  for (const { from, to } of ranges) {
+    const last = result.at(-1);
+    if (last !== undefined && from <= last.to + 1) last.to = Math.max(last.to, to);
+    else result.push({ from, to });
+  }
+  return result;
+}
+
+/** The ranges of numbers between `from` and `to` that are in none of the sorted `ranges`. */
+export function gapsBetween(ranges: readonly Range[], from: number, to: number): Range[] {
+  const gaps: Range[] = [];
+  let next = from;
+  for (const range of ranges) {
+    if (range.from > next) gaps.push({ from: next, to: Math.min(to, range.from - 1) });
+    next = Math.max(next, range.to + 1);
+  }
+  if (next <= to) gaps.push({ from: next, to });
+  return gaps.filter((gap) => gap.from <= gap.to);
+}
+
+/** The number of numbers in ranges that do not overlap. */
+export const countOf = (ranges: readonly Range[]): number =>
+  ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);

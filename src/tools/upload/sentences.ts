@@ -14,7 +14,7 @@ import {
   words,
 } from '../../util/safe-text.js';
 import type { Lenient } from '../define-operation.js';
-import { countOf } from './ranges.js';
+import { countOf } from './part.js';
 import type { summaryFields } from './summary.js';
 import { longestKey } from './xml-record.js';
 

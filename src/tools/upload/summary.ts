@@ -5,8 +5,7 @@ import { beginOf } from './connections.js';
 import { missingPartsOf, stepOf } from './missing-parts.js';
 import { median } from './numbers.js';
 import { bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
-import { bytesOf, type UploadPart } from './part.js';
-import { rangesOf } from './ranges.js';
+import { bytesOf, rangesOf, type UploadPart } from './part.js';
 import { countNotShown, notShown } from './shorten-lists.js';
 import { tuned } from './tuned.js';
 
