@@ -207,25 +207,20 @@ export const provisionKubeResourceGroup = defineOperation({
       say`Workstation: ${typeText(adminWorkstation?.instanceType)}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? words('?')} × ${typeText(adminCluster?.controlPlane?.instanceType)}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
     ],
     warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
+      const [region] = regions ?? [];
+      const [zone] = availabilityZones ?? [];
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
+      const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
       const servers = [adminWorkstation, controlPlane, ...nodePools].filter((server) => server !== undefined);
       return [
-        ...regionFormWarnings(regions?.[0]),
-        ...zoneWarnings(availabilityZones?.[0], regions?.[0]),
-        ...servers.flatMap(({ availabilityZone, region }) => [
-          ...regionFormWarnings(region),
-          ...zoneWarnings(availabilityZone, region),
+        ...regionFormWarnings(region),
+        ...zoneWarnings(zone, region),
+        ...servers.flatMap((server) => [
+          ...regionFormWarnings(server.region),
+          ...zoneWarnings(server.availabilityZone, server.region),
         ]),
         ...versionWarnings(adminCluster?.version),
-        ...unplacedWarnings(
-          {
-            adminWorkstation,
-            'adminCluster.controlPlane': controlPlane,
-            ...Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool])),
-          },
-          availabilityZones?.[0],
-          regions?.[0],
-        ),
+        ...unplacedWarnings({ adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools }, zone, region),
         ...sentences(
           externalCloudConfig?.serviceAccountKey === undefined &&
             say`No service account key is given, so there is nothing to link the group to the external cloud with.`,

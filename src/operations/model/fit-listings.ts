@@ -51,14 +51,15 @@ type Listings = readonly [() => Listing, ...(() => Listing)[]];
  */
 export function listingsOf(context: ModelContext, chosen: ChosenOperation): Listings {
   const listings = levels.map((level) => lazy(() => listingAt(level, context, chosen)));
-  const isShort = (listing: () => Listing) => JSON.stringify(listing().input).length <= maximumSchema;
-  const [first, ...others] = listings.slice(listings.findIndex(isShort));
-  if (first !== undefined && isShort(first)) return [first, ...others];
+  const firstIndex = listings.findIndex((listing) => JSON.stringify(listing().input).length <= maximumSchema);
+  const [first, ...others] = firstIndex < 0 ? [] : listings.slice(firstIndex);
+  if (first !== undefined) return [first, ...others];
   throw new ModelError(
     `its arguments need a schema of more than ${maximumSchema} characters: choose arguments with only, or leave some out with omit`,
   );
 }
 
+/** The tool at one level of detail. */
 function listingAt(
   { detail, toolDescription, foldedNames }: Level,
   { control }: ModelContext,
@@ -69,8 +70,8 @@ function listingAt(
   const followPaths = Object.values(settings.follow?.arguments ?? {});
   const isFollowed = ({ name, member }: Argument) =>
     followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${member}`));
-  const isKept = (field: Argument) => secretPaths([field], detail, isSecret).length > 0 || isFollowed(field);
-  const folded = foldedNames > 0 ? foldArguments(fields, isKept) : undefined;
+  const isNeverFolded = (field: Argument) => secretPaths([field], detail, isSecret).length > 0 || isFollowed(field);
+  const folded = foldedNames > 0 ? foldArguments(fields, isNeverFolded) : undefined;
   const changeControl = control[settings.repeatable === true ? 'repeatable' : 'other'];
   const controlArguments = settings.effect === 'read' ? {} : changeControl;
   const input = argumentListing({ fields, folded, foldedNames, detail, control: controlArguments });

@@ -12,14 +12,14 @@ export interface FoldedArguments {
 }
 
 /**
- * Folds the optional arguments. One that is a secret, or holds a secret, is not folded, because then the whole JSON text would be hidden
- * in plans.
+ * Folds the optional arguments, except those for which `isNeverFolded` is true. A secret must not be folded, because then plans would hide
+ * the whole JSON text.
  */
 export function foldArguments(
   fields: readonly Argument[],
-  holdsSecret: (field: Argument) => boolean,
+  isNeverFolded: (field: Argument) => boolean,
 ): FoldedArguments | undefined {
-  const folded = fields.filter((field) => !field.isRequired && !holdsSecret(field));
+  const folded = fields.filter((field) => !field.isRequired && !isNeverFolded(field));
   if (folded.length < fewest) return undefined;
   const name = ['others', 'otherArguments'].find((candidate) => fields.every((field) => field.name !== candidate));
   return name === undefined ? undefined : { name, fields: folded };
