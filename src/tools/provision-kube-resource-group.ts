@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { isObject } from '../util/objects.js';
+import { isObject, parseJson } from '../util/objects.js';
 import { counted, detail, join, type SafeText, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
@@ -289,10 +289,4 @@ function poolsInShort(pools: readonly { readonly nodeCount?: number | undefined 
 
 const inRegion = ([region]: readonly string[] = []) => (region === undefined ? words('') : say` in ${place(region)}`);
 
-function isJsonObject(value: string): boolean {
-  try {
-    return isObject(JSON.parse(value));
-  } catch {
-    return false;
-  }
-}
+const isJsonObject = (text: string): boolean => isObject(parseJson(text));

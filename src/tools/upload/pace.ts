@@ -234,10 +234,13 @@ function firstRoundEnd({ count, arrivals, startedAt }: Connections): number | un
  * parts that took several times as long was sent at another speed, and may show a change.
  */
 function countedEfforts(efforts: readonly Effort[], count: number): readonly Effort[] {
-  if (efforts.length < count + Math.max(3, count)) return efforts;
-  const [first, later] = [efforts.slice(0, count), efforts.slice(count)];
-  const slowdown = spreadOf(first).middle - spreadOf(later).middle;
-  return count >= promised.partsBeforeChange && slowdown > Math.log(tuned.largeChange) ? efforts : later;
+  const hasSecondRound = efforts.length >= count + Math.max(3, count);
+  if (!hasSecondRound) return efforts;
+  const firstRound = efforts.slice(0, count);
+  const laterRounds = efforts.slice(count);
+  const difference = spreadOf(firstRound).middle - spreadOf(laterRounds).middle;
+  const mayShowChange = count >= promised.partsBeforeChange && difference > Math.log(tuned.largeChange);
+  return mayShowChange ? efforts : laterRounds;
 }
 
 /** The parts in flight that take much longer than usual, each as if it had the usual size and arrived now. */

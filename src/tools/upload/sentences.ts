@@ -193,14 +193,14 @@ const maximumNamed = 5;
 function missingSentences(summary: Summary): SafeText[] {
   const { inFlight, inFlightCount = 0, passedOver, toCome, percent, partCount = 0, highestPart } = summary;
   if (percent === 100) {
-    return passedOver === undefined ? [] : [say`${sentence(named(passedOver))} ${are(passedOver)} not used.`];
+    return passedOver === undefined ? [] : [say`${partsAre(passedOver)} not used.`];
   }
   const hasGaps = [inFlight, passedOver, toCome].some((ranges) => ranges !== undefined);
   return sentences(
     inFlightSentence(summary),
     passedOver !== undefined &&
-      say`${sentence(named(passedOver))} ${are(passedOver)} passed over: the client may leave numbers out, or ${words(isOne(passedOver) ? 'it' : 'they')} failed.`,
-    toCome !== undefined && say`${sentence(named(toCome))} ${are(toCome)} still to come.`,
+      say`${partsAre(passedOver)} passed over: the client may leave numbers out, or ${words(isOne(passedOver) ? 'it' : 'they')} failed.`,
+    toCome !== undefined && say`${partsAre(toCome)} still to come.`,
     partCount > 0 && inFlightCount === 0 && !hasGaps && say`No gaps up to part ${highestPart ?? 0}.`,
   );
 }
@@ -208,13 +208,14 @@ function missingSentences(summary: Summary): SafeText[] {
 function inFlightSentence({ inFlight, inFlightCount = 0, inFlightSeconds }: Summary): SafeText | false {
   if (inFlight !== undefined) {
     const time = inFlightSeconds === undefined ? words('') : say` for ${duration(inFlightSeconds)}`;
-    return say`${sentence(named(inFlight))} ${are(inFlight)} probably in flight${time}.`;
+    return say`${partsAre(inFlight)} probably in flight${time}.`;
   }
   if (inFlightCount === 0) return false;
   return say`About ${counted(inFlightCount, 'part')} ${words(inFlightCount === 1 ? 'is' : 'are')} in flight; they arrive in no particular order.`;
 }
 
-const are = (ranges: Ranges) => words(isOne(ranges) ? 'is' : 'are');
+/** The beginning of a sentence: `Part 5 is`, `Parts 5 and 11–12 are`. */
+const partsAre = (ranges: Ranges) => say`${sentence(named(ranges))} ${words(isOne(ranges) ? 'is' : 'are')}`;
 
 function unusableSentences({ tooSmallCount = 0, tooSmall, duplicates = [] }: Summary): SafeText[] {
   const problems: SafeText[] = [];
