@@ -47,7 +47,7 @@ export interface ApiRequest {
   readonly path: string;
   /** Names and values before encoding. `true` is a name without a value. */
   readonly query?: Query;
-  /** Further headers. `refusedHeaders` may not be among them. `content-type` replaces the type of the body. */
+  /** Further headers, except those that the server sets itself. `content-type` replaces the type of the body. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Made by `json`, `xml`, `form` or `plainText`. */
   readonly body?: RequestBody;
@@ -60,7 +60,7 @@ export interface SuccessAnswer {
   readonly status: number;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As `extract` gets it. Undefined for an empty body, and for a body that has not the format of the operation. */
+  /** The body as `extract` gets it. Undefined for an empty body, and for a body without the format of the operation. */
   readonly body: unknown;
 }
 

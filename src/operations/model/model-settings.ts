@@ -65,37 +65,37 @@ type SettingsResult =
   | { readonly kind: 'problems'; readonly problems: readonly string[] };
 
 /** Checks the settings of a file. Each decision that a draft left open is a problem. */
-export function readSettings(given: unknown): SettingsResult {
+export function readSettings(settings: unknown): SettingsResult {
   const openDecisions = new Map(
-    [...leavesOf(given)].flatMap(([path, value]) =>
+    [...leavesOf(settings)].flatMap(([path, value]) =>
       typeof value === 'string' && value.startsWith(undecided) ? [[path, value.slice(undecided.length)]] : [],
     ),
   );
-  const { data, error } = modelSettings.safeParse(given);
+  const { data, error } = modelSettings.safeParse(settings);
   const issues = (error?.issues ?? []).filter(({ path }) => !openDecisions.has(toDotPath(path)));
   const problems = [
     ...[...openDecisions].map(([path, text]) => `${path}: is not decided: ${quote(text, 200)}`),
-    ...issues.flatMap((issue) => problemsOf(given, issue)),
-    ...Object.entries(data?.operations ?? {}).flatMap(([name, settings]) => combinationProblems(name, settings)),
+    ...issues.flatMap((issue) => problemsOf(settings, issue)),
+    ...Object.entries(data?.operations ?? {}).flatMap(([name, operation]) => combinationProblems(name, operation)),
   ];
   return data === undefined || problems.length > 0
     ? { kind: 'problems', problems }
     : { kind: 'settings', settings: data };
 }
 
-function problemsOf(given: unknown, issue: z.core.$ZodIssue): string[] {
+function problemsOf(settings: unknown, issue: z.core.$ZodIssue): string[] {
   const path = toDotPath(issue.path);
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => `${[path, quoteName(key)].filter(Boolean).join('.')}: is not a field`);
-  return [`${path}: ${valueAt(given, path) === undefined ? 'is missing' : issue.message}`];
+  return [`${path}: ${valueAt(settings, path) === undefined ? 'is missing' : issue.message}`];
 }
 
+/** Problems of fields that are valid alone, but not together. */
 function combinationProblems(name: string, { effect, costsMoney, only, omit }: OperationSettings): string[] {
   const place = `operations.${quoteName(name)}`;
-  return [
-    ...(effect !== 'read' && costsMoney === undefined
-      ? [`${place}.costsMoney: is missing: true if the change costs money`]
-      : []),
-    ...(only !== undefined && omit.length > 0 ? [`${place}: must have only one of only and omit`] : []),
-  ];
+  const problems: string[] = [];
+  if (effect !== 'read' && costsMoney === undefined)
+    problems.push(`${place}.costsMoney: is missing: true if the change costs money`);
+  if (only !== undefined && omit.length > 0) problems.push(`${place}: must have only one of only and omit`);
+  return problems;
 }
