@@ -28,18 +28,18 @@ const pagesTrait = z.object({
 });
 
 /**
- * Returns the pages of an operation, if the model describes them by texts at fixed places. Otherwise, the start of a page is an argument
- * like any other.
+ * Returns how the pages of an operation are read. Undefined if the model describes no pages, or if their starts are not texts at fixed
+ * places. Then the start of a page is an argument like any other.
  * @throws ModelError
  */
 export function pagesOf(model: Model, operation: ModelOperation): ModelPages | undefined {
   const trait = pagesTraitOf(model, operation);
   if (trait === undefined) return undefined;
   const { inputToken, outputToken, items, pageSize, moreResults } = trait;
-  const optionalMembers = operation.input.members.filter(({ traits }) => !hasTrait(traits, 'smithy.api#required'));
-  const sizeMembers = optionalMembers.map(({ name }) => name).filter((name) => name === pageSize);
+  const sizeMember = operation.input.members.find(({ name }) => name === pageSize);
+  const isSizeOptional = sizeMember !== undefined && !hasTrait(sizeMember.traits, 'smithy.api#required');
   return {
-    hidden: [...inputToken, ...sizeMembers],
+    hidden: isSizeOptional ? [...inputToken, sizeMember.name] : inputToken,
     tokens: outputToken.map(lastName),
     start: () => ({}),
     add(state, { record, number }) {
@@ -56,7 +56,7 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
   };
 }
 
-/** The trait of an operation, completed by the trait of the service. Undefined if the tokens are not texts at fixed places. */
+/** The trait of an operation, completed by the trait of the service. Undefined if the starts of pages are not texts at fixed places. */
 function pagesTraitOf({ service, shape }: Model, { id, traits, input }: ModelOperation) {
   const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id);
   if (ofOperation === undefined) return undefined;

@@ -19,7 +19,7 @@ interface Numbering {
   /** Distinct numbers of the stored parts, sorted. */
   readonly numbers: readonly number[];
   /** Parts that the client uploads at a time. */
-  readonly connections: number;
+  readonly connectionCount: number;
   readonly order: Connections['order'];
   /** Number of missing parts; 0 if unknown. */
   readonly partsLeft: number;
@@ -29,12 +29,12 @@ interface Numbering {
 
 /**
  * Sorts the missing parts by reason. A client that begins parts in the order of their numbers, or in the reverse order, has at most
- * `connections` parts in flight: the gaps below the last stored part, and then the next parts. If there are more gaps, the order is
+ * `connectionCount` parts in flight: the gaps below the last stored part, and then the next parts. If there are more gaps, the order is
  * not known, and no part is named as in flight.
  */
 export function missingPartsOf(numbering: Numbering): MissingParts {
-  const { numbers, connections, order, partsLeft, isActive } = numbering;
-  const inFlightCount = isActive ? Math.min(connections, partsLeft) : 0;
+  const { numbers, connectionCount, order, partsLeft, isActive } = numbering;
+  const inFlightCount = isActive ? Math.min(connectionCount, partsLeft) : 0;
   const last = lastPartOf(numbering);
   const inOrder = order.ascending ? missingInOrder(numbering, { from: 1, to: last }) : undefined;
   if (inOrder !== undefined) return { ...inOrder, inFlightCount: Math.max(inFlightCount, countOf(inOrder.inFlight)) };
@@ -62,16 +62,16 @@ const negated = (ranges: readonly Range[]): Range[] =>
  * The last part number of the upload, or the highest stored number if the number of missing parts is unknown. Clients may begin with
  * another number than 1, and count in larger steps.
  */
-function lastPartOf({ numbers, connections, partsLeft }: Numbering): number {
+function lastPartOf({ numbers, connectionCount, partsLeft }: Numbering): number {
   const [first = 1] = numbers;
   const highest = numbers.at(-1) ?? 0;
   if (partsLeft === 0) return highest;
-  const begin = isPassed(numbers.length, connections) ? first : 1;
+  const begin = isPassed(numbers.length, connectionCount) ? first : 1;
   return Math.max(highest, begin + stepOf(numbers) * (numbers.length + partsLeft - 1));
 }
 
 /** True if `laterParts` that arrived are enough to no longer expect a missing part. With a single connection, one part is enough. */
-const isPassed = (laterParts: number, connections: number) => laterParts >= 2 * connections - 1;
+const isPassed = (laterParts: number, connectionCount: number) => laterParts >= 2 * connectionCount - 1;
 
 /** The usual difference between consecutive part numbers. */
 export const stepOf = (numbers: readonly number[]): number =>
@@ -83,7 +83,7 @@ export const stepOf = (numbers: readonly number[]): number =>
  * Divides the missing numbers between `lowest` and `highest` into those that were passed over and those that were begun. Returns undefined
  * if a gap is too wide for parts that are begun in the order of their numbers.
  */
-function gapsBelow(highest: number, lowest: number, { numbers, connections }: Numbering) {
+function gapsBelow(highest: number, lowest: number, { numbers, connectionCount }: Numbering) {
   const step = stepOf(numbers);
   const passedOver: Range[] = [];
   const begun: number[] = [];
@@ -91,12 +91,12 @@ function gapsBelow(highest: number, lowest: number, { numbers, connections }: Nu
   for (const gap of gapsBetween(rangesOf(numbers), lowest, highest)) {
     while ((numbers[storedBelow] ?? highest) < gap.from) storedBelow += 1;
     const storedAbove = numbers.length - storedBelow;
-    if (isPassed(storedAbove, connections)) {
+    if (isPassed(storedAbove, connectionCount)) {
       passedOver.push(gap);
       continue;
     }
     const missingParts = (gap.to - gap.from + 1) / step;
-    if (missingParts > connections) return undefined;
+    if (missingParts > connectionCount) return undefined;
     for (let number = gap.from; number <= gap.to; number += 1) {
       const isUsedByClient = (highest - number) % step === 0;
       if (isUsedByClient) begun.push(number);
@@ -111,19 +111,19 @@ function gapsBelow(highest: number, lowest: number, { numbers, connections }: Nu
  * the next parts. Returns undefined if there are more gaps than that order allows.
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
-  const { numbers, connections, partsLeft, isActive } = numbering;
+  const { numbers, connectionCount, partsLeft, isActive } = numbering;
   const step = stepOf(numbers);
   const highest = numbers.at(-1) ?? bounds.from - step;
   const gaps = gapsBelow(highest, bounds.from, numbering);
   if (gaps === undefined) return undefined;
   const { passedOver, begun } = gaps;
-  if (begun.length > connections || countOf(passedOver) > numbers.length) return undefined;
+  if (begun.length > connectionCount || countOf(passedOver) > numbers.length) return undefined;
 
   const leftOutsideGaps = partsLeft - begun.length;
   const numbersAbove = Math.floor((bounds.to - highest) / step);
   const notBegun = Math.max(0, Math.min(leftOutsideGaps, numbersAbove));
   const retried = notBegun > 0 ? [] : retriedParts(passedOver, leftOutsideGaps);
-  const freeConnections = Math.max(0, connections - begun.length - retried.length);
+  const freeConnections = Math.max(0, connectionCount - begun.length - retried.length);
   const nextCount = Math.min(notBegun, freeConnections);
   const next = Array.from({ length: nextCount }, (_, index) => highest + step * (index + 1));
 

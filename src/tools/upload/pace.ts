@@ -233,13 +233,13 @@ function firstRoundEnd({ count, arrivals, startedAt }: Connections): number | un
  * Drops the efforts of the first round if another round has arrived, because clients prepare before they send. A first round of many
  * parts that took several times as long was sent at another speed, and may show a change.
  */
-function countedEfforts(efforts: readonly Effort[], count: number): readonly Effort[] {
-  const hasSecondRound = efforts.length >= count + Math.max(3, count);
+function countedEfforts(efforts: readonly Effort[], connectionCount: number): readonly Effort[] {
+  const hasSecondRound = efforts.length >= connectionCount + Math.max(3, connectionCount);
   if (!hasSecondRound) return efforts;
-  const firstRound = efforts.slice(0, count);
-  const laterRounds = efforts.slice(count);
+  const firstRound = efforts.slice(0, connectionCount);
+  const laterRounds = efforts.slice(connectionCount);
   const difference = spreadOf(firstRound).middle - spreadOf(laterRounds).middle;
-  const mayShowChange = count >= promised.partsBeforeChange && difference > Math.log(tuned.largeChange);
+  const mayShowChange = connectionCount >= promised.partsBeforeChange && difference > Math.log(tuned.largeChange);
   return mayShowChange ? efforts : laterRounds;
 }
 
@@ -262,11 +262,12 @@ const averageEffort = (efforts: readonly Effort[]) =>
   efforts.reduce((sum, { ms }) => sum + ms, 0) / efforts.reduce((sum, { size }) => sum + size, 0);
 
 /** The average rate of efforts. The range holds the rates of both halves, if each half has a round of parts. */
-function rateOf(efforts: readonly Effort[], count: number): Rate {
+function rateOf(efforts: readonly Effort[], connectionCount: number): Rate {
   const average = averageEffort(efforts);
   const rates = [average];
   const half = Math.floor(efforts.length / 2);
-  if (half >= Math.max(3, count)) rates.push(averageEffort(efforts.slice(0, half)), averageEffort(efforts.slice(half)));
+  if (half >= Math.max(3, connectionCount))
+    rates.push(averageEffort(efforts.slice(0, half)), averageEffort(efforts.slice(half)));
   return {
     millisecondsPerByte: average,
     fastest: Math.min(...rates) / tuned.margin,
@@ -294,16 +295,16 @@ function unevennessOf(efforts: readonly Effort[]): number {
  * Returns the index of the first effort after the change of speed that explains the efforts best, which leaves the least distances from the
  * medians before and since the change. Undefined if no change is clear.
  */
-function indexOfChange(efforts: readonly Effort[], connections: number): number | undefined {
-  const firstIndex = Math.max(promised.partsBeforeChange, connections);
-  const lastIndex = efforts.length - Math.max(2, connections);
+function indexOfChange(efforts: readonly Effort[], connectionCount: number): number | undefined {
+  const firstIndex = Math.max(promised.partsBeforeChange, connectionCount);
+  const lastIndex = efforts.length - Math.max(2, connectionCount);
   let leastDistance = spreadOf(efforts).distance;
   let bestIndex: number | undefined;
   for (let index = firstIndex; index <= lastIndex; index += 1) {
     const before = spreadOf(efforts.slice(0, index));
     const since = spreadOf(efforts.slice(index));
     const distance = before.distance + since.distance;
-    if (distance >= leastDistance || !isClearChange(before, since, connections)) continue;
+    if (distance >= leastDistance || !isClearChange(before, since, connectionCount)) continue;
     leastDistance = distance;
     bestIndex = index;
   }
@@ -313,14 +314,14 @@ function indexOfChange(efforts: readonly Effort[], connections: number): number 
 type Spread = ReturnType<typeof spreadOf>;
 
 /** True if efforts changed by more than noise explains, and either much or for long enough. */
-function isClearChange(before: Spread, since: Spread, connections: number): boolean {
+function isClearChange(before: Spread, since: Spread, connectionCount: number): boolean {
   const difference = Math.abs(before.middle - since.middle);
   const noise = (before.distance + since.distance) / (before.count + since.count);
   // The fewer rounds, the less sure are their medians.
-  const noiseOfMedians = noise * Math.sqrt(connections / before.count + connections / since.count);
+  const noiseOfMedians = noise * Math.sqrt(connectionCount / before.count + connectionCount / since.count);
   const leastDifference = Math.max(Math.log(promised.changeFactor), tuned.noiseFactor * noiseOfMedians);
   const isLarge = difference > Math.log(tuned.largeChange);
-  const isLong = since.count >= Math.max(promised.partsBeforeChange, 1.5 * connections + 1);
+  const isLong = since.count >= Math.max(promised.partsBeforeChange, 1.5 * connectionCount + 1);
   return difference > leastDifference && (isLarge || isLong);
 }
 
@@ -335,7 +336,8 @@ function claimOf(efforts: readonly Effort[], index: number, { connections, pause
 }
 
 /** Bytes per second of all connections. */
-export const bytesPerSecond = (millisecondsPerByte: number, count: number) => (1000 * count) / millisecondsPerByte;
+export const bytesPerSecond = (millisecondsPerByte: number, connectionCount: number) =>
+  (1000 * connectionCount) / millisecondsPerByte;
 
 /**
  * Returns the seconds until `bytesLeft` bytes have come, or undefined if the end is too close to say. The sent bytes of the parts in flight

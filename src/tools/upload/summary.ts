@@ -214,14 +214,16 @@ function missingByPace(parts: readonly UploadPart[], pace: Pace, { bytesLeft, pa
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {
     const order = { ascending: true, descending: true };
-    return { missing: missingPartsOf({ numbers, connections: 1, order, partsLeft: partsLeft ?? 0, isActive: false }) };
+    return {
+      missing: missingPartsOf({ numbers, connectionCount: 1, order, partsLeft: partsLeft ?? 0, isActive: false }),
+    };
   }
   const { count, order, arrivals } = pace.connections;
   const partSize = median(arrivals.map(({ size }) => size));
   // With parts of several sizes, the number of missing parts is an estimate.
   const missingCount = partsLeft ?? (bytesLeft === undefined ? 0 : Math.ceil(bytesLeft / partSize));
   const { isActive, lateSeconds } = activityOf(pace, missingCount, partSize);
-  const missing = missingPartsOf({ numbers, connections: count, order, partsLeft: missingCount, isActive });
+  const missing = missingPartsOf({ numbers, connectionCount: count, order, partsLeft: missingCount, isActive });
   // An estimate does not tell the part numbers above the highest stored part.
   const highest = numbers.at(-1) ?? 0;
   const toCome = partsLeft === undefined ? missing.toCome.filter(({ to }) => to <= highest) : missing.toCome;
