@@ -164,19 +164,26 @@ const step = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('inconsistent'), problem: safeText }),
 ]);
 
-/**
- * Parses the definition of one operation, and guards its functions.
- * @param name of the operation that is being parsed
- */
-function operationSchema(name: () => string, isS3: boolean, observer: CallObserver) {
+/** Makes the schemas of the functions in a definition. `path` names the function in faults, together with the name of the operation. */
+function createGuards(operationName: () => string, observer: CallObserver) {
   const callback = z.custom<AnyFunction>(isFunction, 'must be a function');
-  const returns = <Result>(path: string, result: z.ZodType<Result>) =>
-    callback.transform((run) => guardFunction(`${name()}: ${path}`, run, result, observer));
-  const promises = <Result>(path: string, result: z.ZodType<Result>) =>
-    callback.transform((run) => guardAsyncFunction(`${name()}: ${path}`, run, result, observer));
-  const makesSchema = (path: string) => callback.transform((make) => guardSchema(`${name()}: ${path}`, make, observer));
+  const nameOf = (path: string) => `${operationName()}: ${path}`;
+  return {
+    /** A function that returns a value. */
+    returns: <Result>(path: string, result: z.ZodType<Result>) =>
+      callback.transform((run) => guardFunction(nameOf(path), run, result, observer)),
+    /** A function that returns a value or a promise. */
+    promises: <Result>(path: string, result: z.ZodType<Result>) =>
+      callback.transform((run) => guardAsyncFunction(nameOf(path), run, result, observer)),
+    /** A function that makes an object schema. */
+    makesSchema: (path: string) => callback.transform((make) => guardSchema(nameOf(path), make, observer)),
+  };
+}
 
-  const change = object({
+type Guards = ReturnType<typeof createGuards>;
+
+const changeSchema = ({ returns }: Guards) =>
+  object({
     costsMoney: flag,
     irreversible: flag.exactOptional(),
     continues: flag,
@@ -192,7 +199,8 @@ function operationSchema(name: () => string, isS3: boolean, observer: CallObserv
     contradictions: returns('change.contradictions', safeTexts).exactOptional(),
   } satisfies FieldsOf<Change>);
 
-  const pages = object({
+const pagesSchema = ({ returns, makesSchema }: Guards) =>
+  object({
     page: makesSchema('pages.page'),
     start: returns('pages.start', z.unknown()),
     add: returns('pages.add', step),
@@ -201,14 +209,16 @@ function operationSchema(name: () => string, isS3: boolean, observer: CallObserv
     count: returns('pages.count', z.int('must be a whole number').min(0)),
   } satisfies FieldsOf<NonNullable<Operation['pages']>>);
 
-  const preflight = object({
+const preflightSchema = ({ returns }: Guards) =>
+  object({
     operation: otherOperation,
     input: returns('preflight.input', jsonObject),
     decisiveErrors: z.array(z.string()).exactOptional(),
     alert: returns('preflight.alert', safeText.optional()).exactOptional(),
   } satisfies FieldsOf<NonNullable<Operation['preflight']>>);
 
-  const companionRead = object({
+const companionReadSchema = ({ returns }: Guards) =>
+  object({
     operation: otherOperation,
     input: returns('companionRead.input', jsonObject.optional()),
     maximumPages: z.int().min(1).max(100),
@@ -219,30 +229,49 @@ function operationSchema(name: () => string, isS3: boolean, observer: CallObserv
     } satisfies FieldsOf<LastingPart<unknown>>).exactOptional(),
   } satisfies FieldsOf<NonNullable<Operation['companionRead']>>);
 
+const effect = z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete');
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const method = z.enum(methods, 'must be GET, HEAD, POST, PUT, PATCH or DELETE');
+const answerFormat = z.enum(['json', 'xml', 'xmlText', 'text', 'none'], 'must be json, xml, xmlText, text or none');
+const serviceName = matching(
+  /^[a-z][a-z0-9-]{0,30}$/,
+  'lowercase letters, digits and "-", at most 31, beginning with a letter',
+);
+const signing = z.strictObject({
+  service: matching(/^[\w-]{1,64}$/, 'a service name'),
+  headers: z.enum(['s3', 'api'], 'must be s3 or api'),
+  region: regionName.exactOptional(),
+});
+const hostPrefix = matching(
+  /^([a-z0-9-]{1,63}\.){0,3}[a-z0-9-]{1,62}[.-]$/,
+  'the beginning of a host name, such as api.',
+).max(128);
+const defaultValue = object({
+  path: text(200),
+  value: text(200),
+  inRegion: z.record(z.string(), text(200)).exactOptional(),
+});
+const instruction = object({ text: text(300), unless: toolName.exactOptional() });
+const probe = object({ arguments: fields, accepted: z.array(text(100)) });
+
+/** Parses the definition of one operation, and guards its functions. */
+function operationSchema(guards: Guards, isS3: boolean) {
+  const { returns, promises, makesSchema } = guards;
   return object({
     name: toolName,
     api: text(100),
     title: text(100),
     // Some clients show all descriptions to models at once.
     description: text(1000),
-    effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
-    service: matching(
-      /^[a-z][a-z0-9-]{0,30}$/,
-      'lowercase letters, digits and "-", at most 31, beginning with a letter',
-    ),
-    signing: z
-      .strictObject({
-        service: matching(/^[\w-]{1,64}$/, 'a service name'),
-        headers: z.enum(['s3', 'api'], 'must be s3 or api'),
-        region: regionName.exactOptional(),
-      })
-      .exactOptional(),
-    method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], 'must be GET, HEAD, POST, PUT, PATCH or DELETE'),
-    hostPrefix: matching(/^([a-z0-9-]{1,63}\.){0,3}[a-z0-9-]{1,62}[.-]$/, 'the beginning of a host name, such as api.')
-      .max(128)
-      .exactOptional(),
-    answer: z.enum(['json', 'xml', 'xmlText', 'text', 'none'], 'must be json, xml, xmlText, text or none'),
+    instructions: z.array(instruction).max(5).exactOptional(),
+    effect,
+    repeatable: flag.exactOptional(),
+    // The API.
+    service: serviceName,
+    signing: signing.exactOptional(),
     extension: z.literal('s3', 'must be s3').exactOptional(),
+    regions: z.array(text(32)).exactOptional(),
+    // The arguments.
     input: makesSchema('input'),
     example: z.union(
       [fields, returns('example', fields.optional())],
@@ -250,37 +279,35 @@ function operationSchema(name: () => string, isS3: boolean, observer: CallObserv
     ),
     secrets: paths.exactOptional(),
     secretNames: textByName.exactOptional(),
-    defaults: z.array(
-      object({ path: text(200), value: text(200), inRegion: z.record(z.string(), text(200)).exactOptional() }),
-    ),
+    defaults: z.array(defaultValue),
     unknownDefaults: paths.exactOptional(),
     costDrivers: paths.exactOptional(),
-    regions: z.array(text(32)).exactOptional(),
-    undocumented: notes,
-    limitations: notes,
-    errors: z.record(z.string(), errorAdvice).exactOptional(),
-    exact: paths.exactOptional(),
-    tellIfMissing: textByName.exactOptional(),
-    instructions: z
-      .array(object({ text: text(300), unless: toolName.exactOptional() }))
-      .max(5)
-      .exactOptional(),
-    output: makesSchema('output'),
-    isAnswerOpen: flag.exactOptional(),
+    // The request.
+    method,
+    hostPrefix: hostPrefix.exactOptional(),
     request: promises('request', request(isS3)),
     takesToken: flag.exactOptional(),
+    probe: probe.exactOptional(),
+    preflight: preflightSchema(guards).exactOptional(),
+    companionRead: companionReadSchema(guards).exactOptional(),
+    // The answer.
+    answer: answerFormat,
     extract: promises('extract', jsonValue),
     errorOf: promises('errorOf', answeredError).exactOptional(),
+    output: makesSchema('output'),
+    isAnswerOpen: flag.exactOptional(),
+    pages: pagesSchema(guards).exactOptional(),
+    exact: paths.exactOptional(),
+    tellIfMissing: textByName.exactOptional(),
     failures: text(200).exactOptional(),
-    follow: followSchema.exactOptional(),
-    change: change.exactOptional(),
-    pages: pages.exactOptional(),
-    probe: object({ arguments: fields, accepted: z.array(text(100)) }).exactOptional(),
-    preflight: preflight.exactOptional(),
-    companionRead: companionRead.exactOptional(),
-    repeatable: flag.exactOptional(),
+    // The texts for people and models.
+    errors: z.record(z.string(), errorAdvice).exactOptional(),
+    undocumented: notes,
+    limitations: notes,
     summarize: returns('summarize', safeText),
     next: returns('next', next).exactOptional(),
+    change: changeSchema(guards).exactOptional(),
+    follow: followSchema.exactOptional(),
   } satisfies FieldsOf<Omit<Operation, 'schemas'>>);
 }
 
@@ -295,8 +322,9 @@ export type DefinitionParser = (definition: unknown) => ParsedDefinition;
 export function createDefinitionParser(observer: CallObserver): DefinitionParser {
   // A schema takes milliseconds to build, so all definitions share the two.
   let name = '';
-  const schemaForS3 = lazy(() => operationSchema(() => name, true, observer));
-  const schemaForOthers = lazy(() => operationSchema(() => name, false, observer));
+  const guards = createGuards(() => name, observer);
+  const schemaForS3 = lazy(() => operationSchema(guards, true));
+  const schemaForOthers = lazy(() => operationSchema(guards, false));
   return (definition) => {
     if (!isObject(definition))
       return { kind: 'problems', problems: ['must be an operation, as kit.defineOperation returns it'] };

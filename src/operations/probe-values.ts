@@ -91,11 +91,7 @@ function grow(args: unknown, path: Path, { sizes, resize }: Growth, isValid: (ar
 }
 
 /** The example, with an entry in each list that it leaves out, if the rules allow the entry. */
-function withMissingLists(
-  operation: Operation,
-  example: ExampleInput,
-  isValid: (args: unknown) => boolean,
-): Arguments {
+function withMissingLists(operation: Operation, example: ExampleInput, isValid: (args: unknown) => boolean): Arguments {
   const schema: unknown = z.toJSONSchema(operation.input(), { io: 'input', unrepresentable: 'any' });
   let args: Arguments = { ...example };
   for (const [name, property] of Object.entries(Object(Object(schema).properties))) {

@@ -117,35 +117,38 @@ function exampleFor({ fields, settings, operation }: ChosenOperation, schema: ()
 /** Option for a schema that is used once. Otherwise, zod compiles the schema, which takes longer than using it. */
 const once = { jitless: true };
 
-/** Replaces names of the file by the names of arguments and of fields of answers. The read may be another operation of this model. */
+/**
+ * Replaces the names in the file by the names of arguments and of fields of answers. The read may be another operation of this model.
+ * @param input arguments of the change
+ * @param answer fields of its answer
+ */
 function followOf(
   { model, settings }: ModelContext,
   input: readonly Argument[],
   answer: readonly Argument[],
   follow: Follow,
 ): Follow {
-  const api = Object.keys(settings.operations).find((name) => [name, toolNameOf(settings, name)].includes(follow.read));
+  const isRead = (api: string) => api === follow.read || toolNameOf(settings, api) === follow.read;
+  const api = Object.keys(settings.operations).find(isRead);
   const read = api === undefined ? undefined : model.operation(api);
   const readInput = read === undefined ? [] : argumentsOf(model, read.input, () => false);
   const readAnswer = read === undefined ? [] : structureOf(model, read.output).fields();
-  const sourceOf = (path: string) =>
-    path.startsWith('input.')
-      ? `input.${pathWith('name', input, path.slice('input.'.length))}`
-      : `answer.${pathWith('member', answer, path.slice('answer.'.length))}`;
-  const rewritten = <Value>(values: Readonly<Record<string, Value>>, name: (name: string) => string) =>
-    Object.entries(values).map(([given, value]) => [name(given), value] as const);
-  return {
-    read: follow.read,
-    arguments: Object.fromEntries(
-      rewritten(follow.arguments, (name) => pathWith('name', readInput, name)).map(([name, path]) => [
-        name,
-        sourceOf(path),
-      ]),
-    ),
-    ...(follow.done !== undefined && {
-      done: Object.fromEntries(rewritten(follow.done, (path) => pathWith('member', readAnswer, path))),
-    }),
-  };
+
+  const readArguments: Record<string, string> = {};
+  for (const [name, source] of Object.entries(follow.arguments))
+    readArguments[pathWith('name', readInput, name)] = sourcePath(source, input, answer);
+  if (follow.done === undefined) return { read: follow.read, arguments: readArguments };
+
+  const done: Record<string, string> = {};
+  for (const [path, value] of Object.entries(follow.done)) done[pathWith('member', readAnswer, path)] = value;
+  return { read: follow.read, arguments: readArguments, done };
+}
+
+/** Replaces the names in a path such as `input.InstanceId` or `answer.Instance.Id`. */
+function sourcePath(path: string, input: readonly Argument[], answer: readonly Argument[]): string {
+  const [source, ...names] = path.split('.');
+  const rest = names.join('.');
+  return source === 'input' ? `input.${pathWith('name', input, rest)}` : `answer.${pathWith('member', answer, rest)}`;
 }
 
 /** An answer of the XML protocols is XML, unless one member that is no structure is the whole body. */
