@@ -13,12 +13,17 @@ export function findGroup({ groups }: Cloud, name: string): Fields {
 
 /** The record of a group for an answer, with its current status. */
 export function showGroup(cloud: Cloud, { changedAt, ...group }: Fields): Fields {
-  const own = [...cloud.clusters.values()].filter((cluster) => cluster.group === group.name);
-  const shown = (isAdmin: boolean) =>
-    own.filter((cluster) => cluster.isAdmin === isAdmin).map((cluster) => showCluster(cloud, cluster));
+  const clusters = [...cloud.clusters.values()].filter((cluster) => cluster.group === group.name);
+  const adminCluster = clusters.find(({ isAdmin }) => isAdmin === true);
+  const userClusters = clusters.filter(({ isAdmin }) => isAdmin === false);
+  const kube = {
+    ...kubeOf(group),
+    adminCluster: adminCluster && showCluster(cloud, adminCluster),
+    userClusters: userClusters.map((cluster) => showCluster(cloud, cluster)),
+  };
   return {
     ...group,
-    configuration: { kube: { ...kubeOf(group), adminCluster: shown(true)[0], userClusters: shown(false) } },
+    configuration: { kube },
     ...(cloud.hasSettled(changedAt) && { status: 'provisioned' }),
   };
 }

@@ -37,30 +37,32 @@ type Kind = (exchange: Exchange, amount: number | undefined) => Promise<Answer |
 
 const reset = async ({ incoming }: Exchange) => void incoming.socket.resetAndDestroy();
 
-/** Carries out the request and changes the answer. */
-const changing =
+/** A fault that carries out the request and changes the body of the answer. */
+const changeBody =
   (change: (body: string, amount: number | undefined, exchange: Exchange) => string): Kind =>
   async (exchange, amount) => {
     const answer = await exchange.act();
     return { ...answer, body: change(answer.body, amount, exchange) };
   };
 
-/** Answers without carrying out the request. */
-const instead =
+/** A fault that answers without carrying out the request. */
+const answerInstead =
   (status: number, headers: (amount?: number) => Record<string, string> = () => ({}), body = ''): Kind =>
   async ({ incoming }, amount) => {
     if (!incoming.readableEnded) await once(incoming.resume(), 'end');
     return { status, headers: headers(amount), body };
   };
 
-const unmarked = (body: string) =>
+/** Says that a list of parts is not complete, and leaves out where it continues. */
+const withoutMarkers = (body: string) =>
   body
     .replace(/<(PartNumberMarker|NextPartNumberMarker)>\d*<\/\1>/g, '')
     .replace('<IsTruncated>false<', '<IsTruncated>true<');
 
-function looped(body: string, url = '') {
+/** Says that a list of parts continues where it began. */
+function withSameMarker(body: string, url = '') {
   const marker = /[?&]part-number-marker=(\d+)/.exec(url)?.[1] ?? '0';
-  return unmarked(body).replace('<IsTruncated>', `<NextPartNumberMarker>${marker}</NextPartNumberMarker>$&`);
+  return withoutMarkers(body).replace('<IsTruncated>', `<NextPartNumberMarker>${marker}</NextPartNumberMarker>$&`);
 }
 
 const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
@@ -69,69 +71,86 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['hang', async ({ act }) => void (await act())],
   ['half-body', (exchange) => inPieces(exchange, 2, 0, 1)],
   ['slow-body', (exchange, pause = 1000) => inPieces(exchange, 10, pause, 10)],
-  ['empty', changing(() => '')],
-  ['truncated', changing((body) => body.slice(0, body.length / 2))],
-  ['malformed', changing((body) => body.replace(/":|<\//, ' '))],
-  ['oversized', changing((body, megabytes = 32) => body + ' '.repeat(megabytes * 1024 * 1024))],
-  ['marker-loop', changing((body, _, { incoming }) => looped(body, incoming.url))],
-  ['no-marker', changing(unmarked)],
-  ['html', instead(200, () => ({ 'content-type': 'text/html' }), '<!DOCTYPE html><title>Sign in</title>')],
-  ['redirect', instead(307, () => ({ location: '/moved' }))],
-  ['429', instead(429, (seconds = 1) => ({ 'retry-after': String(seconds) }))],
-  ...[500, 502, 503, 509].map((status) => [String(status), instead(status)] as const),
+  ['empty', changeBody(() => '')],
+  ['truncated', changeBody((body) => body.slice(0, body.length / 2))],
+  ['malformed', changeBody((body) => body.replace(/":|<\//, ' '))],
+  ['oversized', changeBody((body, megabytes = 32) => body + ' '.repeat(megabytes * 1024 * 1024))],
+  ['marker-loop', changeBody((body, _, { incoming }) => withSameMarker(body, incoming.url))],
+  ['no-marker', changeBody(withoutMarkers)],
+  ['html', answerInstead(200, () => ({ 'content-type': 'text/html' }), '<!DOCTYPE html><title>Sign in</title>')],
+  ['redirect', answerInstead(307, () => ({ location: '/moved' }))],
+  ['429', answerInstead(429, (seconds = 1) => ({ 'retry-after': String(seconds) }))],
+  ...[500, 502, 503, 509].map((status) => [String(status), answerInstead(status)] as const),
   // A gateway stops waiting, and the service behind it continues.
   ['504', ({ act }) => act().then(() => empty({}, 504))],
 ]);
 
 export const faultKinds: readonly string[] = [...kinds.keys()];
 
-/** Sends an answer in pieces, with a pause (milliseconds) after each. Closes the connection if only the first pieces are sent. */
-async function inPieces({ act, incoming }: Exchange, pieces: number, pause: number, sent: number): Promise<Answer> {
+/**
+ * Sends the first `sent` of `pieces` equal pieces of an answer, with a pause (milliseconds) after each. Closes the connection if pieces are
+ * left out.
+ */
+async function inPieces({ act, incoming }: Exchange, pieces: number, pauseMs: number, sent: number): Promise<Answer> {
   const answer = await act();
   const { headers, body, content = [Buffer.from(body)] } = answer;
-  const total = Number(headers['content-length'] ?? Buffer.byteLength(body));
-  const size = Math.ceil(total / pieces);
-  async function* slowly() {
-    let left = size * sent;
-    for await (const chunk of content)
-      for (let unsent: Buffer = chunk; unsent.length > 0 && left > 0; ) {
-        const piece = unsent.subarray(0, Math.min(left % size || size, left));
-        unsent = unsent.subarray(piece.length);
-        left -= piece.length;
-        yield piece;
-        if (left % size === 0) await delay(pause);
-      }
+  const totalBytes = Number(headers['content-length'] ?? Buffer.byteLength(body));
+  const pieceBytes = Math.ceil(totalBytes / pieces);
+  const slowContent = Readable.from(slowly(content, pieceBytes, pieceBytes * sent, pauseMs));
+  if (sent < pieces) slowContent.once('end', () => incoming.socket.end());
+  return { ...answer, headers: { ...headers, 'content-length': String(totalBytes) }, content: slowContent };
+}
+
+/** Yields at most `maximum` bytes of a content, with a pause after every `pieceBytes`. */
+async function* slowly(
+  content: Readable | readonly Buffer[],
+  pieceBytes: number,
+  maximum: number,
+  pauseMs: number,
+): AsyncGenerator<Buffer> {
+  let sentBytes = 0;
+  for await (const chunk of content) {
+    let unsent: Buffer = chunk;
+    while (unsent.length > 0 && sentBytes < maximum) {
+      const bytesToPieceEnd = pieceBytes - (sentBytes % pieceBytes);
+      const piece = unsent.subarray(0, bytesToPieceEnd);
+      unsent = unsent.subarray(piece.length);
+      sentBytes += piece.length;
+      yield piece;
+      if (sentBytes % pieceBytes === 0) await delay(pauseMs);
+    }
   }
-  const slow = Readable.from(slowly());
-  if (sent < pieces) slow.once('end', () => incoming.socket.end());
-  return { ...answer, headers: { ...headers, 'content-length': String(total) }, content: slow };
 }
 
 /** True if a fault can happen to an operation. Faults that change or cut a body need an answer with a body. */
-function isFor(named: string, { name, request, answersBytes }: NamedOperation, kind: string): boolean {
-  const hasBody = /^(GET|POST) /.test(request);
-  if (!['*', name].includes(named)) return false;
+function canHappen(
+  { operation: faultyOperation, kind }: Pick<Fault, 'operation' | 'kind'>,
+  { name, request, answersBytes }: NamedOperation,
+): boolean {
+  if (faultyOperation !== '*' && faultyOperation !== name) return false;
   if (kind.includes('marker')) return name === 'list_parts';
+  const hasBody = /^(GET|POST) /.test(request);
   if (kind.endsWith('-body')) return hasBody;
-  return (hasBody && answersBytes === undefined) || !['empty', 'truncated', 'malformed', 'oversized'].includes(kind);
+  const needsDocument = ['empty', 'truncated', 'malformed', 'oversized'].includes(kind);
+  return !needsDocument || (hasBody && answersBytes === undefined);
 }
 
 /** Makes requests fail by the rules; `random` gives numbers from 0 to below 1. */
 export function createFaults({ faults, latency }: FaultRules, random: () => number) {
-  const left = faults.map((fault) => ({ ...fault }));
+  const remaining = faults.map((fault) => ({ ...fault }));
   /** Returns the fault for the next request of an operation, and counts it as used. */
   function next(name: string): Fault | undefined {
     const operation = operations.find((candidate) => candidate.name === name);
-    const fault =
-      operation && left.find(({ times, operation: named, kind }) => times > 0 && isFor(named, operation, kind));
+    if (operation === undefined) return undefined;
+    const fault = remaining.find((candidate) => candidate.times > 0 && canHappen(candidate, operation));
     if (fault !== undefined) fault.times -= 1;
     return fault;
   }
   /** Waits, then resolves with the answer to send. A fault changes or removes the answer. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
     const fault = next(exchange.operation);
-    const wait = latency(random);
-    if (wait > 0) await delay(wait);
+    const latencyMs = latency(random);
+    if (latencyMs > 0) await delay(latencyMs);
     return fault === undefined ? exchange.act() : kinds.get(fault.kind)?.(exchange, fault.amount);
   }
   return { next, answer };
@@ -157,7 +176,8 @@ export function loadFaults(text: string): FaultRules {
 export function parseFaults(text: string): FaultRules {
   let rules = noFaults;
   // Commas in parentheses do not separate.
-  for (const pair of text.split(/\n|,(?![^(\n]*\))/).filter((pair) => pair.trim() !== '')) {
+  const pairs = text.split(/\n|,(?![^(\n]*\))/).filter((pair) => pair.trim() !== '');
+  for (const pair of pairs) {
     const [name = '', value = ''] = splitOnce(pair, '=').map((part) => part.trim());
     const rule = readRule(name, value);
     if (typeof rule === 'string') throw new SandboxProblem(rule);
@@ -180,7 +200,7 @@ function readFault(operation: string, value: string): Partial<FaultRules> | stri
   if (kind === '') return `${value || operation} is not a fault: write kind, kind:amount or kind*times, such as 503*3.`;
   if (!kinds.has(kind)) return `${kind} is not a fault; the nearest is ${nearest(kind, kinds.keys())}.`;
   if (kind.includes('marker') && operation !== 'list_parts') return `${kind} is a fault of list_parts only.`;
-  if (!operations.some((candidate) => isFor(operation, candidate, kind)))
+  if (!operations.some((candidate) => canHappen({ operation, kind }, candidate)))
     return `${kind} needs an answer with a body, which ${operation} does not have.`;
   const fault = { operation, kind, amount: amount === undefined ? undefined : Number(amount) };
   return { faults: [{ ...fault, times: Number(times ?? Number.POSITIVE_INFINITY) }] };

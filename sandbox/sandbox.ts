@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { openCloud } from './cloud.js';
+import { type Cloud, openCloud } from './cloud.js';
 import { answer, findOperation, type Route, refusal } from './dispatch.js';
 import { createFaults, type FaultRules, loadFaults } from './faults.js';
 import { type Answer, type ApiRequest, collect, document, isLoopback, prefixes, requestOf, splitOnce } from './http.js';
@@ -51,57 +51,26 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
 async function serveState(state: State, rules: FaultRules, options: SandboxOptions) {
   const { now, port = 0, keys = derivedKeys(state) } = options;
-  let draws = 0;
-  const random = () => {
-    draws += 1;
-    return derive(state, 'chance', draws).readUInt32BE() / 2 ** 32;
-  };
-  const faults = createFaults(rules, random);
   const cloud = openCloud(now, state, seedsOf(state));
   if (state.durable) await cloud.storage.tidy();
+  const requestLog = createRequestLog(now);
+  const faults = createFaults(rules, seededRandom(state));
 
-  const requests: Logged[] = [];
-  let count = 0;
-  const server = createServer((incoming, outgoing) => {
-    serve(incoming, outgoing).catch(() => outgoing.destroy());
-  });
-
-  async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    if (splitOnce(incoming.url ?? '', '?')[0] === statePath) return respond(incoming, outgoing, showState(incoming));
-    count += 1;
-    const id = `sandbox-${String(count).padStart(6, '0')}`;
-    const request = requestOf(incoming, id);
-    const route = findOperation(request);
-    const operation = route?.operation.name ?? 'unknown';
-    const url = withoutSecrets(request.url);
-    const logged: Logged = { time: now().toISOString(), id, operation, method: request.method, url, status: 0 };
-    requests.push(logged);
-    if (requests.length > keptRequests) requests.shift();
-    const ids = { ...requestIds(id, 'x-amz-date' in request.headers), date: now().toUTCString() };
-    let content: Readable | undefined;
-    const act = async () => {
-      const answer = await authenticated(route, request);
-      content = answer.content;
-      logged.status = answer.status;
-      return answer;
-    };
+  const server = createServer(async (incoming, outgoing) => {
     try {
-      const answer = await faults.answer({ operation, incoming, act });
-      if (answer === undefined) return;
-      logged.status = answer.status;
-      await respond(incoming, outgoing, { ...answer, headers: { ...answer.headers, ...ids } });
-    } finally {
-      content?.destroy();
+      if (splitOnce(incoming.url ?? '', '?')[0] === statePath) await respond(incoming, outgoing, showState(incoming));
+      else await answerRequest({ cloud, keys, faults, requestLog }, incoming, outgoing);
+    } catch {
+      outgoing.destroy();
     }
-  }
-
-  async function authenticated(route: Route | undefined, unread: ApiRequest): Promise<Answer> {
-    const isStorage = unread.service === 'storage';
-    const request = isStorage ? unread : { ...unread, body: await collect(unread.stream, maximumBody) };
-    const problem = checkSignature(request, keys, now());
-    if (problem !== undefined) return refusal(request, problem);
-    return answer(route, { ...request, checkNext: chunkSignatures(request, keys) }, cloud);
-  }
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening').catch(({ code }) => {
+    throw new SandboxProblem(`The sandbox cannot listen on port ${port} of 127.0.0.1 (${code}).`);
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
+  const describe = () => describeCloud(cloud, endpoints, requestLog.entries);
 
   function showState(incoming: IncomingMessage): Answer {
     const text = (status: number, body: string) => document(status, 'text/markdown', body);
@@ -110,13 +79,6 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
     return incoming.method === 'GET' ? text(200, describe()) : text(405, 'This can only be read.\n');
   }
 
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening').catch(({ code }) => {
-    throw new SandboxProblem(`The sandbox cannot listen on port ${port} of 127.0.0.1 (${code}).`);
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
-  const describe = () => describeCloud(cloud, endpoints, requests);
   return {
     cloud: { credentials: keys, endpoints, signingServices },
     /** Lets tests add records. */
@@ -129,6 +91,85 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
       await state.close();
     },
   };
+}
+
+/** Returns a function that gives numbers from 0 to below 1. The same seed gives the same numbers. */
+function seededRandom(state: State): () => number {
+  let draws = 0;
+  return () => {
+    draws += 1;
+    return derive(state, 'chance', draws).readUInt32BE() / 2 ** 32;
+  };
+}
+
+/** The last requests of a sandbox, oldest first. */
+type RequestLog = ReturnType<typeof createRequestLog>;
+
+function createRequestLog(now: () => Date) {
+  const entries: Logged[] = [];
+  let count = 0;
+  return {
+    entries,
+    /** The ID of the next request, which its answer repeats. */
+    nextId: () => {
+      count += 1;
+      return `sandbox-${String(count).padStart(6, '0')}`;
+    },
+    /** Adds a request that has no status yet. */
+    add: ({ id, method, url }: ApiRequest, operation: string): Logged => {
+      const entry = { time: now().toISOString(), id, operation, method, url: withoutSecrets(url), status: 0 };
+      entries.push(entry);
+      if (entries.length > keptRequests) entries.shift();
+      return entry;
+    },
+  };
+}
+
+/** The parts of a sandbox that answer a request. */
+interface RequestHandling {
+  readonly cloud: Cloud;
+  readonly keys: Keys;
+  readonly faults: ReturnType<typeof createFaults>;
+  readonly requestLog: RequestLog;
+}
+
+/** Answers a request of an API, or lets it fail by the rules for faults. */
+async function answerRequest(
+  { cloud, keys, faults, requestLog }: RequestHandling,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const request = requestOf(incoming, requestLog.nextId());
+  const route = findOperation(request);
+  const operation = route?.operation.name ?? 'unknown';
+  const logEntry = requestLog.add(request, operation);
+  const sentHeaders = { ...requestIds(request), date: cloud.now().toUTCString() };
+  let content: Readable | undefined;
+  const act = async () => {
+    const answer = await answerSigned(route, request, keys, cloud);
+    content = answer.content;
+    logEntry.status = answer.status;
+    return answer;
+  };
+  try {
+    const answer = await faults.answer({ operation, incoming, act });
+    if (answer === undefined) return;
+    logEntry.status = answer.status;
+    await respond(incoming, outgoing, { ...answer, headers: { ...answer.headers, ...sentHeaders } });
+  } finally {
+    // A fault may have kept the answer from being sent.
+    content?.destroy();
+  }
+}
+
+/** Answers a request if its signature is valid, and refuses it otherwise. */
+async function answerSigned(route: Route | undefined, unread: ApiRequest, keys: Keys, cloud: Cloud): Promise<Answer> {
+  // The signature of a storage request covers a hash of the body and not the body.
+  const isStorage = unread.service === 'storage';
+  const request = isStorage ? unread : { ...unread, body: await collect(unread.stream, maximumBody) };
+  const problem = checkSignature(request, keys, cloud.now());
+  if (problem !== undefined) return refusal(request, problem);
+  return answer(route, { ...request, checkNext: chunkSignatures(request, keys) }, cloud);
 }
 
 const derivedKeys = (state: State): Keys => ({
@@ -144,8 +185,8 @@ async function respond(incoming: IncomingMessage, outgoing: ServerResponse, answ
 }
 
 /** Returns the request ID headers (docs/API.md: Request IDs), with `x-amz-` names if the client used them. */
-function requestIds(id: string, amz: boolean): Record<string, string> {
-  if (amz) return { 'x-amz-request-id': id, 'x-amz-id-2': `${id}-b` };
+function requestIds({ id, headers }: ApiRequest): Record<string, string> {
+  if ('x-amz-date' in headers) return { 'x-amz-request-id': id, 'x-amz-id-2': `${id}-b` };
   return {
     'x-ext-request-id': id,
     'x-ext-id-2': `${id}-b`,

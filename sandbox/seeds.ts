@@ -32,7 +32,7 @@ export const seededGroup = {
 export function seedsOf({ origin: { started } }: State): CloudSeeds {
   const { resourceGroupName, adminCluster, userCluster } = seededGroup;
   const upload = (name: UploadName, secondsAgo: number) =>
-    [name.uploadId, { ...name, initiated: before(started, secondsAgo), headers: {} }] as const;
+    [name.uploadId, { ...name, initiated: earlier(started, secondsAgo), headers: {} }] as const;
   const group = groupRecord(resourceGroupName, provisionInput(adminCluster), '2026-01-01T00:00:00.000Z');
   const cluster = (name: string, isAdmin: boolean) =>
     [clusterKey(resourceGroupName, name), clusterRecord(provisionInput(name), group, isAdmin)] as const;
@@ -40,7 +40,7 @@ export function seedsOf({ origin: { started } }: State): CloudSeeds {
   return {
     buckets: [[seededUpload.bucket, { created: started }]],
     uploads: [upload(seededUpload, 680), upload(seededLargeUpload, 23_700), upload(seededEmptyUpload, 45)],
-    partsOf: (uploadId) => parts(uploadId, started),
+    partsOf: (uploadId) => demoParts(uploadId, started),
     groups: [[resourceGroupName, group]],
     clusters: [cluster(adminCluster, true), cluster(userCluster, false)],
     instances: [[server.instanceId, instanceRecord(server, 'jp-east-1', new Date('2026-01-01T00:00:00Z'))]],
@@ -49,18 +49,23 @@ export function seedsOf({ origin: { started } }: State): CloudSeeds {
 
 const mebibyte = 1024 * 1024;
 
-const before = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();
+const earlier = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();
 
-function parts(uploadId: string, started: string): [string, Part][] {
+/** The parts of a demo upload, oldest first. */
+function demoParts(uploadId: string, started: string): [string, Part][] {
   const part = (partNumber: number, size: number, secondsAgo: number): [string, Part] => {
     const etag = hash('md5', `part ${partNumber}`);
-    return [String(partNumber), { partNumber, size, etag, lastModified: before(started, secondsAgo), checksums: {} }];
+    return [String(partNumber), { partNumber, size, etag, lastModified: earlier(started, secondsAgo), checksums: {} }];
   };
-  if (uploadId === seededUpload.uploadId)
-    return [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15].map((number) => part(number, 8 * mebibyte, (16 - number) * 40));
-  if (uploadId !== seededLargeUpload.uploadId) return [];
-  const numbers = Array.from({ length: 10_000 }, (_, index) => index + 1);
-  return numbers.map((number) => part(number, (number === 10_000 ? 3 : 16) * mebibyte, 23_600 - number * 2));
+  if (uploadId === seededUpload.uploadId) {
+    const numbers = [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15];
+    return numbers.map((number) => part(number, 8 * mebibyte, (16 - number) * 40));
+  }
+  if (uploadId === seededLargeUpload.uploadId) {
+    const numbers = Array.from({ length: 10_000 }, (_, index) => index + 1);
+    return numbers.map((number) => part(number, (number === 10_000 ? 3 : 16) * mebibyte, 23_600 - number * 2));
+  }
+  return [];
 }
 
 /** Builds the request that would create the group with one cluster. */

@@ -39,9 +39,11 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   if (parsed === undefined)
     return refuse(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
   const { accessKeyId, day, scopeService, signedHeaders, signature } = parsed;
-  const own = signingServices[service];
-  if (scopeService !== own)
-    return refuse(400, 'AuthorizationHeaderMalformed', `The scope names the service ${scopeService}; this is ${own}.`);
+  const thisService = signingServices[service];
+  if (scopeService !== thisService) {
+    const message = `The scope names the service ${scopeService}; this is ${thisService}.`;
+    return refuse(400, 'AuthorizationHeaderMalformed', message);
+  }
   if (accessKeyId !== keys.accessKeyId) return refuse(403, 'InvalidAccessKeyId', 'The access key does not exist.');
   const prefix = prefixOf(request);
   const date = headers[`${prefix}-date`] ?? '';

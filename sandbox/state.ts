@@ -153,6 +153,7 @@ export async function openState(path: string, ifNew: Origin, seed?: string): Pro
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
 
+/** Reads the origin and the changes of a state file. A file that does not exist is created with the origin `ifNew`. */
 async function readLines(path: string, ifNew: Origin) {
   if (!existsSync(path)) {
     await writeFile(`${path}.new`, `${JSON.stringify({ sandbox: version, ...ifNew })}\n`, { mode: 0o600, flush: true });
@@ -160,17 +161,18 @@ async function readLines(path: string, ifNew: Origin) {
   }
   const bytes = await readFile(path);
   const end = bytes.lastIndexOf('\n') + 1;
-  const [first, ...lines] = bytes.toString('utf8', 0, end).split('\n').slice(0, -1).map(parseJson);
-  const { data } = origin.safeParse(first);
-  if (data === undefined)
+  const [firstLine, ...lines] = bytes.toString('utf8', 0, end).split('\n').slice(0, -1).map(parseJson);
+  const { data: storedOrigin } = origin.safeParse(firstLine);
+  if (storedOrigin === undefined)
     throw new SandboxProblem(`${path} is not the state of a sandbox of this version; name another file.`);
   const changes = lines.flatMap((line, index) => {
-    const { data } = changesLine.safeParse(line);
-    if (data !== undefined) return data;
+    const { data: changesOfLine } = changesLine.safeParse(line);
+    if (changesOfLine !== undefined) return changesOfLine;
     throw new SandboxProblem(`Line ${index + 2} of ${path} cannot be read: it is damaged.`);
   });
+  // Removes a line that a killed process left unfinished.
   await truncate(path, end);
-  return { origin: data, changes };
+  return { origin: storedOrigin, changes };
 }
 
 /** Locks the file against a second sandbox. Ignores the lock of a process that no longer runs. */

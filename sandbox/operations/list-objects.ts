@@ -42,24 +42,27 @@ export const listObjectsV2 = defineOperation({
   },
 });
 
-/** Lists the objects after a key. Keys with the delimiter after the prefix become one group (common prefix). */
+/** Lists the objects after a key. Keys that share the text up to the first delimiter after the prefix become one group (common prefix). */
 function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], after: string) {
   storage.findBucket(bucket);
-  const [prefix, delimiter] = [query.get('prefix') ?? '', query.get('delimiter') ?? ''];
+  const prefix = query.get('prefix') ?? '';
+  const delimiter = query.get('delimiter') ?? '';
   const maximum = pageSize(query, 'max-keys');
   const { encode, type } = keyEncoding(query);
+  /** Objects by key, and groups by name. A group has no object. */
   const entries = new Map<string, StoredObject | undefined>();
   for (const object of storage.objects.values()) {
     const { key } = object;
     if (object.bucket !== bucket || !key.startsWith(prefix) || byBytes(key, after) <= 0) continue;
-    const end = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length);
-    if (end < 0) entries.set(key, object);
-    else entries.set(key.slice(0, end + delimiter.length), undefined);
+    const delimiterAt = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length);
+    if (delimiterAt < 0) entries.set(key, object);
+    else entries.set(key.slice(0, delimiterAt + delimiter.length), undefined);
   }
   // If the previous page ended with a group, skips all keys of that group.
   entries.delete(after);
   const page = [...entries].sort(([a], [b]) => byBytes(a, b)).slice(0, maximum);
-  const groups = page.flatMap(([name, object]) => (object === undefined ? { Prefix: encode(name) } : []));
+  const groups = page.filter(([, object]) => object === undefined).map(([name]) => ({ Prefix: encode(name) }));
+  const contents = page.flatMap(([key, object]) => (object === undefined ? [] : contentsOf(encode(key), object)));
   const isTruncated = maximum > 0 && entries.size > page.length;
   return {
     encode,
@@ -68,7 +71,7 @@ function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], 
     /** Name of the last object or group; empty on an empty page. */
     last: page.at(-1)?.[0] ?? '',
     groups: groups.length,
-    contents: page.flatMap(([name, object]) => (object === undefined ? [] : contentsOf(encode(name), object))),
+    contents,
     /** Elements of ListObjects and ListObjectsV2. */
     shared: {
       Name: bucket,

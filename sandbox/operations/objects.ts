@@ -11,8 +11,9 @@ export const objectHeaders = [
 ];
 
 export function keptHeaders(headers: ApiRequest['headers']): Record<string, string> {
-  const own = Object.entries(headers).filter(([name]) => isListed(name, objectHeaders));
-  const decoded = own.map(([name, value]) => [name, value.replace(/^aws-chunked(, *|$)/, '')] as const);
+  const stored = Object.entries(headers).filter(([name]) => isListed(name, objectHeaders));
+  // The encoding aws-chunked is that of the request and not of the object.
+  const decoded = stored.map(([name, value]) => [name, value.replace(/^aws-chunked(, *|$)/, '')] as const);
   return Object.fromEntries(decoded.filter(([, value]) => value !== ''));
 }
 
@@ -65,26 +66,30 @@ export const headObject = defineOperation({
   handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,
 });
 
-/** Returns the requested byte range and the answer without a body. Throws a `ServiceError` if the range has no bytes. */
+/**
+ * Returns the requested byte range and the answer without a body. Throws a `ServiceError` if the range has no bytes, or if the object is
+ * not the one that the client expects.
+ */
 function describeObject(object: StoredObject, request: ApiRequest) {
-  const { etag, lastModified, headers, parts, checksums } = object;
-  if (![undefined, '*', etag, `"${etag}"`].includes(request.headers['if-match']))
+  const { etag, lastModified, headers: storedHeaders, parts, checksums } = object;
+  const { range: rangeHeader, 'if-match': expectedEtag, 'x-amz-checksum-mode': checksumMode } = request.headers;
+  if (![undefined, '*', etag, `"${etag}"`].includes(expectedEtag))
     throw new ServiceError(412, 'PreconditionFailed', 'The object has another ETag.', { Condition: 'If-Match' });
   const size = sizeOf(parts);
-  const range = rangeOf(request.headers.range, size);
+  const range = rangeOf(rangeHeader, size);
   const { first, last } = range ?? { first: 0, last: size - 1 };
-  const isChecked = request.headers['x-amz-checksum-mode'] === 'ENABLED' && range === undefined;
-  const about = {
+  const headers = {
     'content-type': 'binary/octet-stream',
-    ...headers,
+    ...storedHeaders,
     'accept-ranges': 'bytes',
     'content-length': String(last - first + 1),
     etag: `"${etag}"`,
     'last-modified': new Date(lastModified).toUTCString(),
     ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
-    ...(isChecked && checksums),
+    // The checksums are those of the whole object.
+    ...(checksumMode === 'ENABLED' && range === undefined && checksums),
   };
-  return { answer: empty(about, range === undefined ? 200 : 206), first, last };
+  return { answer: empty(headers, range === undefined ? 200 : 206), first, last };
 }
 
 /** Parses a Range header. Undefined if it is missing or invalid: RFC 9110 (section 14.2) says to ignore it. */

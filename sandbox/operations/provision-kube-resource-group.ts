@@ -137,8 +137,15 @@ export function groupRecord(name: string, input: ProvisionInput, createTime: str
     externalCloudConfig: { serviceAccount: serviceAccountOf(input), location: externalCloudConfig.location },
     adminWorkstation: { ...adminWorkstation, instance },
   };
-  const state = { status: 'provisioning', createTime, changedAt: createTime };
-  return { name, description: '', template: 'kube', configuration: { kube }, ...state };
+  return {
+    name,
+    description: '',
+    template: 'kube',
+    configuration: { kube },
+    status: 'provisioning',
+    createTime,
+    changedAt: createTime,
+  };
 }
 
 /** Returns fields of the submitted service account key. The key itself is never returned (docs/API.md: Resource group record). */
@@ -152,7 +159,7 @@ function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
 export function clusterRecord(input: ProvisionInput, { name: group, createTime }: Fields, isAdmin: boolean): Fields {
   const { adminCluster: cluster, networkConfig } = input;
   const { enabled, version } = cluster.kubeServiceMeshConfig;
-  const nodes = (pool: Machine & { readonly nodeCount: number }, serverName: string) => ({
+  const withServers = (pool: Machine & { readonly nodeCount: number }, serverName: string) => ({
     ...pool,
     instances: Array.from({ length: Math.min(pool.nodeCount, shownNodes) }, (_, index) =>
       serverRecord(`${serverName}-${index + 1}`, pool, networkConfig.networkId),
@@ -163,10 +170,13 @@ export function clusterRecord(input: ProvisionInput, { name: group, createTime }
     ...cluster,
     kubeServiceMeshConfig: { enabled, ...(enabled && { version }) },
     controlPlaneLoadBalancer: loadBalancerRecord(input),
-    controlPlane: { name: controlPlane, ...nodes(cluster.controlPlane, controlPlane) },
-    nodePools: cluster.nodePools.map((pool) => nodes(pool, `${cluster.name}-${pool.name}`)),
+    controlPlane: { name: controlPlane, ...withServers(cluster.controlPlane, controlPlane) },
+    nodePools: cluster.nodePools.map((pool) => withServers(pool, `${cluster.name}-${pool.name}`)),
     status: 'provisioning',
-    ...{ changedAt: createTime, group, project: serviceAccountOf(input).projectId, isAdmin },
+    changedAt: createTime,
+    group,
+    project: serviceAccountOf(input).projectId,
+    isAdmin,
   };
 }
 

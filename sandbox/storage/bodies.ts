@@ -5,28 +5,31 @@ import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } fro
 import { pieces, unchunked } from './chunks.js';
 import { notOffered } from './requests.js';
 
+/** Reads a body of at most 8 MiB. Throws a `ServiceError` as `receive` does. */
 export const readShort = (request: ApiRequest): Promise<Buffer> =>
   receive(request, 8 * 1024 * 1024, buffer).then(({ stored }) => stored);
 
 /**
  * Stores the payload of a body. Throws a `ServiceError` if it has more than `maximum` bytes or does not match its headers
- * and trailers. Resolves with the checksums that the client sent and with the checksum of the algorithm `wanted`.
+ * and trailers. Resolves with the checksums that the client sent and with the checksum of `wantedAlgorithm`.
  */
 export async function receive<Stored>(
   { headers, stream, checkNext = uncheckable }: ApiRequest,
   maximum: number,
   store: (payload: AsyncIterable<Buffer>) => Promise<Stored>,
-  wanted?: string,
+  wantedAlgorithm?: string,
 ) {
-  const { isChunked, isSigned, trailer, sha256: declared } = announcementOf(headers);
-  const isSent = (header: string) => header in headers || header === trailer;
-  const checked = checksumAlgorithms.filter((algorithm) => algorithm === wanted || isSent(checksumHeader(algorithm)));
-  const digests = new Map(checked.map((algorithm) => [checksumHeader(algorithm), createDigest(algorithm)]));
-  const md5 = createHash('md5');
-  const sha256 = declared === undefined ? undefined : createHash('sha256');
-
+  const { isChunked, isSigned, trailer, sha256: declaredSha256 } = bodyEncodingOf(headers);
   const tooLarge = new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
   if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge;
+
+  const isSent = (header: string) => header in headers || header === trailer;
+  const algorithms = checksumAlgorithms.filter(
+    (algorithm) => algorithm === wantedAlgorithm || isSent(checksumHeader(algorithm)),
+  );
+  const digests = new Map(algorithms.map((algorithm) => [checksumHeader(algorithm), createDigest(algorithm)]));
+  const md5 = createHash('md5');
+  const sha256 = declaredSha256 === undefined ? undefined : createHash('sha256');
   const trailers: Record<string, string> = {};
   let size = 0;
   async function* payload() {
@@ -40,19 +43,20 @@ export async function receive<Stored>(
   }
   const stored = await store(payload());
 
-  if (sha256 !== undefined && sha256.digest('hex') !== declared)
+  if (sha256 !== undefined && sha256.digest('hex') !== declaredSha256)
     throw new ServiceError(400, 'XAmzContentSHA256Mismatch', 'The content-sha256 header does not match the body.');
   if (isChunked && Number(headers['x-amz-decoded-content-length'] ?? size) !== size)
     throw new ServiceError(400, 'IncompleteBody', `The body has ${size} bytes: not x-amz-decoded-content-length.`);
-  const binary = md5.digest();
+  const md5OfBody = md5.digest();
   const checksums = Object.fromEntries(
     [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const),
   );
-  const declaredSums = { ...headers, ...trailers };
-  for (const [header, value] of Object.entries({ ...checksums, 'content-md5': binary.toString('base64') }))
-    if ((isSent(header) || header in declaredSums) && declaredSums[header] !== value)
+  const computed = { ...checksums, 'content-md5': md5OfBody.toString('base64') };
+  const declared = { ...headers, ...trailers };
+  for (const [header, value] of Object.entries(computed))
+    if ((isSent(header) || header in declared) && declared[header] !== value)
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
-  return { stored, size, etag: binary.toString('hex'), checksums };
+  return { stored, size, etag: md5OfBody.toString('hex'), checksums };
 }
 
 /** Refuses signed chunks if their signatures cannot be verified. */
@@ -61,7 +65,7 @@ const uncheckable: CheckNext = () => {
 };
 
 /** Reads the encoding of a body from its headers. Throws a `ServiceError` if the sandbox does not offer it. */
-function announcementOf(headers: ApiRequest['headers']) {
+function bodyEncodingOf(headers: ApiRequest['headers']) {
   const declared = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
   const isSigned = signedForms.includes(declared);
   if (declared.startsWith('STREAMING-AWS4-') && !isSigned) throw notOffered(`bodies of the form ${declared}`);

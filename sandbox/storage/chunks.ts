@@ -14,23 +14,23 @@ export async function* unchunked(
   trailers: Record<string, string>,
   checkNext?: CheckNext,
 ): AsyncGenerator<Buffer> {
-  const { line, upTo } = reader(stream);
+  const { readLine, readBytes } = createReader(stream);
   let size: number;
   do {
-    const head = headOf(await line(), checkNext !== undefined);
+    const head = headOf(await readLine(), checkNext !== undefined);
     const sha256 = createHash('sha256');
     size = head.size;
     for (let left = size; left > 0; ) {
-      const piece = await upTo(left);
+      const piece = await readBytes(left);
       left -= piece.length;
       if (checkNext !== undefined) sha256.update(piece);
       yield piece;
     }
     checkNext?.('PAYLOAD', sha256.digest('hex'), head.signature);
-    if (size > 0 && (await line()) !== '') throw malformed();
+    if (size > 0 && (await readLine()) !== '') throw malformed();
   } while (size > 0);
   const lines: string[] = [];
-  for (let text = await line(); text !== ''; text = await line()) lines.push(text);
+  for (let line = await readLine(); line !== ''; line = await readLine()) lines.push(line);
   const { [signatureTrailer]: signature = '', ...others } = trailersOf(lines);
   Object.assign(trailers, others);
   if (lines.length === 0 || checkNext === undefined) return;
@@ -57,10 +57,12 @@ function headOf(text: string, isSigned: boolean) {
   return { size: Number.parseInt(size, 16), signature };
 }
 
-function reader(stream: Readable) {
+/** Reads lines and bytes of a stream, in any order. Throws a `ServiceError` if the stream ends too early. */
+function createReader(stream: Readable) {
   const arriving = pieces(stream);
+  /** Bytes that have arrived and were not read yet. */
   let buffer: Buffer = Buffer.alloc(0);
-  const more = async () => {
+  const receiveMore = async () => {
     const { value, done } = await arriving.next();
     if (done === true) throw malformed();
     buffer = buffer.length === 0 ? value : Buffer.concat([buffer, value]);
@@ -72,17 +74,18 @@ function reader(stream: Readable) {
   };
   return {
     /** Reads the next line, without the line break. */
-    async line(): Promise<string> {
+    async readLine(): Promise<string> {
       let end = buffer.indexOf('\r\n');
-      for (; end < 0; end = buffer.indexOf('\r\n')) {
+      while (end < 0) {
         if (buffer.length > maximumLine) throw malformed();
-        await more();
+        await receiveMore();
+        end = buffer.indexOf('\r\n');
       }
       return take(end + 2).toString('latin1', 0, end);
     },
     /** Reads at least one byte and at most `bytes`. */
-    async upTo(bytes: number): Promise<Buffer> {
-      if (buffer.length === 0) await more();
+    async readBytes(bytes: number): Promise<Buffer> {
+      if (buffer.length === 0) await receiveMore();
       return take(bytes);
     },
   };

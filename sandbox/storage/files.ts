@@ -13,32 +13,42 @@ const maximumBody = 5 * 1024 ** 3;
 
 const filesOf = (parts: readonly Part[]) => parts.flatMap(({ file }) => file ?? []);
 
+/** Yields the bytes `first` to `last` (counted from 0) of all parts together. Parts without a file consist of zeros. */
+async function* bytesOf(
+  folder: State['folder'],
+  parts: readonly Part[],
+  first: number,
+  last: number,
+): AsyncGenerator<Buffer> {
+  const path = await folder();
+  const zeros = Buffer.alloc(64 * 1024);
+  let offset = 0;
+  for (const { file, size } of parts) {
+    const start = Math.max(first - offset, 0);
+    const end = Math.min(last + 1 - offset, size);
+    offset += size;
+    if (start >= end) continue;
+    if (file !== undefined) yield* createReadStream(join(path, file), { start, end: end - 1 });
+    else for (let left = end - start; left > 0; left -= zeros.length) yield zeros.subarray(0, left);
+  }
+}
+
 /** The files that hold uploaded bytes. */
 export function createFiles({ folder, durable, flushed }: State) {
-  let readers = 0;
+  let runningReads = 0;
   /** Files to delete when no read is in progress. */
-  const waiting: string[] = [];
+  const unwanted: string[] = [];
 
-  async function remove(files: readonly string[]): Promise<void> {
+  async function removeFiles(files: readonly string[]): Promise<void> {
     if (files.length === 0) return;
-    if (readers > 0) return void waiting.push(...files);
+    if (runningReads > 0) {
+      unwanted.push(...files);
+      return;
+    }
+    // Waits until the change that dropped the files is on disk.
     await flushed();
     const path = await folder();
     await Promise.all(files.map((file) => rm(join(path, file), { force: true })));
-  }
-
-  async function* bytesOf(parts: readonly Part[], first: number, last: number): AsyncGenerator<Buffer> {
-    const path = await folder();
-    const zeros = Buffer.alloc(64 * 1024);
-    let before = 0;
-    for (const { file, size } of parts) {
-      const start = Math.max(first - before, 0);
-      const end = Math.min(last + 1 - before, size);
-      before += size;
-      if (start >= end) continue;
-      if (file !== undefined) yield* createReadStream(join(path, file), { start, end: end - 1 });
-      else for (let left = end - start; left > 0; left -= zeros.length) yield zeros.subarray(0, left);
-    }
   }
 
   return {
@@ -60,19 +70,20 @@ export function createFiles({ folder, durable, flushed }: State) {
     },
     /** Reads the bytes `first` to `last` (counted from 0) of an object's parts. Files that are removed meanwhile stay until the read ends. */
     read(parts: readonly Part[], first: number, last: number): Readable {
-      readers += 1;
-      return Readable.from(bytesOf(parts, first, last)).once('close', () => {
-        readers -= 1;
+      runningReads += 1;
+      return Readable.from(bytesOf(folder, parts, first, last)).once('close', () => {
+        runningReads -= 1;
         // The next start deletes files that could not be deleted now.
-        remove(waiting.splice(0)).catch(() => undefined);
+        removeFiles(unwanted.splice(0)).catch(() => undefined);
       });
     },
     /** Deletes the bodies of parts, after the change that dropped the parts is on disk. */
-    remove: (parts: readonly Part[]) => remove(filesOf(parts)),
+    remove: (parts: readonly Part[]) => removeFiles(filesOf(parts)),
     /** Deletes all bodies except the bodies of `parts`. */
     async keepOnly(parts: readonly Part[]): Promise<void> {
-      const kept = new Set(filesOf(parts));
-      await remove((await readdir(await folder())).filter((file) => !kept.has(file)));
+      const used = new Set(filesOf(parts));
+      const files = await readdir(await folder());
+      await removeFiles(files.filter((file) => !used.has(file)));
     },
   };
 }

@@ -9,8 +9,10 @@ export type XmlValue = string | number | boolean | undefined | XmlValue[] | { re
 function render(value: XmlValue): string {
   if (typeof value !== 'object' || Array.isArray(value)) return escapeXml(String(value));
   return Object.entries(value)
-    .flatMap(([name, inner]) => (Array.isArray(inner) ? inner : [inner]).map((one) => [name, one] as const))
-    .map(([name, one]) => (one === undefined ? '' : `<${name}>${render(one)}</${name}>`))
+    .flatMap(([name, child]) => {
+      const children = Array.isArray(child) ? child : [child];
+      return children.map((content) => (content === undefined ? '' : `<${name}>${render(content)}</${name}>`));
+    })
     .join('');
 }
 
