@@ -4,87 +4,107 @@ import { type Fields, fieldsOf, numberOf, readText } from '../../src/mcp/views/c
 import { element, nameText } from '../shared/elements.js';
 
 /**
- * A host page with one view, for `cloudops-mcp view` and for decisions in a browser. The process that serves the page makes the view's
- * first call, and carries out the view's later calls.
+ * Starts the host page with one view, for `cloudops-mcp view` and for decisions in a browser. The process that serves the page makes the
+ * view's first call, and carries out the view's later calls.
  */
 export function startHostPage(): void {
-  const frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
-  const heading = element('h1', {}, 'cloudops-mcp');
-  const problem = element('p', { role: 'alert' });
-  const note = element('p', { class: 'note', dir: 'auto' });
-  const nextChange = element('p', { role: 'status' });
-  document.body.append(element('main', {}, heading, problem, note, nextChange, frame));
-  // Starts the call before the view is loaded, because reading a large upload takes a while.
-  const call = ask('call', {});
-  const send = (message: Fields) => frame.contentWindow?.postMessage(message, '*');
-  const peer = createPeer(send, {
-    onRequest(method, params) {
-      if (method === 'ui/initialize')
-        return Promise.resolve({
-          protocolVersion: '2026-01-26',
-          hostInfo: { name: 'cloudops-mcp', version: '1' },
-          hostCapabilities: { serverTools: {} },
-          hostContext: {},
-        });
-      if (method === 'tools/call') return callTool(params);
-      return method === 'ping' ? Promise.resolve({}) : undefined;
-    },
-    onNotification(method, params) {
-      if (method === 'ui/notifications/size-changed')
-        frame.style.height = `${Math.min(20_000, numberOf(params.height) ?? 0)}px`;
-      if (method === 'ui/notifications/initialized') void begin();
-    },
-  });
+  new HostPage().start();
+}
 
-  /** Waits for the next plan, and offers it with a button, so that the person can read the outcome of this plan first. */
-  async function waitForNextPlan(shown: string | undefined): Promise<void> {
-    while ((await ask('next', { shown })).waits !== true);
-    if (shown === undefined) return location.reload();
-    const button = element('button', { type: 'button' }, 'Show the next change');
-    button.addEventListener('click', () => location.reload());
-    nextChange.append('Another change waits for a decision. ', button);
-    document.title = 'A change waits';
+class HostPage {
+  readonly #frame = element('iframe', { sandbox: 'allow-scripts', title: 'View' });
+  readonly #heading = element('h1', {}, 'cloudops-mcp');
+  readonly #problem = element('p', { role: 'alert' });
+  readonly #note = element('p', { class: 'note', dir: 'auto' });
+  readonly #nextChange = element('p', { role: 'status' });
+  /** The connection to the view in the frame. */
+  readonly #view = createPeer((message) => this.#frame.contentWindow?.postMessage(message, '*'), {
+    onRequest: (method, params) => this.#answerView(method, params),
+    onNotification: (method, params) => this.#handleNotification(method, params),
+  });
+  /** The result of the view's first call. It is requested before the view is loaded, because reading a large upload takes a while. */
+  readonly #firstCall = ask('call', {});
+
+  start(): void {
+    document.body.append(element('main', {}, this.#heading, this.#problem, this.#note, this.#nextChange, this.#frame));
+    window.addEventListener('message', (event) => {
+      if (event.source === this.#frame.contentWindow) this.#view.receive(event.data);
+    });
+    this.#frame.src = 'view';
   }
 
-  async function callTool(params: Fields): Promise<Fields> {
+  #answerView(method: string, params: Fields): Promise<Fields> | undefined {
+    if (method === 'ui/initialize') return Promise.resolve(hostDescription);
+    if (method === 'tools/call') return this.#callTool(params);
+    return method === 'ping' ? Promise.resolve({}) : undefined;
+  }
+
+  #handleNotification(method: string, params: Fields): void {
+    if (method === 'ui/notifications/size-changed')
+      this.#frame.style.height = `${Math.min(maximumHeight, numberOf(params.height) ?? 0)}px`;
+    if (method === 'ui/notifications/initialized') void this.#showFirstCall();
+  }
+
+  async #callTool(params: Fields): Promise<Fields> {
     const result = await ask('tool', params);
-    setTitles(result);
+    this.#showTitles(result);
     return result;
   }
 
-  /** Sets the heading, the name of the frame for screen readers, and the title of the browser tab. */
-  function setTitles(result: Fields): void {
-    const titles = titlesOf(result);
-    if (titles === undefined) return;
-    heading.textContent = titles.heading;
-    frame.title = titles.heading;
-    document.title = `${titles.tab} – cloudops-mcp`;
-  }
-
-  async function begin(): Promise<void> {
+  /** Passes the first call and its result to the view, once the view is ready. */
+  async #showFirstCall(): Promise<void> {
     try {
-      const { args, result, note: text, follows, shown } = await call;
-      note.textContent = readText(text) ?? '';
-      if (follows === true) waitForNextPlan(readText(shown)).catch(showNoAnswer);
-      frame.hidden = result === undefined;
-      setTitles(fieldsOf(result));
-      peer.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
-      peer.notify('ui/notifications/tool-result', fieldsOf(result));
+      const { args, result, note, follows, shown } = await this.#firstCall;
+      this.#note.textContent = readText(note) ?? '';
+      if (follows === true) this.#waitForNextPlan(readText(shown)).catch(() => this.#showNoAnswer());
+      this.#frame.hidden = result === undefined;
+      this.#showTitles(fieldsOf(result));
+      this.#view.notify('ui/notifications/tool-input', { arguments: fieldsOf(args) });
+      this.#view.notify('ui/notifications/tool-result', fieldsOf(result));
     } catch {
-      showNoAnswer();
+      this.#showNoAnswer();
     }
   }
 
-  function showNoAnswer(): void {
-    problem.textContent =
-      'The server does not answer, or has ended. If this page is from cloudops-mcp view, see the terminal that it runs in; otherwise load it again.';
+  /**
+   * Waits for the next plan, and offers it with a button, so that the person can read the outcome of this plan first.
+   * @param shown the plan on this page; without one, the page shows the next plan at once
+   */
+  async #waitForNextPlan(shown: string | undefined): Promise<void> {
+    let isWaiting = false;
+    while (!isWaiting) isWaiting = (await ask('next', { shown })).waits === true;
+    if (shown === undefined) return location.reload();
+    const button = element('button', { type: 'button' }, 'Show the next change');
+    button.addEventListener('click', () => location.reload());
+    this.#nextChange.append('Another change waits for a decision. ', button);
+    document.title = 'A change waits';
   }
 
-  window.addEventListener('message', (event) => {
-    if (event.source === frame.contentWindow) peer.receive(event.data);
-  });
-  frame.src = 'view';
+  /** Shows what a result is about in the heading, the name of the frame (for screen readers), and the title of the browser tab. */
+  #showTitles(result: Fields): void {
+    const titles = titlesOf(result);
+    if (titles === undefined) return;
+    this.#heading.textContent = titles.heading;
+    this.#frame.title = titles.heading;
+    document.title = `${titles.tab} – cloudops-mcp`;
+  }
+
+  #showNoAnswer(): void {
+    this.#problem.textContent =
+      'The server does not answer, or has ended. If this page is from cloudops-mcp view, see the terminal that it runs in; otherwise load it again.';
+  }
 }
+
+/** The tallest frame in CSS pixels. */
+const maximumHeight = 20_000;
+
+/** This page as an MCP Apps host. */
+const hostDescription = {
+  protocolVersion: '2026-01-26',
+  hostInfo: { name: 'cloudops-mcp', version: '1' },
+  hostCapabilities: { serverTools: {} },
+  hostContext: {},
+};
 
 /** The heading of the page and the title of its tab for a result. Undefined if the result names no subject, such as a failed call. */
 function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab: string } | undefined {

@@ -2,19 +2,6 @@ import { element } from '../shared/elements.js';
 import { boxOf, cellAt, layoutMap, type MapLayout, numbersOf, rowShares } from './map-layout.js';
 import { gapStates, type PartState, partStates } from './upload.js';
 
-/** A map of the parts: a grid of cells that the user can point at, or select with the arrow keys. */
-export interface PartMap {
-  readonly elements: readonly HTMLElement[];
-  /** Draws the states of the parts from number 1 on. */
-  show(states: readonly PartState[]): void;
-  /** Draws the map again, because colours have changed. */
-  redraw(): void;
-  /** Selects the next or previous part number that has to be sent, and goes round at the ends. */
-  jump(step: 1 | -1): void;
-  /** The text about the selected part for screen readers. */
-  describe(text: string): void;
-}
-
 export interface PartMapOptions {
   /** The legend's swatch for each state. Its CSS `color` is the colour of the state. */
   readonly swatches: Readonly<Record<PartState, HTMLCanvasElement>>;
@@ -22,13 +9,16 @@ export interface PartMapOptions {
   onPoint(first: number, last: number): void;
 }
 
-/** The state that a cell of several parts shows. States that need attention come first. */
+/** The states by their need of attention. */
 const precedence: readonly PartState[] = ['small', 'passed', 'new', 'sending', 'there', 'expected'];
 
-export function createPartMap({ swatches, onPoint }: PartMapOptions): PartMap {
-  const canvas = element('canvas', { 'aria-hidden': 'true' });
-  const cursor = element('div', { class: 'cursor', hidden: '' });
-  const map = element(
+/** A map of the parts: a grid of cells that the user can point at, or select with the arrow keys. */
+export class PartMap {
+  readonly #options: PartMapOptions;
+  readonly #canvas = element('canvas', { 'aria-hidden': 'true' });
+  /** The frame around the cell that the user points at, or selected. */
+  readonly #cursor = element('div', { class: 'cursor', hidden: '' });
+  readonly #slider = element(
     'div',
     {
       class: 'map',
@@ -39,105 +29,128 @@ export function createPartMap({ swatches, onPoint }: PartMapOptions): PartMap {
       'aria-valuemin': '1',
       'aria-keyshortcuts': 'N Shift+N',
     },
-    canvas,
-    cursor,
+    this.#canvas,
+    this.#cursor,
   );
-  const density = element(
+  readonly #densityNote = element(
     'p',
     { class: 'density', hidden: '' },
     'Bars at the right: the share of each row that is there.',
   );
-  let states: readonly PartState[] = [];
-  let layout: MapLayout = layoutMap(1, 1);
-  let selected = 0;
+  readonly elements: readonly HTMLElement[] = [this.#slider, this.#densityNote];
+  #states: readonly PartState[] = [];
+  #layout: MapLayout = layoutMap(1, 1);
+  #selectedCell = 0;
 
-  const draw = () => {
-    // A hidden map is drawn by the observer below when it becomes visible.
-    if (map.clientWidth === 0) return;
-    layout = layoutMap(states.length, map.clientWidth);
-    const isDense = layout.pitch < smallestReadable;
-    if (isDense) layout = layoutMap(states.length, map.clientWidth - densityWidth);
-    selected = Math.min(selected, layout.cells - 1);
-    const cellsWidth = layout.columns * layout.pitch;
-    sizeCanvas(canvas, cellsWidth + (isDense ? densityWidth : 0), layout.rows * layout.pitch);
-    const context = canvas.getContext('2d');
+  constructor(options: PartMapOptions) {
+    this.#options = options;
+    this.#followPointer();
+    this.#followKeyboard();
+    new ResizeObserver(() => this.#draw()).observe(this.#slider);
+  }
+
+  /** Draws the states of the parts from number 1 on. */
+  show(states: readonly PartState[]): void {
+    this.#states = states;
+    this.#draw();
+  }
+
+  /** Draws the map and the legend's swatches again, because colours have changed. */
+  redraw(): void {
+    for (const state of partStates) drawSwatch(this.#options.swatches[state], state);
+    this.#draw();
+  }
+
+  /** Selects the next or previous part number that has to be sent, and goes round at the ends. */
+  jump(step: 1 | -1): void {
+    const cell = nextGap(this.#states, this.#layout, this.#selectedCell, step);
+    if (cell !== undefined) this.#select(cell);
+  }
+
+  /** Sets the text about the selected part for screen readers. */
+  describe(text: string): void {
+    this.#slider.setAttribute('aria-valuetext', text);
+  }
+
+  #draw(): void {
+    const width = this.#slider.clientWidth;
+    // A hidden map has no width. The observer draws it when it becomes visible.
+    if (width === 0) return;
+    const partCount = this.#states.length;
+    const layoutWithoutBars = layoutMap(partCount, width);
+    const isDense = layoutWithoutBars.pitch < smallestReadable;
+    this.#layout = isDense ? layoutMap(partCount, width - densityWidth) : layoutWithoutBars;
+    this.#densityNote.hidden = !isDense;
+    this.#drawCanvas(isDense);
+    this.#selectedCell = Math.min(this.#selectedCell, this.#layout.cells - 1);
+    this.#slider.setAttribute('aria-valuemax', String(partCount));
+    this.#pointAt(this.#selectedCell);
+  }
+
+  /** Draws all cells, and the bars next to the rows of a dense map. */
+  #drawCanvas(isDense: boolean): void {
+    const { columns, rows, pitch } = this.#layout;
+    sizeCanvas(this.#canvas, columns * pitch + (isDense ? densityWidth : 0), rows * pitch);
+    const context = this.#canvas.getContext('2d');
     if (context === null) return;
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    const colourOf = (state: PartState) => getComputedStyle(swatches[state]).color;
-    drawCells(context, layout, states, colourOf);
-    density.hidden = !isDense;
-    if (isDense) drawDensity(context, layout, states, colourOf('there'));
-    map.setAttribute('aria-valuemax', String(states.length));
-    pointAt(selected);
-  };
+    const colourOf = (state: PartState) => getComputedStyle(this.#options.swatches[state]).color;
+    drawCells(context, this.#layout, this.#states, colourOf);
+    if (isDense) drawDensity(context, this.#layout, this.#states, colourOf('there'));
+  }
 
   /** Puts the cursor around a cell, and reports its parts. */
-  const pointAt = (cell: number) => {
-    const { left, top, side } = boxOf(layout, cell);
-    const { first, last } = numbersOf(layout, cell);
-    const size = Math.max(side, 4);
-    Object.assign(cursor.style, {
+  #pointAt(cell: number): void {
+    const { left, top, side } = boxOf(this.#layout, cell);
+    const { first, last } = numbersOf(this.#layout, cell);
+    const cursorSide = Math.max(side, 4) + 4;
+    Object.assign(this.#cursor.style, {
       left: `${left - 2}px`,
       top: `${top - 2}px`,
-      width: `${size + 4}px`,
-      height: `${size + 4}px`,
+      width: `${cursorSide}px`,
+      height: `${cursorSide}px`,
     });
-    map.setAttribute('aria-valuenow', String(first));
-    onPoint(first, Math.min(last, states.length));
-  };
+    this.#slider.setAttribute('aria-valuenow', String(first));
+    this.#options.onPoint(first, Math.min(last, this.#states.length));
+  }
 
-  const select = (cell: number) => {
-    selected = Math.min(layout.cells - 1, Math.max(0, cell));
-    cursor.hidden = false;
-    pointAt(selected);
-  };
+  #select(cell: number): void {
+    this.#selectedCell = Math.min(this.#layout.cells - 1, Math.max(0, cell));
+    this.#cursor.hidden = false;
+    this.#pointAt(this.#selectedCell);
+  }
 
-  map.addEventListener('pointermove', ({ offsetX, offsetY }) => {
-    const cell = cellAt(layout, offsetX, offsetY);
-    cursor.hidden = cell === undefined;
-    if (cell !== undefined) pointAt(cell);
-  });
-  map.addEventListener('pointerleave', () => {
-    cursor.hidden = document.activeElement !== map;
-    pointAt(selected);
-  });
-  map.addEventListener('pointerdown', ({ offsetX, offsetY }) => {
-    const cell = cellAt(layout, offsetX, offsetY);
-    if (cell !== undefined) select(cell);
-  });
-  map.addEventListener('focus', () => select(selected));
-  map.addEventListener('blur', () => {
-    cursor.hidden = true;
-  });
+  #followPointer(): void {
+    const map = this.#slider;
+    map.addEventListener('pointermove', ({ offsetX, offsetY }) => {
+      const cell = cellAt(this.#layout, offsetX, offsetY);
+      this.#cursor.hidden = cell === undefined;
+      if (cell !== undefined) this.#pointAt(cell);
+    });
+    map.addEventListener('pointerleave', () => {
+      this.#cursor.hidden = document.activeElement !== map;
+      this.#pointAt(this.#selectedCell);
+    });
+    map.addEventListener('pointerdown', ({ offsetX, offsetY }) => {
+      const cell = cellAt(this.#layout, offsetX, offsetY);
+      if (cell !== undefined) this.#select(cell);
+    });
+  }
 
-  const jump = (step: 1 | -1) => {
-    const cell = nextGap(states, layout, selected, step);
-    if (cell !== undefined) select(cell);
-  };
-
-  map.addEventListener('keydown', (event) => {
-    const isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
-    if (isPlain && event.key.toLowerCase() === 'n') return jump(event.shiftKey ? -1 : 1);
-    const cell = isPlain ? cellForKey(event.key, selected, layout) : undefined;
-    if (cell === undefined) return;
-    event.preventDefault();
-    select(cell);
-  });
-  new ResizeObserver(draw).observe(map);
-
-  return {
-    elements: [map, density],
-    show(shownStates) {
-      states = shownStates;
-      draw();
-    },
-    redraw() {
-      for (const state of partStates) drawSwatch(swatches[state], state);
-      draw();
-    },
-    jump,
-    describe: (text) => map.setAttribute('aria-valuetext', text),
-  };
+  #followKeyboard(): void {
+    this.#slider.addEventListener('focus', () => this.#select(this.#selectedCell));
+    this.#slider.addEventListener('blur', () => {
+      this.#cursor.hidden = true;
+    });
+    this.#slider.addEventListener('keydown', (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      if (event.key.toLowerCase() === 'n') return this.jump(event.shiftKey ? -1 : 1);
+      const cell = cellForKey(event.key, this.#selectedCell, this.#layout);
+      if (cell === undefined) return;
+      event.preventDefault();
+      this.#select(cell);
+    });
+  }
 }
 
 /** The cell that a key moves to from the selected cell. Undefined for other keys. */
@@ -166,14 +179,13 @@ function nextGap(states: readonly PartState[], layout: MapLayout, selected: numb
   return undefined;
 }
 
+/** The cells that show each state. A cell of several parts shows the state that needs the most attention. */
 function cellsByState(states: readonly PartState[], { cells, partsPerCell }: MapLayout): Record<PartState, number[]> {
   const byState: Record<PartState, number[]> = { there: [], new: [], small: [], sending: [], passed: [], expected: [] };
   for (let cell = 0; cell < cells; cell += 1) {
-    const first = cell * partsPerCell;
-    const state =
-      partsPerCell === 1
-        ? states[first]
-        : precedence.find((candidate) => states.slice(first, first + partsPerCell).includes(candidate));
+    const statesOfCell = states.slice(cell * partsPerCell, (cell + 1) * partsPerCell);
+    const [onlyState] = statesOfCell;
+    const state = partsPerCell === 1 ? onlyState : precedence.find((candidate) => statesOfCell.includes(candidate));
     if (state !== undefined) byState[state].push(cell);
   }
   return byState;
@@ -184,6 +196,7 @@ const smallestReadable = 5;
 const densityWidth = 56;
 const densityGap = 8;
 
+/** Draws the share of each row that is there, as bars. */
 function drawDensity(
   context: CanvasRenderingContext2D,
   { columns, rows, pitch, partsPerCell }: MapLayout,

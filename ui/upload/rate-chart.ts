@@ -51,83 +51,97 @@ const height = 60;
 const barWidth = 3;
 const barStep = 4;
 
-/** A chart of rates: bars that the user can point at, or select with the arrow keys. */
-export interface RateChart {
-  readonly elements: readonly HTMLElement[];
-  /** Draws the rates, with a line at the last change of speed. */
-  show(rates: Rates, formatTime: FormatTime, changedAt: number | undefined): void;
-}
-
 const instruction = 'Point at a bar to read its value, or use the arrow keys.';
 
 /**
- * A bar chart with a scale. The value of the bar under the pointer, or of the selected bar, stands below the chart and is read by screen
- * readers. The drawing has a name that sums up the chart. Redrawing keeps the selected bar.
+ * A bar chart of rates with a scale. The value of the bar that the user points at, or selects with the arrow keys, stands below the chart
+ * and is read by screen readers. The drawing has a name that sums up the chart. Drawing again keeps the selected bar.
  */
-export function createRateChart(): RateChart {
-  const hidden = { 'aria-hidden': 'true' };
-  const scale = element('div', { class: 'scale', ...hidden });
-  const slider = element('div', { class: 'reader', role: 'slider', tabindex: '0', 'aria-label': 'Rate at a time' });
-  const plot = element('div', { class: 'plot' }, slider);
-  const times = element('div', { class: 'times', ...hidden });
-  const value = element('p', { class: 'value', ...hidden }, instruction);
-  let bars: readonly SVGElement[] = [];
-  let barTexts: readonly string[] = [];
+export class RateChart {
+  readonly #scale = element('div', { class: 'scale', 'aria-hidden': 'true' });
+  readonly #slider = element('div', {
+    class: 'reader',
+    role: 'slider',
+    tabindex: '0',
+    'aria-label': 'Rate at a time',
+  });
+  readonly #plot = element('div', { class: 'plot' }, this.#slider);
+  readonly #times = element('div', { class: 'times', 'aria-hidden': 'true' });
+  readonly #value = element('p', { class: 'value', 'aria-hidden': 'true' }, instruction);
+  readonly elements: readonly HTMLElement[] = [
+    element('div', { class: 'chart' }, this.#scale, this.#plot, this.#times),
+    this.#value,
+  ];
+  #bars: readonly SVGElement[] = [];
+  #barTexts: readonly string[] = [];
   /** Index of the bar that the keyboard selected; at first the newest. */
-  let selected = Number.POSITIVE_INFINITY;
+  #selected = Number.POSITIVE_INFINITY;
 
-  const clamp = (index: number) => Math.min(bars.length - 1, Math.max(0, index));
-  const textAt = (index: number) => barTexts[index] ?? '';
+  constructor() {
+    this.#followPointer();
+    this.#followKeyboard();
+  }
+
+  /** Draws the rates, with a line at the last change of speed. */
+  show(rates: Rates, formatTime: FormatTime, changedAt: number | undefined): void {
+    const { from, to, perSecond } = rates;
+    const highest = Math.max(...perSecond);
+    const end = scaleEnd(highest);
+    const change = changedAt !== undefined && changedAt > from && changedAt < to ? changedAt : undefined;
+    const changeText = change === undefined ? '' : `, changed at ${formatTime(change)}`;
+    const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${rateText(highest)}${changeText}.`;
+    this.#bars = barsOf(rates, end);
+    this.#barTexts = barTextsOf(rates, formatTime);
+    this.#plot.querySelector('svg')?.remove();
+    this.#plot.prepend(drawingOf(rates, this.#bars, change, label));
+    const scaleTexts = [rateText(end), rateText(end / 2), '0'];
+    this.#scale.replaceChildren(...scaleTexts.map((text) => element('span', {}, text)));
+    this.#times.replaceChildren(element('span', {}, formatTime(from, 'second')), element('span', {}, formatTime(to)));
+    this.#showSelected();
+  }
+
+  /** The nearest index of a bar. */
+  #clamp(index: number): number {
+    return Math.min(this.#bars.length - 1, Math.max(0, index));
+  }
+
   /** Marks a bar and shows its value, or shows the instruction. */
-  const highlight = (index: number | undefined) => {
-    setText(value, index === undefined ? instruction : textAt(index));
-    for (const [other, bar] of bars.entries()) bar.classList.toggle('looked', other === index);
-  };
-  const showSelected = () => {
-    const index = clamp(selected);
-    slider.setAttribute('aria-valuemin', '1');
-    slider.setAttribute('aria-valuemax', String(bars.length));
-    slider.setAttribute('aria-valuenow', String(index + 1));
-    slider.setAttribute('aria-valuetext', textAt(index));
-    highlight(document.activeElement === slider ? index : undefined);
-  };
+  #highlight(index: number | undefined): void {
+    setText(this.#value, index === undefined ? instruction : (this.#barTexts[index] ?? ''));
+    for (const [other, bar] of this.#bars.entries()) bar.classList.toggle('looked', other === index);
+  }
 
-  plot.addEventListener('pointermove', ({ clientX }) => {
-    const { left, width } = plot.getBoundingClientRect();
-    highlight(clamp(Math.floor(((clientX - left) / width) * bars.length)));
-  });
-  plot.addEventListener('pointerleave', showSelected);
-  slider.addEventListener('focus', showSelected);
-  slider.addEventListener('blur', () => highlight(undefined));
-  slider.addEventListener('keydown', (event) => {
-    const isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
-    const index = isPlain ? indexForKey(event.key, clamp(selected), bars.length) : undefined;
-    if (index === undefined) return;
-    event.preventDefault();
-    selected = clamp(index);
-    showSelected();
-  });
+  /** Tells screen readers the value of the selected bar, and marks the bar if the keyboard is in use. */
+  #showSelected(): void {
+    const index = this.#clamp(this.#selected);
+    this.#slider.setAttribute('aria-valuemin', '1');
+    this.#slider.setAttribute('aria-valuemax', String(this.#bars.length));
+    this.#slider.setAttribute('aria-valuenow', String(index + 1));
+    this.#slider.setAttribute('aria-valuetext', this.#barTexts[index] ?? '');
+    this.#highlight(document.activeElement === this.#slider ? index : undefined);
+  }
 
-  return {
-    elements: [element('div', { class: 'chart' }, scale, plot, times), value],
-    show(rates, formatTime, changedAt) {
-      const { from, to } = rates;
-      const highest = Math.max(...rates.perSecond);
-      const end = scaleEnd(highest);
-      const change = changedAt !== undefined && changedAt > from && changedAt < to ? changedAt : undefined;
-      const changeText = change === undefined ? '' : `, changed at ${formatTime(change)}`;
-      const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${rateText(highest)}${changeText}.`;
-      bars = barsOf(rates, end);
-      barTexts = barTextsOf(rates, formatTime);
-      plot.querySelector('svg')?.remove();
-      plot.prepend(drawingOf(rates, bars, change, label));
-      scale.replaceChildren(
-        ...[end, end / 2, 0].map((bytes) => element('span', {}, bytes === 0 ? '0' : rateText(bytes))),
-      );
-      times.replaceChildren(element('span', {}, formatTime(from, 'second')), element('span', {}, formatTime(to)));
-      showSelected();
-    },
-  };
+  #followPointer(): void {
+    this.#plot.addEventListener('pointermove', ({ clientX }) => {
+      const { left, width } = this.#plot.getBoundingClientRect();
+      const share = (clientX - left) / width;
+      this.#highlight(this.#clamp(Math.floor(share * this.#bars.length)));
+    });
+    this.#plot.addEventListener('pointerleave', () => this.#showSelected());
+  }
+
+  #followKeyboard(): void {
+    this.#slider.addEventListener('focus', () => this.#showSelected());
+    this.#slider.addEventListener('blur', () => this.#highlight(undefined));
+    this.#slider.addEventListener('keydown', (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      const index = indexForKey(event.key, this.#clamp(this.#selected), this.#bars.length);
+      if (index === undefined) return;
+      event.preventDefault();
+      this.#selected = this.#clamp(index);
+      this.#showSelected();
+    });
+  }
 }
 
 /** The index that a key moves to from the selected bar. Undefined for other keys. */

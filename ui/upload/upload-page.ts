@@ -1,7 +1,7 @@
 import type { FormatTime } from '../shared/appearance.js';
 import { element, nameText, setText } from '../shared/elements.js';
-import { createPartMap } from './part-map.js';
-import { createRateChart, ratesOf } from './rate-chart.js';
+import { PartMap } from './part-map.js';
+import { RateChart, ratesOf } from './rate-chart.js';
 import { amountText, gapsText, type PartState, partStates, progressText, type Upload } from './upload.js';
 
 /** The elements of the upload view. */
@@ -28,6 +28,65 @@ export interface UploadPageEvents {
   onAutomatic(): void;
 }
 
+export const stateNames: Readonly<Record<PartState, string>> = {
+  there: 'there',
+  new: 'new since the last look',
+  small: 'too small',
+  sending: 'probably in flight',
+  passed: 'passed over',
+  expected: 'still to come',
+};
+
+export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPageEvents): UploadPage {
+  const heading = createHeading();
+  const amount = element('p', { class: 'amount' });
+  const bar = createBar();
+  const status = element('p', { role: 'status' }, 'Waiting for the answer …');
+  const problem = element('p', { role: 'alert', class: 'problem', hidden: '' });
+  const legend = createLegend();
+  const map = new PartMap({ swatches: legend.swatches, onPoint });
+  const selectedPart = element('p', { class: 'detail' });
+  const gapLine = createGapLine(() => map.jump(1));
+  const parts = element('div', { class: 'parts', hidden: '' });
+  parts.append(...map.elements, selectedPart, legend.element, gapLine.element);
+  const rateChart = new RateChart();
+  const chart = element('figure', { hidden: '' }, element('figcaption', {}, 'Rate over time'), ...rateChart.elements);
+  const controls = createControls(onRefresh, onAutomatic);
+  const main = element('main', { class: 'upload' });
+  main.append(...heading.elements, amount, bar.element, status, problem, parts, chart, controls.element);
+
+  return {
+    main,
+    show(upload, states, formatTime) {
+      heading.show(upload);
+      setText(amount, amountText(upload));
+      bar.show(upload, states);
+      setText(status, progressText(upload, formatTime));
+      legend.show(states);
+      parts.hidden = states.length === 0 || upload.parts === undefined;
+      if (!parts.hidden) map.show(states);
+      gapLine.show(states);
+      const rates = chartedRates(upload);
+      chart.hidden = rates === undefined;
+      if (rates !== undefined) rateChart.show(rates, formatTime, upload.rateSince);
+      controls.showTime(upload.checkedAt, formatTime);
+    },
+    describePart(text) {
+      setText(selectedPart, text);
+      map.describe(text);
+    },
+    showProblem(sentence) {
+      problem.hidden = sentence === undefined;
+      setText(problem, sentence ?? '');
+      if (sentence !== undefined && !heading.isShown()) setText(status, '');
+    },
+    allowRefresh: controls.allowRefresh,
+    isAutomatic: controls.isAutomatic,
+    endAutomatic: controls.endAutomatic,
+    redraw: () => map.redraw(),
+  };
+}
+
 /** Isolates the writing direction of a name from the text around it. */
 const isolated = (name: string) => element('bdi', {}, name);
 
@@ -40,96 +99,61 @@ function titleText(name: string): string {
   return `${name.startsWith('"') ? '"' : ''}…${[...name].slice(-longestTitle / 2).join('')}`;
 }
 
-export const stateNames: Readonly<Record<PartState, string>> = {
-  there: 'there',
-  new: 'new since the last look',
-  small: 'too small',
-  sending: 'probably in flight',
-  passed: 'passed over',
-  expected: 'still to come',
-};
-
-export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPageEvents): UploadPage {
+/** The heading with the names of object, bucket and account. A long key is shown in full on request. */
+function createHeading() {
   const title = element('h1', {}, 'Upload');
-  const amount = element('p', { class: 'amount' });
-  const key = element('details', { class: 'key', hidden: '' });
-  const bar = createBar();
-  const status = element('p', { role: 'status' }, 'Waiting for the answer …');
-  const problem = element('p', { role: 'alert', class: 'problem', hidden: '' });
-  const { legend, swatches, showCounts } = createLegend();
-  const map = createPartMap({ swatches, onPoint });
-  const detail = element('p', { class: 'detail' });
-  const gaps = element('p', {});
+  const wholeKey = element('details', { class: 'key', hidden: '' });
+  return {
+    elements: [title, wholeKey],
+    isShown: () => title.children.length > 0,
+    show({ account, bucket, object }: Upload) {
+      const key = nameText(object);
+      const inAccount = account === undefined ? [] : [' in account ', isolated(account)];
+      title.replaceChildren('Upload of ', isolated(titleText(key)), ' to ', isolated(nameText(bucket)), ...inAccount);
+      wholeKey.hidden = key.length <= longestTitle;
+      if (!wholeKey.hidden)
+        wholeKey.replaceChildren(element('summary', {}, 'The whole key'), element('p', {}, isolated(key)));
+    },
+  };
+}
+
+/** The line that names the parts that have to be sent, with a button that selects the next one in the map. */
+function createGapLine(onNextGap: () => void) {
+  const text = element('p', {});
   const nextGap = element('button', { type: 'button' }, 'Next gap ', element('kbd', {}, 'N'));
-  const gapLine = element('div', { class: 'gaps', hidden: '' }, gaps, nextGap);
-  const body = element('div', { class: 'parts', hidden: '' }, ...map.elements, detail, legend, gapLine);
-  const rateChart = createRateChart();
-  const chart = element('figure', { hidden: '' }, element('figcaption', {}, 'Rate over time'), ...rateChart.elements);
+  nextGap.addEventListener('click', onNextGap);
+  const line = element('div', { class: 'gaps', hidden: '' }, text, nextGap);
+  return {
+    element: line,
+    show(states: readonly PartState[]) {
+      const gaps = gapsText(states);
+      line.hidden = gaps === '';
+      setText(text, gaps);
+    },
+  };
+}
+
+/** The refresh button, the choice of automatic refreshes, and the time of the state that is shown. */
+function createControls(onRefresh: () => void, onAutomatic: () => void) {
   const refresh = element('button', { type: 'button' }, 'Refresh');
   const automatic = element('input', { type: 'checkbox', checked: '' });
-  const checked = element('span', { class: 'checked' });
   const label = element('label', {}, automatic, ' every 10 seconds while parts arrive');
-  const controls = element('div', { class: 'controls', hidden: '' }, refresh, label, checked);
-  const main = element(
-    'main',
-    { class: 'upload' },
-    title,
-    key,
-    amount,
-    bar.element,
-    status,
-    problem,
-    body,
-    chart,
-    controls,
-  );
+  const time = element('span', { class: 'checked' });
+  const controls = element('div', { class: 'controls', hidden: '' }, refresh, label, time);
   refresh.addEventListener('click', onRefresh);
   automatic.addEventListener('change', onAutomatic);
-  nextGap.addEventListener('click', () => map.jump(1));
-
   return {
-    main,
-    show(upload, states, formatTime) {
-      const { account, bucket, object, percent, parts, checkedAt, rateSince } = upload;
-      const where = account === undefined ? [] : [' in account ', isolated(account)];
-      const name = nameText(object);
-      const isLong = name.length > longestTitle;
-      title.replaceChildren('Upload of ', isolated(titleText(name)), ' to ', isolated(nameText(bucket)), ...where);
-      key.hidden = !isLong;
-      if (isLong) key.replaceChildren(element('summary', {}, 'The whole key'), element('p', {}, isolated(name)));
-      setText(amount, amountText(upload));
-      bar.show(percent, upload, states);
-      setText(status, progressText(upload, formatTime));
-      setText(checked, checkedAt === undefined ? '' : `As of ${formatTime(checkedAt)}`);
-      showCounts(states);
-      body.hidden = states.length === 0 || parts === undefined;
-      if (!body.hidden) map.show(states);
-      const missing = gapsText(states);
-      gapLine.hidden = missing === '';
-      setText(gaps, missing);
-      const rates = chartedRates(upload);
-      chart.hidden = rates === undefined;
-      if (rates !== undefined) rateChart.show(rates, formatTime, rateSince);
-    },
-    describePart(text) {
-      setText(detail, text);
-      map.describe(text);
-    },
-    showProblem(sentence) {
-      problem.hidden = sentence === undefined;
-      setText(problem, sentence ?? '');
-      if (sentence !== undefined && title.children.length === 0) setText(status, '');
-    },
-    allowRefresh(isPossible, isRunning) {
+    element: controls,
+    showTime: (checkedAt: number | undefined, formatTime: FormatTime) =>
+      setText(time, checkedAt === undefined ? '' : `As of ${formatTime(checkedAt)}`),
+    allowRefresh(isPossible: boolean, isRunning: boolean) {
       controls.hidden = !isPossible;
-      if (isRunning) refresh.setAttribute('aria-disabled', 'true');
-      else refresh.removeAttribute('aria-disabled');
+      refresh.ariaDisabled = isRunning ? 'true' : null;
     },
     isAutomatic: () => automatic.checked,
     endAutomatic() {
       automatic.checked = false;
     },
-    redraw: map.redraw,
   };
 }
 
@@ -159,14 +183,15 @@ function createBar() {
   );
   return {
     element: bar,
-    show(percent: number | undefined, upload: Upload, states: readonly PartState[]) {
+    show(upload: Upload, states: readonly PartState[]) {
+      const { percent, expectedParts } = upload;
       bar.hidden = percent === undefined;
       if (percent === undefined) return;
-      const small = states.filter((state) => state === 'small').length;
-      const isByParts = upload.expectedParts !== undefined && states.length > 0 && small > 0;
-      const there = states.filter((state) => state === 'there' || state === 'new').length;
-      usable.style.width = `${isByParts ? (100 * there) / states.length : percent}%`;
-      unusable.style.width = `${isByParts ? (100 * small) / states.length : 0}%`;
+      const smallParts = states.filter((state) => state === 'small').length;
+      const usableParts = states.filter((state) => state === 'there' || state === 'new').length;
+      const showsParts = expectedParts !== undefined && smallParts > 0;
+      usable.style.width = `${showsParts ? (100 * usableParts) / states.length : percent}%`;
+      unusable.style.width = `${showsParts ? (100 * smallParts) / states.length : 0}%`;
       bar.setAttribute('aria-valuenow', String(percent));
       bar.setAttribute('aria-valuetext', amountText(upload));
     },
@@ -191,12 +216,15 @@ function createLegend() {
     legend.append(item);
     return { state, count, item };
   });
-  const showCounts = (states: readonly PartState[]) => {
-    for (const { state, count, item } of entries) {
-      const partCount = states.filter((other) => other === state).length;
-      setText(count, partCount.toLocaleString('en'));
-      item.hidden = partCount === 0;
-    }
+  return {
+    element: legend,
+    swatches,
+    show(states: readonly PartState[]) {
+      for (const { state, count, item } of entries) {
+        const partCount = states.filter((other) => other === state).length;
+        setText(count, partCount.toLocaleString('en'));
+        item.hidden = partCount === 0;
+      }
+    },
   };
-  return { legend, swatches, showCounts };
 }

@@ -36,20 +36,44 @@ interface PeerHandlers {
   onNotification(method: string, params: Fields): void;
 }
 
+/** A request that waits for its answer. */
+interface PendingRequest {
+  readonly timer: ReturnType<typeof setTimeout>;
+  resolve(result: Fields): void;
+  reject(error: RequestFailed): void;
+}
+
+/** Creates one end of a connection. `send` passes a message to the other side. */
 export function createPeer(send: (message: Fields) => void, { onRequest, onNotification }: PeerHandlers): Peer {
-  interface Pending {
-    resolve(result: Fields): void;
-    reject(error: RequestFailed): void;
-  }
-  const pending = new Map<number, Pending>();
+  const pendingRequests = new Map<number, PendingRequest>();
   let lastId = 0;
 
-  const answer = (id: number, { result, error }: Fields) => {
-    const waiting = pending.get(id);
-    pending.delete(id);
+  /** Removes a request from those that wait. Returns undefined if it does not wait any more. */
+  const takePending = (id: number): PendingRequest | undefined => {
+    const request = pendingRequests.get(id);
+    pendingRequests.delete(id);
+    clearTimeout(request?.timer);
+    return request;
+  };
+
+  const receiveAnswer = (id: number, { result, error }: Fields) => {
+    const request = takePending(id);
+    if (error === undefined) return request?.resolve(fieldsOf(result));
     const { code, message } = fieldsOf(error);
-    if (error === undefined) waiting?.resolve(fieldsOf(result));
-    else waiting?.reject(new RequestFailed('error', readText(message) ?? 'an error without a message', numberOf(code)));
+    const text = readText(message) ?? 'an error without a message';
+    request?.reject(new RequestFailed('error', text, numberOf(code)));
+  };
+
+  const receiveRequest = (id: unknown, method: string, params: Fields) => {
+    const unknownMethod = new RequestFailed('error', `${method} is not known here`, methodNotFound);
+    const answer = onRequest(method, params) ?? Promise.reject(unknownMethod);
+    answer.then(
+      (result) => send({ jsonrpc: '2.0', id, result }),
+      (reason: unknown) => {
+        const { message, code = internalError } = reason instanceof RequestFailed ? reason : unanswerable;
+        send({ jsonrpc: '2.0', id, error: { code, message } });
+      },
+    );
   };
 
   return {
@@ -57,44 +81,27 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
       new Promise((resolve, reject) => {
         lastId += 1;
         const id = lastId;
-        const timer = setTimeout(() => {
-          pending.delete(id);
+        const giveUp = () => {
+          takePending(id);
           reject(new RequestFailed('unanswered', `no answer within ${timeoutMs / 1000} s`));
-        }, timeoutMs);
-        const ended = <Value>(end: (value: Value) => void) => {
-          return (value: Value) => {
-            clearTimeout(timer);
-            end(value);
-          };
         };
-        pending.set(id, { resolve: ended(resolve), reject: ended(reject) });
+        pendingRequests.set(id, { resolve, reject, timer: setTimeout(giveUp, timeoutMs) });
         send({ jsonrpc: '2.0', id, method, params });
       }),
     close() {
-      for (const { reject } of pending.values())
-        reject(new RequestFailed('unanswered', 'the connection was closed before the answer'));
-      pending.clear();
+      for (const id of [...pendingRequests.keys()])
+        takePending(id)?.reject(new RequestFailed('unanswered', 'the connection was closed before the answer'));
     },
     notify: (method, params) => send({ jsonrpc: '2.0', method, params }),
     receive(message) {
       const fields = fieldsOf(message);
       const { jsonrpc, id } = fields;
+      if (jsonrpc !== '2.0') return;
       const method = readText(fields.method);
       const params = fieldsOf(fields.params);
-      if (jsonrpc !== '2.0') return;
-      if (method === undefined) {
-        if (typeof id === 'number') answer(id, fields);
-      } else if (id === undefined) onNotification(method, params);
-      else {
-        const unknown = new RequestFailed('error', `${method} is not known here`, methodNotFound);
-        (onRequest(method, params) ?? Promise.reject(unknown)).then(
-          (result) => send({ jsonrpc: '2.0', id, result }),
-          (reason: unknown) => {
-            const { message, code = internalError } = reason instanceof RequestFailed ? reason : unanswerable;
-            send({ jsonrpc: '2.0', id, error: { code, message } });
-          },
-        );
-      }
+      if (method !== undefined && id === undefined) onNotification(method, params);
+      else if (method !== undefined) receiveRequest(id, method, params);
+      else if (typeof id === 'number') receiveAnswer(id, fields);
     },
   };
 }
