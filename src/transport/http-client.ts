@@ -55,7 +55,7 @@ export type FailureCode =
   | 'ResponseTooLarge'
   | 'BodyIncomplete';
 
-/** ExchangeLimits of a request and its response, in milliseconds and bytes. */
+/** Limits of a request and its response, in milliseconds and bytes. */
 export interface ExchangeLimits {
   readonly connectMs: number;
   /** From the request's last byte to the response's headers. */
@@ -104,7 +104,7 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
     send: (request, signal) => {
       const { direct, proxied } = request.newConnection ? oneShot : keepAlive;
       const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
-      return dispatch(agent, request, { limits, takeTurn, byteLimit: request.byteLimit }, signal);
+      return exchangeOnce(agent, request, { limits, takeTurn, byteLimit: request.byteLimit }, signal);
     },
     close: async () => {
       await Promise.all([keepAlive, oneShot].flatMap(({ direct, proxied }) => [direct.destroy(), proxied.destroy()]));
@@ -136,7 +136,7 @@ function createAgents(
   };
 }
 
-/** Bounds for receiving a body. */
+/** Bounds for receiving and decoding a body. */
 interface BodyBounds {
   readonly limits: ExchangeLimits;
   readonly byteLimit: ByteLimit | undefined;
@@ -153,51 +153,60 @@ interface Exchange {
   size: number;
 }
 
-async function dispatch(
+async function exchangeOnce(
   agent: Dispatcher,
-  { method, origin, path, headers, body }: HttpRequest,
+  request: HttpRequest,
   bounds: BodyBounds,
   signal: AbortSignal,
 ): Promise<HttpResponse | HttpFailure> {
   const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
   if (signal.aborted) return failureOf(signal.reason, exchange, signal);
-  let abort = (): void => undefined;
   try {
-    return await new Promise<HttpResponse>((resolve, reject) => {
-      abort = () => {
-        if (exchange.controller === undefined) reject(signal.reason);
-        else exchange.controller.abort(signal.reason);
-      };
-      signal.addEventListener('abort', abort);
-      agent.dispatch(
-        { method, origin, path, headers, body: body ?? null },
-        {
-          // Called just before the request is written to an open connection. Until then, nothing can have arrived.
-          onRequestStart(controller) {
-            if (signal.aborted) controller.abort(signal.reason);
-            else exchange.controller = controller;
-          },
-          onResponseStart(_controller, status, incoming) {
-            if (status >= 200) exchange.head = { kind: 'response', status, headers: flatten(incoming) };
-          },
-          onResponseData(controller, chunk) {
-            const problem = takeChunk(exchange, chunk, bounds);
-            if (problem !== undefined) controller.abort(problem);
-          },
-          onResponseEnd() {
-            readResponse(exchange, bounds).then(resolve, reject);
-          },
-          onResponseError(_controller, error) {
-            reject(error);
-          },
-        },
-      );
-    });
+    await dispatch(agent, request, exchange, bounds, signal);
+    return await readResponse(exchange, bounds);
   } catch (error) {
     return failureOf(error, exchange, signal);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
+}
+
+/** Sends a request and keeps its progress in `exchange`. Resolves when the response has arrived, and rejects if it is not complete. */
+function dispatch(
+  agent: Dispatcher,
+  { method, origin, path, headers, body }: HttpRequest,
+  exchange: Exchange,
+  bounds: BodyBounds,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      if (exchange.controller === undefined) reject(signal.reason);
+      else exchange.controller.abort(signal.reason);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    const handler: Dispatcher.DispatchHandler = {
+      // Called just before the request is written to an open connection. Until then, nothing can have arrived.
+      onRequestStart(controller) {
+        if (signal.aborted) controller.abort(signal.reason);
+        else exchange.controller = controller;
+      },
+      onResponseStart(_controller, status, incoming) {
+        if (status >= 200) exchange.head = { kind: 'response', status, headers: flatten(incoming) };
+      },
+      onResponseData(controller, chunk) {
+        const problem = takeChunk(exchange, chunk, bounds);
+        if (problem !== undefined) controller.abort(problem);
+      },
+      onResponseEnd() {
+        signal.removeEventListener('abort', abort);
+        resolve();
+      },
+      onResponseError(_controller, error) {
+        signal.removeEventListener('abort', abort);
+        reject(error);
+      },
+    };
+    agent.dispatch({ method, origin, path, headers, body: body ?? null }, handler);
+  });
 }
 
 /** Keeps a piece of the body. Returns an error if the body is too large. */
@@ -213,19 +222,16 @@ function takeChunk(exchange: Exchange, chunk: Buffer, { limits, byteLimit }: Bod
 const quickBytes = 64 * 1024;
 
 /** Decodes the body of a complete response. A large body is decoded late, to bound the heap. */
-async function readResponse(
-  { head, chunks, size }: Exchange,
-  { limits, byteLimit, takeTurn }: BodyBounds,
-): Promise<HttpResponse> {
+async function readResponse({ head, chunks, size }: Exchange, bounds: BodyBounds): Promise<HttpResponse> {
   if (head === undefined) throw new Error('the response has no final status');
-  const read = () => textOf(Buffer.concat(chunks), head.headers, limits.bodyBytes, byteLimit);
-  return { ...head, body: await (size > quickBytes ? takeTurn(read) : read()) };
+  const decode = () => decodeBody(Buffer.concat(chunks), head.headers, bounds);
+  return { ...head, body: await (size > quickBytes ? bounds.takeTurn(decode) : decode()) };
 }
 
 /** Describes the failure of a request. If the status and the headers arrived, the result is a response without a body. */
 function failureOf(error: unknown, { controller, head }: Exchange, signal: AbortSignal): HttpResponse | HttpFailure {
   const mayHaveArrived = controller !== undefined;
-  const { code, detail } = cause(error);
+  const { code, detail } = describeError(error);
   const failure: HttpFailure = {
     kind: 'failure',
     code: failureCode(code, error, signal, mayHaveArrived),
@@ -237,6 +243,7 @@ function failureOf(error: unknown, { controller, head }: Exchange, signal: Abort
 
 class TooLarge extends Error {}
 
+/** The headers with lower-case names, each with one value. */
 const flatten = (headers: Readonly<Record<string, string | string[] | undefined>>) =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value = '']) => [
@@ -245,23 +252,20 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
     ]),
   );
 
-/** Decodes a body. Requests do not ask for compression, but some services compress anyway. */
-async function textOf(
-  bytes: Buffer,
-  headers: Readonly<Record<string, string>>,
-  limit: number,
-  byteLimit: ByteLimit | undefined,
-): Promise<string> {
-  if (headers['content-encoding'] !== 'gzip' || bytes.length === 0) return decodeText(bytes);
-  const whole = gunzipSync(bytes, { maxOutputLength: limit });
-  if (byteLimit?.admit(whole.length) === false) throw new TooLarge('there is no room for it');
-  return decodeText(whole);
-}
-
 /** Bytes that are decoded in one turn of the event loop. */
 const pieceBytes = 512 * 1024;
 
-async function decodeText(bytes: Buffer): Promise<string> {
+/** Decodes a body as UTF-8. Requests do not ask for compression, but some services compress anyway. */
+async function decodeBody(
+  received: Buffer,
+  headers: Readonly<Record<string, string>>,
+  { limits, byteLimit }: BodyBounds,
+): Promise<string> {
+  let bytes = received;
+  if (headers['content-encoding'] === 'gzip' && received.length > 0) {
+    bytes = gunzipSync(received, { maxOutputLength: limits.bodyBytes });
+    if (byteLimit?.admit(bytes.length) === false) throw new TooLarge('there is no room for it');
+  }
   const decoder = new StringDecoder('utf8');
   let text = '';
   for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -271,11 +275,13 @@ async function decodeText(bytes: Buffer): Promise<string> {
   return text + decoder.end();
 }
 
-function failureCode(code: string, error: unknown, signal: AbortSignal, started: boolean): FailureCode {
+/** @param code the code of `error`, or of its cause */
+function failureCode(code: string, error: unknown, signal: AbortSignal, wasStarted: boolean): FailureCode {
   if (signal.aborted) return signal.reason?.name === 'TimeoutError' ? 'CallTimeout' : 'Cancelled';
-  return started ? laterFailure(code, error) : connectFailure(code);
+  return wasStarted ? exchangeFailure(code, error) : connectFailure(code);
 }
 
+/** The code of a failure before the request was written. */
 function connectFailure(code: string): FailureCode {
   if (code === 'ENOTFOUND' || code.startsWith('EAI_')) return 'NameNotResolved';
   if (code === 'ECONNREFUSED') return 'ConnectionRefused';
@@ -284,7 +290,8 @@ function connectFailure(code: string): FailureCode {
   return 'ConnectFailed';
 }
 
-function laterFailure(code: string, error: unknown): FailureCode {
+/** The code of a failure after the request may have reached the service. */
+function exchangeFailure(code: string, error: unknown): FailureCode {
   if (error instanceof TooLarge || code === 'ERR_BUFFER_TOO_LARGE') return 'ResponseTooLarge';
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'ResponseTimeout';
   if (code === 'UND_ERR_BODY_TIMEOUT') return 'BodyTimeout';
@@ -294,8 +301,9 @@ function laterFailure(code: string, error: unknown): FailureCode {
   return 'ConnectionLost';
 }
 
-function cause(error: unknown): { code: string; detail: string } {
-  if (error instanceof AggregateError) return cause(error.errors[0]);
+/** The code and the message of an error. Of several errors, such as those of all addresses of a host, the first counts. */
+function describeError(error: unknown): { code: string; detail: string } {
+  if (error instanceof AggregateError) return describeError(error.errors[0]);
   if (!(error instanceof Error)) return { code: '', detail: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return { code, detail: code === '' ? error.message : `${code}: ${error.message}` };

@@ -46,14 +46,12 @@ const maximumDepth = 32;
  */
 const maximumCounts = { '<': 150_000, '&': 200_000, '=': 200_000 };
 
-function hasMoreThan(limit: number, character: string, text: string): boolean {
-  let count = 0;
-  for (let at = text.indexOf(character); at >= 0 && count <= limit; at = text.indexOf(character, at + 1)) count += 1;
-  return count > limit;
-}
-
 const isTooMuch = (xml: string) =>
-  Object.entries(maximumCounts).some(([character, limit]) => hasMoreThan(limit, character, xml));
+  Object.entries(maximumCounts).some(([character, limit]) => {
+    let count = 0;
+    for (let at = xml.indexOf(character); at >= 0 && count <= limit; at = xml.indexOf(character, at + 1)) count += 1;
+    return count > limit;
+  });
 
 /** Shared by all documents, because the parser would otherwise create a decoder for each. */
 const decoder: EntityDecoderOptions = {
@@ -130,33 +128,35 @@ const plainPiece =
 function parsePlain(text: string): Body | undefined {
   const [start, root] = beginning.exec(text) ?? [];
   if (start === undefined || root === undefined || root === prototypeName) return undefined;
-  const next = new RegExp(plainPiece);
-  next.lastIndex = start.length;
-  const children = readElements(next, text, root, 1);
-  return children !== undefined && next.lastIndex === text.length
-    ? { kind: 'xml', value: { [root]: children } }
-    : undefined;
+  const pieces = new RegExp(plainPiece);
+  pieces.lastIndex = start.length;
+  const children = readElements(pieces, text, root, 1);
+  if (children === undefined || pieces.lastIndex < text.length) return undefined;
+  return { kind: 'xml', value: { [root]: children } };
 }
 
-/** Reads elements up to the end tag of `parent`. `next` keeps the position in the text.
-@param depth number of open elements */
-function readElements(next: RegExp, text: string, parent: string, depth: number): Elements | undefined {
+/**
+ * Reads the children of an element up to its end tag.
+ * @param pieces matches the next piece of the text, and keeps the position
+ * @param depth number of open elements
+ */
+function readElements(pieces: RegExp, text: string, parent: string, depth: number): Elements | undefined {
   const children: Elements = {};
   for (;;) {
-    const [piece, name, content, end] = next.exec(text) ?? [];
+    const [piece, name, content, endName] = pieces.exec(text) ?? [];
     if (piece === undefined || name === prototypeName || depth > maximumDepth / 2) return undefined;
-    if (name === undefined) return end === parent ? children : undefined;
-    const value = content === undefined ? readElements(next, text, name, depth + 1) : resolveReferences(content);
+    if (name === undefined) return endName === parent ? children : undefined;
+    const value = content === undefined ? readElements(pieces, text, name, depth + 1) : resolveReferences(content);
     if (value === undefined) return undefined;
-    add(children, name, value);
+    addElement(children, name, value);
   }
 }
 
-/** Adds an element to its siblings. */
-function add(siblings: Elements, name: string, value: string | Elements): void {
-  const before = Object.hasOwn(siblings, name) ? siblings[name] : undefined;
-  if (Array.isArray(before)) before.push(value);
-  else siblings[name] = before === undefined ? value : [before, value];
+/** Adds an element to its siblings. Elements with the same name form a list. */
+function addElement(siblings: Elements, name: string, value: string | Elements): void {
+  const earlier = Object.hasOwn(siblings, name) ? siblings[name] : undefined;
+  if (Array.isArray(earlier)) earlier.push(value);
+  else siblings[name] = earlier === undefined ? value : [earlier, value];
 }
 
 const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };

@@ -48,13 +48,13 @@ export interface WireRequest {
  */
 export function encodeRequest(
   method: HttpMethod,
-  { path: apiPath, query = {}, headers: given = {}, body: content }: ApiRequest,
+  { path: apiPath, query = {}, headers: operationHeaders = {}, body: content }: ApiRequest,
   { pathPrefix }: Pick<Endpoint, 'pathPrefix'>,
 ): WireRequest {
   const path = pathPrefix + apiPath;
   const search = encodeQuery(query);
   const { text, headers } = encodeContent(content);
-  const chosenHeaders = headersOf(content, given);
+  const chosenHeaders = chosenHeadersOf(content, operationHeaders);
   return {
     method,
     path,
@@ -70,21 +70,20 @@ export function encodeRequest(
 /** Visible ASCII, and spaces between it. Other text would be signed differently than it is sent. */
 const headerValue = /^(?:[!-~]+(?: +[!-~]+)*)?$/;
 
-/** The headers that an operation chose, with lower-case names. A content type counts only if the body would have another one. */
-function headersOf(
+/** The headers that an operation chose, with lower-case names. A content type counts only if it is not the usual one of the body. */
+function chosenHeadersOf(
   body: RequestBody | undefined,
-  given: Readonly<Record<string, string>>,
+  operationHeaders: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
-  const type = body?.contentType;
-  const all = { ...(type !== undefined && { 'content-type': type }), ...given };
-  const usual = body && contentTypes[body.kind];
-  return Object.fromEntries(
-    Object.entries(all).flatMap(([name, value]) => {
-      const lowerCase = name.toLowerCase();
-      if (!headerValue.test(value)) throw new TypeError(`the header ${lowerCase} cannot hold this text`);
-      return lowerCase === 'content-type' && value === usual ? [] : [[lowerCase, value]];
-    }),
-  );
+  const usualType = body && contentTypes[body.kind];
+  const all = { ...(body?.contentType !== undefined && { 'content-type': body.contentType }), ...operationHeaders };
+  const chosen: [name: string, value: string][] = [];
+  for (const [name, value] of Object.entries(all)) {
+    const lowerCase = name.toLowerCase();
+    if (!headerValue.test(value)) throw new TypeError(`the header ${lowerCase} cannot hold this text`);
+    if (lowerCase !== 'content-type' || value !== usualType) chosen.push([lowerCase, value]);
+  }
+  return Object.fromEntries(chosen);
 }
 
 /** The content of a request in its wire form. */

@@ -22,8 +22,8 @@ export function retryDelay(
   }
   const { status, headers, bodyFailure } = reply.response;
   if (status === 429 || (repeatable && repeatableStatuses.includes(status))) return retryAfter(headers, now) ?? backoff;
-  const incomplete = bodyFailure !== undefined && bodyFailure.code !== 'ResponseTooLarge';
-  return repeatable && incomplete && status < 300 ? backoff : undefined;
+  const isIncomplete = bodyFailure !== undefined && bodyFailure.code !== 'ResponseTooLarge';
+  return repeatable && isIncomplete && status < 300 ? backoff : undefined;
 }
 
 /** Reads the `Retry-After` header, which has seconds or a date, in milliseconds. */

@@ -19,26 +19,18 @@ export interface ServiceError {
 export function readServiceError(body: Body, headers: Readonly<Record<string, string>>): ServiceError {
   return {
     ...withText('code', plainCode(headers['x-amzn-errortype'])),
-    ...inBody(body),
+    ...errorInBody(body),
     ...withText('region', headers['x-amz-bucket-region']),
     ...withText('host', headers.location),
   };
 }
 
-function inBody(body: Body): ServiceError {
+function errorInBody(body: Body): ServiceError {
   switch (body.kind) {
     case 'xml':
-      return inXml(body.value);
-    case 'json': {
-      const error = valueAt(body.value, 'error') ?? valueAt(body.value, 'Error') ?? body.value;
-      const code = valueAt(error, 'code');
-      const isQualified = typeof code === 'string' && code.includes('#');
-      return {
-        ...withText('code', plainCode(valueAt(error, '__type'))),
-        ...pick(error),
-        ...(isQualified && withText('code', plainCode(code))),
-      };
-    }
+      return errorInXml(body.value);
+    case 'json':
+      return errorInJson(body.value);
     case 'html':
       return withText('message', pageText(body.text));
     case 'text':
@@ -50,13 +42,25 @@ function inBody(body: Body): ServiceError {
   }
 }
 
+/** Reads the field `error` or `Error`, or else the whole value. The code may stand in `__type`. */
+function errorInJson(value: unknown): ServiceError {
+  const error = valueAt(value, 'error') ?? valueAt(value, 'Error') ?? value;
+  const code = valueAt(error, 'code');
+  const isQualified = typeof code === 'string' && code.includes('#');
+  return {
+    ...withText('code', plainCode(valueAt(error, '__type'))),
+    ...errorFields(error),
+    ...(isQualified && withText('code', plainCode(code))),
+  };
+}
+
 /** Reads `<Error>`, `<ErrorResponse><Error>`, `<Response><Errors><Error>`, or else the outermost element. */
-function inXml(document: Readonly<Record<string, unknown>>): ServiceError {
+function errorInXml(document: Readonly<Record<string, unknown>>): ServiceError {
   const [root] = Object.values(document);
   const inner = document.Error ?? valueAt(root, 'Error') ?? valueAt(root, 'Errors.Error');
-  const error = Array.isArray(inner) ? inner[0] : inner;
+  const firstError = Array.isArray(inner) ? inner[0] : inner;
   const requestId = valueAt(root, 'RequestId') ?? valueAt(root, 'RequestID');
-  return { ...withText('requestId', requestId), ...pick(error ?? root) };
+  return { ...withText('requestId', requestId), ...errorFields(firstError ?? root) };
 }
 
 /** The code in AWS's `namespace#Code:address`. */
@@ -69,7 +73,8 @@ export const shortenServiceError = (error: Readonly<Record<string, unknown>>): S
   ...withText('message', error.message),
 });
 
-const pick = (source: unknown): ServiceError => ({
+/** Reads the fields of an error, in the spelling of XML or JSON. A text alone is the message. */
+const errorFields = (source: unknown): ServiceError => ({
   ...withText('code', valueAt(source, 'Code') ?? valueAt(source, 'code')),
   ...withText(
     'message',
@@ -81,7 +86,7 @@ const pick = (source: unknown): ServiceError => ({
 });
 
 /** Length limits in characters. */
-const longest: Readonly<Record<keyof ServiceError, number>> = {
+const maximumLengths: Readonly<Record<keyof ServiceError, number>> = {
   code: 200,
   message: 2000,
   requestId: 200,
@@ -89,9 +94,9 @@ const longest: Readonly<Record<keyof ServiceError, number>> = {
   host: 300,
 };
 
-/** Puts text on one line, so that a service cannot imitate a line of our answers. */
+/** Returns a detail as an object with one field; empty without text. Puts the text on one line, so that a service cannot imitate a line of our answers. */
 const withText = (name: keyof ServiceError, value: unknown): ServiceError => {
-  const line = typeof value === 'string' ? value.slice(0, longest[name]).replace(/\s+/g, ' ').trim() : '';
+  const line = typeof value === 'string' ? value.slice(0, maximumLengths[name]).replace(/\s+/g, ' ').trim() : '';
   return line === '' ? {} : { [name]: escapeInvisible(line) };
 };
 
@@ -118,6 +123,6 @@ export const requestIdsOf = (headers: Readonly<Record<string, string>>): Record<
   Object.fromEntries(
     idHeaders.flatMap((name) => {
       const id = headers[name];
-      return id === undefined ? [] : [[name, escapeInvisible(id.slice(0, longest.requestId))]];
+      return id === undefined ? [] : [[name, escapeInvisible(id.slice(0, maximumLengths.requestId))]];
     }),
   );

@@ -4,7 +4,7 @@ import { timeLimit } from '../util/time-limit.js';
 import type { Attributes, Span } from '../util/trace.js';
 import type { ByteLimit, HttpClient } from './http-client.js';
 import { createRedactor, type Redactor } from './redact.js';
-import { type AttemptReply, describeReply, type ReadText, replyOf } from './reply.js';
+import { type AttemptReply, describeReply, replyOf } from './reply.js';
 import type { Endpoint, WireRequest } from './request.js';
 import { clockOffset, refusesKeys, retryDelay } from './retry.js';
 
@@ -75,131 +75,148 @@ export function createSignedClients(dependencies: SignedClientDependencies): Ope
     redactors.set(credentials, redactor);
     return redactor;
   };
-  return (endpoint, options) => createSignedClient(endpoint, options, dependencies, redactorOf);
+  return (endpoint, options) => new CallClient(endpoint, options, dependencies, redactorOf);
 }
 
 /** A reply, and the credentials that signed its request. */
-interface Signed {
+interface SignedReply {
   readonly reply: AttemptReply;
   readonly credentials: Credentials;
 }
 
-function createSignedClient(
-  endpoint: Endpoint,
-  { repeatable, secrets, signal: callerSignal, span, onRetry, byteLimit }: SignedClientOptions,
-  { httpClient, now, sleep, random, log, timeoutMs, maximumAttempts }: SignedClientDependencies,
-  redactorOf: (credentials: Credentials) => Redactor,
-): SignedClient {
-  const deadline = now().getTime() + timeoutMs;
-  const { signal, ...limit } = timeLimit(timeoutMs, callerSignal);
+class CallClient implements SignedClient {
+  readonly #endpoint: Endpoint;
+  readonly #options: SignedClientOptions;
+  readonly #dependencies: SignedClientDependencies;
+  readonly #limit: ReturnType<typeof timeLimit>;
+  readonly #deadline: number;
+  readonly #redactorOf: (credentials: Credentials) => Redactor;
+  /** Removes the secrets of the call, besides the credentials. */
+  readonly #callRedactor: Redactor | undefined;
+  /** Further attempts keep the redactors of earlier credentials, because a service may repeat the secrets of an earlier attempt. */
+  readonly #redactors: Set<Redactor>;
   /** Offset to the service's clock, once the service has sent its time. Later requests of the call are signed with it. */
-  let offsetMs = 0;
+  #offsetMs = 0;
   /** True once the keys were read again, which a call does at most once. */
-  let hasRenewed = false;
-  const callSecrets = secrets.length === 0 ? undefined : createRedactor(secrets);
-  const redactors = new Set(callSecrets === undefined ? [] : [callSecrets]);
-  /** Logs what was signed, without the lines that hold a secret of the call, such as a query. */
-  const logSigned: Log = (level, event, { canonicalRequest, ...fields } = {}) => {
-    const lines = callSecrets?.clean(String(canonicalRequest).split('\n'));
-    log(level, event, { canonicalRequest: lines?.join('\n') ?? canonicalRequest, ...fields });
+  #hasRenewed = false;
+
+  constructor(
+    endpoint: Endpoint,
+    options: SignedClientOptions,
+    dependencies: SignedClientDependencies,
+    redactorOf: (credentials: Credentials) => Redactor,
+  ) {
+    const { now, timeoutMs } = dependencies;
+    this.#endpoint = endpoint;
+    this.#options = options;
+    this.#dependencies = dependencies;
+    this.#limit = timeLimit(timeoutMs, options.signal);
+    this.#deadline = now().getTime() + timeoutMs;
+    this.#redactorOf = redactorOf;
+    this.#callRedactor = options.secrets.length === 0 ? undefined : createRedactor(options.secrets);
+    this.#redactors = new Set(this.#callRedactor === undefined ? [] : [this.#callRedactor]);
+  }
+
+  [Symbol.dispose](): void {
+    this.#limit[Symbol.dispose]();
+  }
+
+  /** Callers pass this function on, so it is bound. */
+  readonly send = async (request: WireRequest): Promise<FinalReply> => {
+    const { now, log, sleep } = this.#dependencies;
+    const attempts: Attempt[] = [];
+    let renewed: Credentials | undefined;
+    let lastReply: FinalReply | undefined;
+    for (;;) {
+      let signed: SignedReply;
+      try {
+        signed = await this.#attempt(request, attempts.length, renewed);
+      } catch (error) {
+        // An earlier attempt was sent, so its reply counts.
+        if (error instanceof NotSent && lastReply !== undefined) return lastReply;
+        throw error;
+      }
+      const { reply, credentials } = signed;
+      renewed = await this.#renewKeys(signed);
+      const result = describeReply(reply);
+      const waitedMs = renewed === undefined ? this.#pauseAfter(reply, attempts.length) : 0;
+      const attempt: Attempt = waitedMs === undefined ? { result } : { result, waitedMs };
+      attempts.push(attempt);
+      const { origin } = this.#endpoint;
+      log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...attempt });
+      lastReply = { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
+      if (waitedMs === undefined) return lastReply;
+      this.#options.onRetry?.(attempts);
+      await sleep(waitedMs, this.#limit.signal);
+    }
   };
 
-  const attempt = async (request: WireRequest, number: number, renewed: Credentials | undefined): Promise<Signed> => {
-    const attemptSpan = span?.child(request.method, requestAttributes(endpoint, request, number));
-    const { headers, credentials } = await signRequest(
-      endpoint,
-      request,
-      renewed,
-      new Date(now().getTime() + offsetMs),
-      logSigned,
-    ).catch((cause: unknown) => {
+  /**
+   * Signs a request and sends it once. The reply is without secrets.
+   * @throws NotSent
+   */
+  async #attempt(request: WireRequest, number: number, renewed: Credentials | undefined): Promise<SignedReply> {
+    const { repeatable, span, byteLimit } = this.#options;
+    const { origin } = this.#endpoint;
+    const { method, target, body } = request;
+    const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, number));
+    const { headers, credentials } = await this.#sign(request, renewed).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
-    redactors.add(redactorOf(credentials));
-    const { method, target, body } = request;
-    const { origin } = endpoint;
+    this.#redactors.add(this.#redactorOf(credentials));
     const newConnection = !repeatable;
     const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
-    const result = await httpClient.send(signed, signal);
+    const result = await this.#dependencies.httpClient.send(signed, this.#limit.signal);
     // Secrets are removed after parsing, because parsers drop comments and other text that may interrupt a secret.
-    // A service may also repeat the secrets of an earlier attempt.
-    const clean = <Data>(data: Data) => [...redactors].reduce((cleaned, redactor) => redactor.clean(cleaned), data);
-    const parsed = replyOf(result);
-    const reply = clean(
-      parsed.kind === 'failed'
-        ? parsed
-        : { ...parsed, readText: async (read: Parameters<ReadText>[0]) => clean(await parsed.readText(read)) },
-    );
+    const reply = this.#withoutSecrets(replyOf(result));
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return { reply, credentials };
-  };
+  }
+
+  /** Signs a request, and logs what was signed. Each attempt has its own signature. */
+  async #sign(request: WireRequest, renewed: Credentials | undefined) {
+    const { now, log } = this.#dependencies;
+    const credentials = renewed ?? (await this.#endpoint.keys.current());
+    const { host } = new URL(this.#endpoint.origin);
+    const date = new Date(now().getTime() + this.#offsetMs);
+    const signed = await sign({ ...request, host }, { ...this.#endpoint, credentials, date });
+    const { headers, canonicalRequest, stringToSign } = signed;
+    const { sessionToken } = credentials;
+    const withoutToken =
+      sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
+    // A line, such as the query, may hold a secret of the call.
+    const lines = this.#callRedactor?.clean(withoutToken.split('\n'));
+    log('debug', 'signed', { canonicalRequest: lines?.join('\n') ?? withoutToken, stringToSign });
+    return { headers, credentials };
+  }
+
+  #withoutSecrets(reply: AttemptReply): AttemptReply {
+    const redactors = [...this.#redactors];
+    const clean = <Data>(data: Data) => redactors.reduce((cleaned, redactor) => redactor.clean(cleaned), data);
+    if (reply.kind === 'failed') return clean(reply);
+    const { readText, ...answer } = reply;
+    return { ...clean(answer), readText: async (read) => clean(await readText(read)) };
+  }
 
   /** Returns the pause before the next attempt in milliseconds; undefined without another attempt. */
-  const waitAfter = (reply: AttemptReply, failures: number): number | undefined => {
-    if (failures + 1 >= maximumAttempts || signal.aborted) return undefined;
-    const offset = offsetMs === 0 ? clockOffset(reply, now()) : undefined;
-    offsetMs = offset ?? offsetMs;
-    const wait = offset === undefined ? retryDelay(reply, repeatable, failures, now(), random) : 0;
-    return wait !== undefined && now().getTime() + wait < deadline ? wait : undefined;
-  };
+  #pauseAfter(reply: AttemptReply, failures: number): number | undefined {
+    const { now, random, maximumAttempts } = this.#dependencies;
+    if (failures + 1 >= maximumAttempts || this.#limit.signal.aborted) return undefined;
+    const newOffset = this.#offsetMs === 0 ? clockOffset(reply, now()) : undefined;
+    if (newOffset !== undefined) {
+      this.#offsetMs = newOffset;
+      return now().getTime() < this.#deadline ? 0 : undefined;
+    }
+    const pauseMs = retryDelay(reply, this.#options.repeatable, failures, now(), random);
+    return pauseMs !== undefined && now().getTime() + pauseMs < this.#deadline ? pauseMs : undefined;
+  }
 
   /** Returns new credentials if the service refused the old ones as expired or unknown. Such a request was not carried out. */
-  const renew = async ({ reply, credentials }: Signed): Promise<Credentials | undefined> => {
-    if (hasRenewed || signal.aborted || !refusesKeys(reply)) return undefined;
-    hasRenewed = true;
-    return endpoint.keys.renewed(credentials).catch(() => undefined);
-  };
-
-  return {
-    [Symbol.dispose]: limit[Symbol.dispose],
-    send: async (request) => {
-      const { origin } = endpoint;
-      const attempts: Attempt[] = [];
-      let renewed: Credentials | undefined;
-      let last: FinalReply | undefined;
-      for (;;) {
-        const signed = await attempt(request, attempts.length, renewed).catch((error: unknown): FinalReply => {
-          // An earlier attempt was sent, so its reply counts.
-          if (error instanceof NotSent && last !== undefined) return last;
-          throw error;
-        });
-        if ('attempts' in signed) return signed;
-        const { reply, credentials } = signed;
-        renewed = await renew(signed);
-        const result = describeReply(reply);
-        const waitedMs = renewed === undefined ? waitAfter(reply, attempts.length) : 0;
-        const finished: Attempt = waitedMs === undefined ? { result } : { result, waitedMs };
-        attempts.push(finished);
-        log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...finished });
-        last = { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
-        if (waitedMs === undefined) return last;
-        onRetry?.(attempts);
-        await sleep(waitedMs, signal);
-      }
-    },
-  };
-}
-
-/** Signs a request. Each attempt has its own signature. */
-async function signRequest(
-  endpoint: Endpoint,
-  request: WireRequest,
-  renewed: Credentials | undefined,
-  date: Date,
-  log: Log,
-) {
-  const credentials = renewed ?? (await endpoint.keys.current());
-  const { host } = new URL(endpoint.origin);
-  const { headers, canonicalRequest, stringToSign } = await sign(
-    { ...request, host },
-    { ...endpoint, credentials, date },
-  );
-  const { sessionToken } = credentials;
-  log('debug', 'signed', {
-    canonicalRequest: sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***'),
-    stringToSign,
-  });
-  return { headers, credentials };
+  async #renewKeys({ reply, credentials }: SignedReply): Promise<Credentials | undefined> {
+    if (this.#hasRenewed || this.#limit.signal.aborted || !refusesKeys(reply)) return undefined;
+    this.#hasRenewed = true;
+    return this.#endpoint.keys.renewed(credentials).catch(() => undefined);
+  }
 }
 
 /**
