@@ -8,7 +8,7 @@ import { outcomePanel, panel } from './outcome.js';
 import { planBody, planHead, riskList, sandboxBanner, whereLine } from './plan.js';
 
 /** The elements of the change view. */
-export interface ChangePage {
+interface ChangePage {
   readonly main: HTMLElement;
   /** Shows a stage of the decision. Elements that do not change keep the focus. */
   show(stage: Stage, host: HostFacts): void;
@@ -25,8 +25,8 @@ export interface HostFacts {
   readonly formatTime: FormatTime;
 }
 
-export interface ChangePageEvents {
-  /** The button that accepts, plans again or asks again, as its label says. A click is ignored while the promise is pending. */
+interface ChangePageEvents {
+  /** Called for a click on the button that accepts, plans again or asks again, as its label says. */
   onAccept(): Promise<void>;
   onDecline(): Promise<void>;
 }
@@ -37,38 +37,14 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
   const expiry = element('p', { class: 'quiet' });
   const progress = element('div', { role: 'status' }, 'Waiting for the plan …');
   const fields = createTypedFields();
-  const accept = element('button', { type: 'button' });
-  const decline = element('button', { type: 'button' });
-  const buttons = element('div', { class: 'buttons', hidden: '' }, accept, decline);
-  const main = element(
-    'main',
-    { class: 'change' },
-    outcome,
-    plan.element,
-    expiry,
-    progress,
-    ...fields.elements,
-    buttons,
-  );
-  accept.addEventListener('click', () => void ignoringRepeats(accept, onAccept));
-  decline.addEventListener('click', () => void ignoringRepeats(decline, onDecline));
-
-  const showButtons = (shown: ShownButtons) => {
-    buttons.hidden = !shown.areOffered;
-    setText(accept, shown.accept);
-    accept.className = shown.isFinal ? 'accept final' : 'accept';
-    setText(decline, shown.decline);
-    decline.hidden = shown.decline === '';
-    for (const button of [accept, decline]) button.ariaDisabled = shown.areBusy ? 'true' : null;
-  };
+  const buttons = createButtons(onAccept, onDecline);
+  const main = element('main', { class: 'change' });
+  main.append(outcome, plan.element, expiry, progress, ...fields.elements, buttons.element);
 
   const showExpiry = (stage: Stage, { formatTime }: HostFacts) => {
-    const change = stage.kind === 'open' && stage.change.ticket !== undefined ? stage.change : undefined;
-    expiry.hidden = change === undefined;
-    if (change === undefined) return;
-    const end = Date.parse(change.expiresAt);
-    const left = humanDuration(Math.max(0, (end - Date.now()) / 1000));
-    setText(expiry, `Valid until ${formatTime(end)}, for another ${left}.`);
+    const text = expiryText(stage, formatTime);
+    expiry.hidden = text === undefined;
+    if (text !== undefined) setText(expiry, text);
   };
 
   return {
@@ -76,21 +52,29 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
     show(stage, host) {
       const hadFocus = main.contains(document.activeElement);
       const change = changeOf(stage);
-      const panels = outcomeOf(stage, host.formatTime);
+      const panels = outcomePanels(stage, host.formatTime);
       outcome.replaceChildren(...(panels.length === 0 ? [] : withPlace(panels, stage)));
       plan.show(change, panels.length > 0, host.formatTime);
       showExpiry(stage, host);
-      progress.replaceChildren(...progressOf(stage, host));
+      progress.replaceChildren(...progressLines(stage, host));
       const shownButtons = buttonsAt(stage, host);
-      showButtons(shownButtons);
+      buttons.show(shownButtons);
       fields.show(change, shownButtons.areOffered && shownButtons.decline !== '');
       // A button that had the focus may be hidden now.
-      const isFocusLost = buttons.hidden || !main.contains(document.activeElement);
+      const isFocusLost = buttons.element.hidden || !main.contains(document.activeElement);
       if (hadFocus && isFocusLost) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
     showExpiry,
     typedArguments: fields.typedArguments,
   };
+}
+
+/** Says for how long an open plan is valid. Undefined at other stages, and for a plan that this view cannot decide. */
+function expiryText(stage: Stage, formatTime: FormatTime): string | undefined {
+  if (stage.kind !== 'open' || stage.change.ticket === undefined) return undefined;
+  const end = Date.parse(stage.change.expiresAt);
+  const left = humanDuration(Math.max(0, (end - Date.now()) / 1000));
+  return `Valid until ${formatTime(end)}, for another ${left}.`;
 }
 
 const changeOf = (stage: Stage): ProposedChange | undefined => ('change' in stage ? stage.change : undefined);
@@ -135,15 +119,35 @@ function createTypedFields() {
   };
 }
 
-/** Runs `act` unless the button is disabled. Uses aria-disabled because a disabled button loses the focus. */
-async function ignoringRepeats(button: HTMLButtonElement, act: () => Promise<void>): Promise<void> {
-  if (button.ariaDisabled !== 'true') await act();
+/** The two buttons. While they are busy, clicks are ignored. They are never disabled, because a disabled button loses the focus. */
+function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<void>) {
+  const accept = element('button', { type: 'button' });
+  const decline = element('button', { type: 'button' });
+  const buttons = element('div', { class: 'buttons', hidden: '' }, accept, decline);
+  accept.addEventListener('click', () => {
+    if (accept.ariaDisabled !== 'true') void onAccept();
+  });
+  decline.addEventListener('click', () => {
+    if (decline.ariaDisabled !== 'true') void onDecline();
+  });
+  return {
+    element: buttons,
+    show(shown: ShownButtons) {
+      buttons.hidden = !shown.areOffered;
+      setText(accept, shown.accept);
+      accept.className = shown.isFinal ? 'accept final' : 'accept';
+      setText(decline, shown.decline);
+      decline.hidden = shown.decline === '';
+      for (const button of [accept, decline]) button.ariaDisabled = shown.areBusy ? 'true' : null;
+    },
+  };
 }
 
-/** The labels of the two buttons, empty for a button that is not shown, and their state. */
+/** The labels and the state of the two buttons. */
 interface ShownButtons {
   readonly areOffered: boolean;
   readonly accept: string;
+  /** Empty if there is only one button. */
   readonly decline: string;
   readonly areBusy: boolean;
   /** True if accepting cannot be undone. */
@@ -151,12 +155,11 @@ interface ShownButtons {
 }
 
 function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons {
-  const isBusy = stage.kind === 'sending' || stage.kind === 'planning';
   const buttonsFor = (change: ProposedChange | undefined, accept: string, decline = ''): ShownButtons => ({
     areOffered: change?.ticket !== undefined && callsTools,
     accept,
     decline,
-    areBusy: isBusy,
+    areBusy: stage.kind === 'sending' || stage.kind === 'planning',
     isFinal: false,
   });
   if (stage.kind === 'lost' || (stage.kind === 'sending' && stage.lost)) return buttonsFor(stage.change, 'Ask again');
@@ -184,56 +187,62 @@ function withPlace(panels: readonly Node[], stage: Stage): readonly Node[] {
   return [...sandboxBanner(isSandbox), ...panels, ...whereLine(where)];
 }
 
-/** The outcome at a stage, if there is one. */
-function outcomeOf(stage: Stage, formatTime: FormatTime): readonly Node[] {
-  if (stage.kind === 'ended') return [outcomePanel(stage.outcome, formatTime)];
-  if (stage.kind === 'expired' || stage.kind === 'planning')
-    return [
-      panel(
-        'expired',
-        'nothing',
-        'This plan has expired',
-        paragraph(
-          'It can no longer be decided on. If nobody decided before, nothing was sent: plan again if you still want it.',
-        ),
-        ...('note' in stage && stage.note !== undefined ? [paragraph(stage.note, 'problem')] : []),
-      ),
-    ];
-  if (stage.kind === 'lost')
-    return [
-      panel(
-        'unknown',
-        'unknown',
-        'No answer came',
-        paragraph(
-          'The change may have happened. Asking again is safe: what you agreed to can happen only once.',
-          'sentence',
-        ),
-      ),
-    ];
-  return [];
+/** The panel with the outcome at a stage. Empty if there is no outcome. */
+function outcomePanels(stage: Stage, formatTime: FormatTime): readonly Node[] {
+  switch (stage.kind) {
+    case 'ended':
+      return [outcomePanel(stage.outcome, formatTime)];
+    case 'expired':
+      return [expiredPanel(stage.note)];
+    case 'planning':
+      return [expiredPanel()];
+    case 'lost':
+      return [lostPanel()];
+    default:
+      return [];
+  }
 }
 
-/** The progress at a stage, and the next step if there is no button. */
-function progressOf(stage: Stage, { callsTools }: HostFacts): readonly Node[] {
-  if (stage.kind === 'waiting') return [paragraph('Waiting for the plan …')];
-  if (stage.kind === 'plain') return [paragraph(stage.text)];
-  if (stage.kind === 'sending') return [paragraph(stage.decision === 'accept' ? 'Sending …' : 'Closing …')];
-  if (stage.kind === 'planning') return [paragraph('Planning again …')];
-  if (stage.kind !== 'open') return [];
-  const { change, note } = stage;
+/** @param note says why there is no new plan */
+function expiredPanel(note?: string): HTMLElement {
+  const advice =
+    'It can no longer be decided on. If nobody decided before, nothing was sent: plan again if you still want it.';
   const notes = note === undefined ? [] : [paragraph(note, 'problem')];
-  if (change.ticket !== undefined && callsTools) return notes;
-  if (change.ticket === undefined && note === undefined) return [paragraph('The decision is made in the chat.')];
-  const ways = change.otherWays.map((way) => element('li', { dir: 'auto' }, way));
-  return [
-    ...notes,
-    element(
-      'section',
-      { class: 'elsewhere' },
-      element('h2', {}, 'This chat does not pass clicks on'),
-      paragraph(ways.length === 0 ? 'It cannot be decided here.' : 'It cannot be decided here. To decide:'),
-      ...(ways.length === 0 ? [] : [element('ul', {}, ...ways)]),
-    ),
-  ];
+  return panel('expired', 'nothing', 'This plan has expired', paragraph(advice), ...notes);
+}
+
+function lostPanel(): HTMLElement {
+  const advice = 'The change may have happened. Asking again is safe: what you agreed to can happen only once.';
+  return panel('unknown', 'unknown', 'No answer came', paragraph(advice, 'sentence'));
+}
+
+/** The progress at a stage. For an open plan, a note about the last click, and the ways to decide if there are no buttons. */
+function progressLines(stage: Stage, host: HostFacts): readonly Node[] {
+  switch (stage.kind) {
+    case 'waiting':
+      return [paragraph('Waiting for the plan …')];
+    case 'plain':
+      return [paragraph(stage.text)];
+    case 'sending':
+      return [paragraph(stage.decision === 'accept' ? 'Sending …' : 'Closing …')];
+    case 'planning':
+      return [paragraph('Planning again …')];
+    case 'open':
+      return openPlanLines(stage.change, stage.note, host);
+    default:
+      return [];
+  }
+}
+
+function openPlanLines({ ticket, otherWays }: ProposedChange, note: string | undefined, { callsTools }: HostFacts) {
+  const notes = note === undefined ? [] : [paragraph(note, 'problem')];
+  if (ticket !== undefined && callsTools) return notes;
+  if (ticket === undefined && note === undefined) return [paragraph('The decision is made in the chat.')];
+  const section = element('section', { class: 'elsewhere' }, element('h2', {}, 'This chat does not pass clicks on'));
+  if (otherWays.length === 0) section.append(paragraph('It cannot be decided here.'));
+  else {
+    const ways = otherWays.map((way) => element('li', { dir: 'auto' }, way));
+    section.append(paragraph('It cannot be decided here. To decide:'), element('ul', {}, ...ways));
+  }
+  return [...notes, section];
 }

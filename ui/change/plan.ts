@@ -4,7 +4,7 @@ import type { FormatTime } from '../shared/appearance.js';
 import { element, listSection, shownText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
 
-const risks: Readonly<Record<RiskName, { readonly words: string; readonly icon: IconName }>> = {
+const riskBadges: Readonly<Record<RiskName, { readonly words: string; readonly icon: IconName }>> = {
   'costs money': { words: 'Costs money', icon: 'cost' },
   'no way back': { words: 'No way back', icon: 'oneWay' },
 };
@@ -14,10 +14,10 @@ export const sandboxBanner = (isSandbox: boolean): readonly Node[] =>
   isSandbox ? [element('p', { class: 'sandbox' }, 'Sandbox: nothing real happens')] : [];
 
 /** Region, zone and account. */
-export const whereLine = (where: readonly string[]): readonly Node[] =>
-  where.length === 0
-    ? []
-    : [element('p', { class: 'where', dir: 'auto' }, ...shownText(sentenceCase(where.join(' · '))))];
+export function whereLine(where: readonly string[]): readonly Node[] {
+  if (where.length === 0) return [];
+  return [element('p', { class: 'where', dir: 'auto' }, ...shownText(sentenceCase(where.join(' · '))))];
+}
 
 /** The decision: the change, its risks, and where it takes place. */
 export const planHead = (change: ProposedChange): readonly Node[] => [
@@ -28,74 +28,56 @@ export const planHead = (change: ProposedChange): readonly Node[] => [
 ];
 
 /** The risks as badges. */
-export const riskList = ({ risks: marked }: ProposedChange): readonly Node[] =>
-  marked.length === 0
-    ? []
-    : [
-        element(
-          'ul',
-          { class: 'risks', 'aria-label': 'Risks' },
-          ...marked.map((risk) =>
-            element('li', { class: risks[risk].icon }, icon(risks[risk].icon), risks[risk].words),
-          ),
-        ),
-      ];
+export function riskList({ risks }: ProposedChange): readonly Node[] {
+  if (risks.length === 0) return [];
+  const badges = risks.map((risk) => {
+    const { words, icon: iconName } = riskBadges[risk];
+    return element('li', { class: iconName }, icon(iconName), words);
+  });
+  return [element('ul', { class: 'risks', 'aria-label': 'Risks' }, ...badges)];
+}
 
 /** A table under its title. A narrow chat scrolls it sideways, by keyboard too. */
-const tableSection = ({ title, columns, rows, more }: ShownTable): readonly Node[] => [
-  element(
+function tableSection({ title, columns, rows, more }: ShownTable): Node {
+  const head = element('tr', {}, ...columns.map((column) => element('th', { scope: 'col' }, column)));
+  const bodyRows = rows.map((row) => element('tr', {}, ...row.map((text) => element('td', { dir: 'auto' }, text))));
+  const section = element(
     'section',
     { class: 'table', tabindex: '0', 'aria-label': title },
     element('h2', {}, title),
-    element(
-      'table',
-      {},
-      element('thead', {}, element('tr', {}, ...columns.map((column) => element('th', { scope: 'col' }, column)))),
-      element(
-        'tbody',
-        {},
-        ...rows.map((row) => element('tr', {}, ...row.map((text) => element('td', { dir: 'auto' }, text)))),
-      ),
-    ),
-    ...(more === 0 ? [] : [element('p', { class: 'quiet' }, `And ${more} more, in the request below.`)]),
-  ),
-];
+    element('table', {}, element('thead', {}, head), element('tbody', {}, ...bodyRows)),
+  );
+  if (more > 0) section.append(element('p', { class: 'quiet' }, `And ${more} more, in the request below.`));
+  return section;
+}
+
+/** The cloud's values for what was left out. */
+function defaultsSection(defaults: ProposedChange['defaults']): Node {
+  const entries = defaults.flatMap(({ name, value }) => [
+    element('dt', { dir: 'auto' }, sentenceCase(name)),
+    element('dd', { dir: 'auto' }, ...shownText(value)),
+  ]);
+  return element(
+    'section',
+    { class: 'defaults' },
+    element('h2', {}, 'Left to the cloud'),
+    element('dl', {}, ...entries),
+  );
+}
+
+const requestDetails = (request: string): Node =>
+  element('details', {}, element('summary', {}, 'The exact request'), element('pre', { tabindex: '0' }, request));
 
 /** The rest of the plan: consequences, warnings, defaults and the request. */
 export function planBody(change: ProposedChange, formatTime: FormatTime): readonly Node[] {
-  const { effects, warnings, notChecked, defaults, request } = change;
-  const local = (lines: readonly string[]) => lines.map((line) => withLocalTimes(line, formatTime));
+  const { effects, tables, warnings, notChecked, defaults, request } = change;
+  const inLocalTime = (lines: readonly string[]) => lines.map((line) => withLocalTimes(line, formatTime));
   return [
-    ...listSection('What will happen', local(effects), 'effects'),
-    ...change.tables.flatMap(tableSection),
-    ...listSection('Warnings', local(warnings), 'warnings'),
+    ...listSection('What will happen', inLocalTime(effects), 'effects'),
+    ...tables.map(tableSection),
+    ...listSection('Warnings', inLocalTime(warnings), 'warnings'),
     ...listSection('Not checked beforehand', notChecked.map(sentenceCase), 'not-checked'),
-    ...(defaults.length === 0
-      ? []
-      : [
-          element(
-            'section',
-            { class: 'defaults' },
-            element('h2', {}, 'Left to the cloud'),
-            element(
-              'dl',
-              {},
-              ...defaults.flatMap(({ name, value }) => [
-                element('dt', { dir: 'auto' }, sentenceCase(name)),
-                element('dd', { dir: 'auto' }, ...shownText(value)),
-              ]),
-            ),
-          ),
-        ]),
-    ...(request === ''
-      ? []
-      : [
-          element(
-            'details',
-            {},
-            element('summary', {}, 'The exact request'),
-            element('pre', { tabindex: '0' }, request),
-          ),
-        ]),
+    ...(defaults.length === 0 ? [] : [defaultsSection(defaults)]),
+    ...(request === '' ? [] : [requestDetails(request)]),
   ];
 }

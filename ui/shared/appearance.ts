@@ -30,23 +30,27 @@ const minute = { hour: '2-digit', minute: '2-digit' } as const;
 const second = { ...minute, second: '2-digit' } as const;
 const whole = { year: 'numeric', month: 'short', day: 'numeric', ...second, timeZoneName: 'short' } as const;
 
+/** Returns the formatter for a locale and a time zone. Missing or unknown ones are those of the browser. */
 export function timeFormat({ locale, timeZone }: Pick<HostContext, 'locale' | 'timeZone'>): FormatTime {
-  const formats = (place: string | undefined, zone: string | undefined) => {
-    const inZone = zone === undefined ? {} : { timeZone: zone };
-    return {
-      whole: new Intl.DateTimeFormat(place, { ...whole, ...inZone }),
-      minute: new Intl.DateTimeFormat(place, { ...minute, ...inZone }),
-      second: new Intl.DateTimeFormat(place, { ...second, ...inZone }),
-    };
+  const formats = dateTimeFormats(locale, timeZone);
+  return (time, form = 'whole') => {
+    if (form !== 'zone') return formats[form].format(time);
+    const parts = formats.whole.formatToParts(time);
+    return parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
   };
-  const made = (() => {
-    try {
-      return formats(locale, timeZone);
-    } catch {
-      // The browser does not know the locale or time zone.
-      return formats(undefined, undefined);
-    }
-  })();
-  const zoneAt = (time: number) => made.whole.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value;
-  return (time, form = 'whole') => (form === 'zone' ? (zoneAt(time) ?? '') : made[form].format(time));
+}
+
+function dateTimeFormats(locale: string | undefined, timeZone: string | undefined) {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  try {
+    return {
+      whole: new Intl.DateTimeFormat(locale, { ...whole, ...zone }),
+      minute: new Intl.DateTimeFormat(locale, { ...minute, ...zone }),
+      second: new Intl.DateTimeFormat(locale, { ...second, ...zone }),
+    };
+  } catch (error) {
+    if (locale === undefined && timeZone === undefined) throw error;
+    // The browser does not know the locale or the time zone.
+    return dateTimeFormats(undefined, undefined);
+  }
 }

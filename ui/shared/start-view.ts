@@ -1,9 +1,9 @@
-import { connectHost, type Host, type HostEvents } from '../host/host.js';
+import { connectHost, type Host, type HostContext, type HostEvents } from '../host/host.js';
 import { applyAppearance } from './appearance.js';
 import { element } from './elements.js';
 
 /** The handlers that a view implements. */
-export interface ViewEvents extends Omit<HostEvents, 'onContext'> {
+interface ViewEvents extends Omit<HostEvents, 'onContext'> {
   /** Called after colours or fonts changed. */
   onAppearance?(): void;
 }
@@ -13,21 +13,15 @@ export interface ViewEvents extends Omit<HostEvents, 'onContext'> {
  * result is undefined. No event arrives before the result.
  */
 export async function startView(name: string, main: HTMLElement, events: ViewEvents): Promise<Host | undefined> {
+  const onContext = (context: HostContext) => {
+    applyAppearance(document, context);
+    events.onAppearance?.();
+  };
   try {
-    const host = await connectHost(
-      window,
-      { name, version: '1' },
-      {
-        ...events,
-        onContext(context) {
-          applyAppearance(document, context);
-          events.onAppearance?.();
-        },
-      },
-    );
+    const host = await connectHost(window, { name, version: '1' }, { ...events, onContext });
     applyAppearance(document, host.context);
-    const report = () => host.reportSize(window.innerWidth, Math.ceil(main.getBoundingClientRect().height));
-    new ResizeObserver(report).observe(main);
+    const reportSize = () => host.reportSize(window.innerWidth, Math.ceil(main.getBoundingClientRect().height));
+    new ResizeObserver(reportSize).observe(main);
     return host;
   } catch {
     main.replaceChildren(

@@ -1,40 +1,37 @@
-/** Runs a task at regular intervals while the view is visible and the task is needed. */
-export interface AutoRefresh {
-  /** Restarts the interval, because something has changed. */
-  plan(): void;
-  stop(): void;
-}
-
-export interface AutoRefreshOptions {
+interface AutoRefreshOptions {
+  /** The time from `restart` to the task (milliseconds). */
   readonly everyMs: number;
-  /** True if the task should run again after the interval. */
+  /** True if the task should run. */
   isNeeded(): boolean;
   run(): void;
 }
 
-/** @param shown the element that has to be visible */
-export function createAutoRefresh(shown: Element, { everyMs, isNeeded, run }: AutoRefreshOptions): AutoRefresh {
+/**
+ * Runs a task after an interval, if the view is visible and the task is needed. Each `restart` begins a new interval.
+ * @param view the element that has to be visible
+ */
+export function createAutoRefresh(view: Element, { everyMs, isNeeded, run }: AutoRefreshOptions) {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let isInSight = true;
-  const plan = () => {
+  let isScrolledIntoView = true;
+  const restart = () => {
     clearTimeout(timer);
-    if (!isInSight || document.visibilityState !== 'visible' || !isNeeded()) return;
+    if (!isScrolledIntoView || document.visibilityState !== 'visible' || !isNeeded()) return;
     timer = setTimeout(run, everyMs);
   };
   const observer = new IntersectionObserver((entries) => {
     const isIntersecting = entries.at(-1)?.isIntersecting === true;
-    if (isIntersecting === isInSight) return;
-    isInSight = isIntersecting;
-    plan();
+    if (isIntersecting === isScrolledIntoView) return;
+    isScrolledIntoView = isIntersecting;
+    restart();
   });
-  observer.observe(shown);
-  document.addEventListener('visibilitychange', plan);
+  observer.observe(view);
+  document.addEventListener('visibilitychange', restart);
   return {
-    plan,
+    restart,
     stop() {
       clearTimeout(timer);
       observer.disconnect();
-      document.removeEventListener('visibilitychange', plan);
+      document.removeEventListener('visibilitychange', restart);
     },
   };
 }

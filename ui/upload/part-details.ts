@@ -6,7 +6,7 @@ import type { FormatTime } from '../shared/appearance.js';
 import type { PartState, Upload } from './upload.js';
 
 /** Details of parts that the packed data lacks, such as ETags. They are read in pages while the user points at parts. */
-export interface PartDetails {
+interface PartDetails {
   /** Returns the details of a part; undefined if they were not read. */
   of(partNumber: number): UploadPart | undefined;
   /** Reads the details of a part, if the user goes on pointing at the part for `restMs`. */
@@ -15,17 +15,19 @@ export interface PartDetails {
   forget(): void;
 }
 
-export interface PartDetailsOptions {
+interface PartDetailsOptions {
   /** Reads the page of parts after the part number `marker`. Resolves with undefined if the tool answers with an error. */
   readPage(marker: number): Promise<readonly UploadPart[] | undefined>;
   /** Called when a page was read. */
   onRead(): void;
 }
 
+/** Milliseconds after which the user counts as pointing at a part on purpose. */
 const restMs = 300;
 
 const partsPerPage = 100;
 
+/** Time limit for the answer with a page of parts (milliseconds). */
 const answerMs = 60_000;
 
 /** The details of one state of the upload, and the markers of the pages that were requested. */
@@ -76,19 +78,9 @@ export function createPartDetails({ readPage, onRead }: PartDetailsOptions): Par
  */
 export async function readPartsPage(host: Host, args: Fields, marker: number): Promise<UploadPart[] | undefined> {
   const { bucket, object, uploadId, region } = args;
-  const result = await host.callTool(
-    'list_parts',
-    {
-      bucket,
-      object,
-      uploadId,
-      ...(region !== undefined && { region }),
-      view: 'parts',
-      maxParts: partsPerPage,
-      partNumberMarker: marker,
-    },
-    answerMs,
-  );
+  const upload = { bucket, object, uploadId, ...(region !== undefined && { region }) };
+  const page = { view: 'parts', maxParts: partsPerPage, partNumberMarker: marker };
+  const result = await host.callTool('list_parts', { ...upload, ...page }, answerMs);
   return result.isError ? undefined : partsOf(fieldsOf(result.structured.answer).parts);
 }
 

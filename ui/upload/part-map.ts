@@ -2,7 +2,7 @@ import { element } from '../shared/elements.js';
 import { boxOf, cellAt, layoutMap, type MapLayout, numbersOf, rowShares } from './map-layout.js';
 import { gapStates, type PartState, partStates } from './upload.js';
 
-export interface PartMapOptions {
+interface PartMapOptions {
   /** The legend's swatch for each state. Its CSS `color` is the colour of the state. */
   readonly swatches: Readonly<Record<PartState, HTMLCanvasElement>>;
   /** Called when the user points at the parts `first` to `last`, or selects them. */

@@ -5,7 +5,7 @@ import { RateChart, ratesOf } from './rate-chart.js';
 import { amountText, gapsText, type PartState, partStates, progressText, type Upload } from './upload.js';
 
 /** The elements of the upload view. */
-export interface UploadPage {
+interface UploadPage {
   readonly main: HTMLElement;
   show(upload: Upload, states: readonly PartState[], formatTime: FormatTime): void;
   /** The text about the selected part. */
@@ -21,7 +21,7 @@ export interface UploadPage {
   redraw(): void;
 }
 
-export interface UploadPageEvents {
+interface UploadPageEvents {
   /** Called when the user points at the parts `first` to `last`, or selects them. */
   onPoint(first: number, last: number): void;
   onRefresh(): void;

@@ -20,7 +20,7 @@ class UploadView {
   readonly #page = createUploadPage({
     onPoint: (first, last) => this.#describeParts(first, last),
     onRefresh: () => void this.#refresh(),
-    onAutomatic: () => this.#autoRefresh.plan(),
+    onAutomatic: () => this.#autoRefresh.restart(),
   });
   readonly #autoRefresh = createAutoRefresh(this.#page.main, {
     everyMs: refreshMs,
@@ -77,7 +77,7 @@ class UploadView {
       this.#showProblem('No answer came. This is the state as of the time below; press Refresh to try again.');
     } finally {
       this.#setRefreshing(false);
-      this.#autoRefresh.plan();
+      this.#autoRefresh.restart();
     }
   }
 
@@ -98,7 +98,7 @@ class UploadView {
     this.#page.show(upload, this.#states, this.#formatTime);
     // A result of the view `parts` has a single page, which says little about the upload.
     if (!this.#isRefreshing && fieldsOf(result.structured.answer).view === 'parts') void this.#refresh();
-    this.#autoRefresh.plan();
+    this.#autoRefresh.restart();
   }
 
   /** Shows a problem. The earlier state stays until the user refreshes. */

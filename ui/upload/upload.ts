@@ -54,10 +54,9 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   // Parts of another version, or parts that were cut, cannot be unpacked. The summary has the figures.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
   const inFlight = rangesIn(answer.inFlight);
-  const last = [...inFlight, ...rangesIn(answer.toCome)].reduce(
-    (highest, { to }) => Math.max(highest, to),
-    parts?.at(-1)?.partNumber ?? 0,
-  );
+  const expectedRanges = [...inFlight, ...rangesIn(answer.toCome)];
+  const highestStored = parts?.at(-1)?.partNumber ?? 0;
+  const highestNumber = expectedRanges.reduce((highest, { to }) => Math.max(highest, to), highestStored);
   return {
     account: readText(structured.account),
     bucket: readText(answer.bucket) ?? readText(args.bucket) ?? '',
@@ -70,7 +69,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     expectedBytes: numberOf(answer.expectedBytes),
     parts,
     unit,
-    numbers: Math.min(maximumNumbers, last),
+    numbers: Math.min(maximumNumbers, highestNumber),
     percent: numberOf(answer.percent),
     percentWithInFlight: numberOf(answer.percentWithInFlight),
     pace: (formatTime) => paceIn(answer, formatTime),
@@ -174,14 +173,13 @@ export const gapStates: readonly PartState[] = ['passed', 'small'];
 
 /** Names the parts that have to be sent, or sent again. Empty if there are none. */
 export function gapsText(states: readonly PartState[]): string {
-  const named = (state: PartState, words: string) => {
-    const numbers = states.flatMap((one, index) => (one === state ? [index + 1] : []));
-    return numbers.length === 0 ? [] : [`${words}: ${rangesText(rangesOf(numbers))}.`];
+  const sentenceAbout = (gapState: PartState, reason: string): string => {
+    const numbers = states.flatMap((state, index) => (state === gapState ? [index + 1] : []));
+    return numbers.length === 0 ? '' : `${reason}: ${rangesText(rangesOf(numbers))}.`;
   };
-  return [
-    ...named('passed', 'Missing'),
-    ...named('small', 'To be sent again, because parts but the last need 5 MiB'),
-  ].join(' ');
+  const missing = sentenceAbout('passed', 'Missing');
+  const tooSmall = sentenceAbout('small', 'To be sent again, because parts but the last need 5 MiB');
+  return `${missing} ${tooSmall}`.trim();
 }
 
 /** Further ranges are only counted. */
