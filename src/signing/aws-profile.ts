@@ -74,7 +74,7 @@ interface ProfileOptions extends FileAccess {
 /** Settings of profiles that sign in elsewhere. Only AWS's own tools support them. */
 const federated = /^(role_arn|source_profile|credential_source|web_identity_token_file|login_session|sso_\w+)$/;
 
-/** A profile, reduced to the settings that are used here. */
+/** The settings of a profile that are used here. */
 interface Profile extends ProfileFacts {
   readonly keys: Credentials | { readonly command: readonly string[] };
 }
@@ -86,8 +86,9 @@ export function openProfile(options: ProfileOptions): {
 } {
   const { name, files, load, run, now, log } = options;
   const read = async (): Promise<Profile> => {
+    const parseProfiles = await load();
     const init = { profile: name, configFilepath: files.config, filepath: files.credentials, ignoreCache: true };
-    const profiles = await (await load())(init);
+    const profiles = await parseProfiles(init);
     const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
     if (profile === undefined)
       throw new KeysUnavailable(
@@ -97,17 +98,10 @@ export function openProfile(options: ProfileOptions): {
     return readProfile(name, profile);
   };
   const watched = watchFiles({ ...options, paths: [files.config, files.credentials], initial: undefined, read });
-  const sourceOf = memoized((profile: Profile) => {
-    const { keys } = profile;
+  const sourceOf = memoized(({ keys }: Profile) => {
     if (!('command' in keys)) return fixedKeys(keys);
-    return createProcessKeys({
-      id: '',
-      command: keys.command,
-      name: say`credential_process of ${name}`,
-      run,
-      now,
-      log,
-    });
+    const { command } = keys;
+    return createProcessKeys({ id: '', command, name: say`credential_process of ${name}`, run, now, log });
   });
   return {
     keys: {
@@ -127,7 +121,7 @@ const correctProfile = words('Correct the profile in ~/.aws/config or ~/.aws/cre
 
 /** @throws KeysUnavailable if the profile has neither keys nor a program that prints keys */
 function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
-  const shown = say`${name}`;
+  const profile = say`${name}`;
   const { region, endpoint_url: endpointUrl, credential_process: program } = settings;
   const {
     aws_access_key_id: accessKeyId,
@@ -136,7 +130,7 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
   } = settings;
   if (Object.keys(settings).some((setting) => federated.test(setting)))
     throw new KeysUnavailable(
-      say`the profile ${shown} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${shown}, "--format", "process"], which is aws configure export-credentials --format process`,
+      say`the profile ${profile} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${profile}, "--format", "process"], which is aws configure export-credentials --format process`,
       words('Set it, or give the account keys of its own.'),
     );
   if (accessKeyId !== undefined && secretAccessKey !== undefined)
@@ -144,11 +138,11 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
   const command = splitCommand(program ?? '');
   if (command === undefined)
     throw new KeysUnavailable(
-      say`credential_process of the profile ${shown} has a quotation mark without its pair`,
+      say`credential_process of the profile ${profile} has a quotation mark without its pair`,
       correctProfile,
     );
   if (command.length === 0)
-    throw new KeysUnavailable(say`the profile ${shown} has no keys and no credential_process`, correctProfile);
+    throw new KeysUnavailable(say`the profile ${profile} has no keys and no credential_process`, correctProfile);
   return { region, endpointUrl, keys: { command } };
 }
 

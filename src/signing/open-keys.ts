@@ -77,15 +77,15 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
 function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAccess): KeySource {
   const initial = wholeCredentials(credentials);
   if (initial === undefined) throw new KeysUnavailable(words('keys are missing'), onlyTheKey);
-  const parts = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  if (parts.length === 0) return fixedKeys(initial);
+  const pathsByPart = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  if (pathsByPart.length === 0) return fixedKeys(initial);
   const read = async () => {
-    const texts = await Promise.all(parts.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
+    const texts = await Promise.all(pathsByPart.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
     const keys = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
     if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'), onlyTheKey);
     return keys;
   };
-  const watched = watchFiles({ ...access, paths: parts.map(([, path]) => path), initial, read });
+  const watched = watchFiles({ ...access, paths: pathsByPart.map(([, path]) => path), initial, read });
   return {
     // If only the secret is in a file, the key ID still identifies the account.
     id: files.accessKeyId === undefined ? `key ${initial.accessKeyId}` : `file ${files.accessKeyId}`,

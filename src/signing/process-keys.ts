@@ -3,7 +3,7 @@ import type { Log } from '../util/log.js';
 import { lazy, parseJson } from '../util/objects.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 import { areSameKeys, type KeySource, KeysUnavailable } from './keys.js';
-import type { RunProgram } from './run-program.js';
+import type { ProgramResult, RunProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
 
 interface ProcessKeysOptions {
@@ -41,8 +41,11 @@ const outputSchema = lazy(() =>
 
 /** Keys that a program printed, and the time at which they expire (milliseconds). */
 interface Printed {
+  readonly kind: 'printed';
   readonly credentials: Credentials;
   readonly expires: number;
+  /** The expiry as it was printed. */
+  readonly expiration: string | undefined;
 }
 
 /**
@@ -51,38 +54,29 @@ interface Printed {
  */
 export function createProcessKeys({ id, command, name, run, now, log }: ProcessKeysOptions): KeySource {
   let printed: Printed | undefined;
+  /** The reason for missing keys. */
   let problem = haveExpired;
-  let ranAt: number | undefined;
+  let startedAt: number | undefined;
   let running: Promise<void> | undefined;
 
   const runOnce = async (): Promise<void> => {
     const result = await run(command);
-    const failure = result.kind === 'failed' ? result.problem : take(result.stdout);
-    problem = failure ?? haveExpired;
-    if (failure !== undefined) log('error', 'keys', { problem: say`${name} ${failure}` });
+    const output = result.kind === 'failed' ? result : readOutput(result.stdout, now());
+    if (output.kind === 'failed') {
+      problem = output.problem;
+      log('error', 'keys', { problem: say`${name} ${problem}` });
+      return;
+    }
+    printed = output;
+    problem = haveExpired;
+    log('info', 'keys', { key: printed.credentials.accessKeyId, expires: printed.expiration });
   };
-  /** Keeps the keys in the output of the program, or returns the problem with them. */
-  const take = (stdout: string): SafeText | undefined => {
-    const { data } = outputSchema().safeParse(parseJson(stdout));
-    if (data === undefined) return words('printed something other than the JSON of credential_process, version 1');
-    const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = data;
-    const credentials = {
-      accessKeyId: AccessKeyId,
-      secretAccessKey: SecretAccessKey,
-      ...(SessionToken && { sessionToken: SessionToken }),
-    };
-    const expires = Expiration ? Date.parse(Expiration) : Number.POSITIVE_INFINITY;
-    if (expires <= now().getTime()) return haveExpired;
-    printed = { credentials, expires };
-    log('info', 'keys', { key: AccessKeyId, expires: Expiration ?? undefined });
-    return undefined;
-  };
-  /** Resolves when the program has ended, or at once if it ran less than a minute ago. */
+  /** Resolves when the program has ended, or at once if it was started less than a minute ago. */
   const refresh = async (): Promise<void> => {
-    const at = now().getTime();
-    const isDue = ranAt === undefined || Math.abs(at - ranAt) >= minuteMs;
+    const time = now().getTime();
+    const isDue = startedAt === undefined || Math.abs(time - startedAt) >= minuteMs;
     if (running === undefined && isDue) {
-      ranAt = at;
+      startedAt = time;
       running = runOnce().finally(() => {
         running = undefined;
       });
@@ -92,16 +86,35 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
   return {
     id,
     current: async () => {
-      const left = (printed?.expires ?? 0) - now().getTime();
+      const remainingMs = (printed?.expires ?? 0) - now().getTime();
       // Calls do not wait for new keys while the last keys are valid.
-      if (left > 0 && left < earlyMs) void refresh();
-      else if (left <= 0) await refresh();
+      if (remainingMs > 0 && remainingMs < earlyMs) void refresh();
+      else if (remainingMs <= 0) await refresh();
       if (printed !== undefined && printed.expires > now().getTime()) return printed.credentials;
       throw new KeysUnavailable(say`${name} ${problem}`, problem === haveExpired ? signInAgain : runByHand);
     },
     renewed: async (refused) => {
-      if (printed === undefined || areSameKeys(printed.credentials, refused)) await refresh();
-      return printed === undefined || areSameKeys(printed.credentials, refused) ? undefined : printed.credentials;
+      const areRefused = () => printed === undefined || areSameKeys(printed.credentials, refused);
+      if (areRefused()) await refresh();
+      return areRefused() ? undefined : printed?.credentials;
     },
   };
+}
+
+/** Reads the keys in the output of a program. */
+function readOutput(stdout: string, now: Date): Printed | Extract<ProgramResult, { kind: 'failed' }> {
+  const { data } = outputSchema().safeParse(parseJson(stdout));
+  if (data === undefined) {
+    const problem = words('printed something other than the JSON of credential_process, version 1');
+    return { kind: 'failed', problem };
+  }
+  const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = data;
+  const expires = Expiration ? Date.parse(Expiration) : Number.POSITIVE_INFINITY;
+  if (expires <= now.getTime()) return { kind: 'failed', problem: haveExpired };
+  const credentials = {
+    accessKeyId: AccessKeyId,
+    secretAccessKey: SecretAccessKey,
+    ...(SessionToken && { sessionToken: SessionToken }),
+  };
+  return { kind: 'printed', credentials, expires, expiration: Expiration ?? undefined };
 }

@@ -35,7 +35,7 @@ export function runProgram([file = '', ...args]: readonly string[], options: Run
         detached: hasGroup,
         windowsHide: true,
       });
-      watch(child, options, () => endAll(child, hasGroup), resolve);
+      watch(child, options, () => killAll(child, hasGroup), resolve);
     } catch {
       // The file name or an argument is invalid on this system.
       resolve({ kind: 'failed', problem: words('cannot be started') });
@@ -52,52 +52,55 @@ const heldOutputMs = 500;
 function watch(
   child: ChildProcess,
   { limitMs = longestRunMs, stop }: RunOptions,
-  endProgram: () => void,
+  killProgram: () => void,
   resolve: (result: ProgramResult) => void,
 ): void {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  let heldOutput: NodeJS.Timeout | undefined;
-  const done = (result: ProgramResult) => {
-    clearTimeout(timer);
-    clearTimeout(heldOutput);
-    process.off('exit', endProgram);
+  const finish = (result: ProgramResult) => {
+    clearTimeout(limitTimer);
+    clearTimeout(outputTimer);
+    process.off('exit', killProgram);
     stop?.removeEventListener('abort', onStop);
     resolve(result);
   };
-  const endWith = (result: ProgramResult) => {
-    endProgram();
+  const killAndFinish = (result: ProgramResult) => {
+    killProgram();
     child.stdout?.destroy();
-    done(result);
+    finish(result);
   };
-  const fail = (problem: SafeText) => endWith({ kind: 'failed', problem });
-  const onStop = () => endWith(stopped);
-  const timer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
-  // The program would outlive this process, because it has a process group of its own.
-  process.once('exit', endProgram);
+  const fail = (problem: SafeText) => killAndFinish({ kind: 'failed', problem });
+
+  const limitTimer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
+  const onStop = () => killAndFinish(stopped);
   stop?.addEventListener('abort', onStop);
+  // The program would outlive this process, because it has a process group of its own.
+  process.once('exit', killProgram);
+
+  const chunks: Buffer[] = [];
+  let bytes = 0;
   child.stdout?.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     chunks.push(chunk);
     if (bytes > mostBytes) fail(say`printed more than ${mostBytes / 1024} KiB`);
   });
   // The error's message is not shown, because it contains the arguments of the program.
-  child.once('error', (error) => done({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
+  child.once('error', (error) => finish({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
   const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
     if (code === 0) return { kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') };
     const problem = signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`;
     return { kind: 'failed', problem };
   };
+  let outputTimer: NodeJS.Timeout | undefined;
   child.once('exit', (code, signal) => {
-    heldOutput = setTimeout(() => endWith(resultOf(code, signal)), heldOutputMs);
+    outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
   });
-  child.once('close', (code, signal) => done(resultOf(code, signal)));
+  // The program has ended, and nothing holds its output open.
+  child.once('close', (code, signal) => finish(resultOf(code, signal)));
 }
 
 const codeOf = (error: Error) => ('code' in error ? String(error.code) : error.name);
 
 /** Kills a program and everything in its process group. */
-function endAll(child: ChildProcess, hasGroup: boolean): void {
+function killAll(child: ChildProcess, hasGroup: boolean): void {
   const { pid } = child;
   if (pid === undefined) return;
   try {

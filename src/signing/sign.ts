@@ -82,17 +82,15 @@ class RequestSigner extends SignatureV4Base {
   }
 }
 
-const httpRequest = (request: UnsignedRequest, headers: Record<string, string>): HttpRequest => ({
-  method: request.method,
-  protocol: 'https:',
-  hostname: request.host,
-  path: request.path,
-  query: Object.fromEntries(
-    Object.entries(request.query).map(([name, value]) => [
-      name,
-      value === true ? '' : typeof value === 'string' ? value : [...value],
-    ]),
-  ),
-  headers,
-  ...(request.body !== undefined && { body: request.body }),
-});
+/** Converts a request to the form of the signing library. */
+function httpRequest(
+  { method, host, path, query, body }: UnsignedRequest,
+  headers: Record<string, string>,
+): HttpRequest {
+  const parameters = Object.entries(query).map(([name, value]): [string, string | string[]] => {
+    if (value === true) return [name, ''];
+    return [name, typeof value === 'string' ? value : [...value]];
+  });
+  const request = { method, protocol: 'https:', hostname: host, path, query: Object.fromEntries(parameters), headers };
+  return body === undefined ? request : { ...request, body };
+}

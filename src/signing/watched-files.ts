@@ -46,77 +46,102 @@ const pollMs = 250;
 const longestWaitMs = 5000;
 
 /** Reads files again after they have changed. If they cannot be read or used, the last value stays. */
-export function watchFiles<Value>({
-  paths,
-  initial,
-  read,
-  stat,
-  now,
-  sleep,
-  log,
-}: WatchOptions<Value>): WatchedFiles<Value> {
-  let value = initial;
-  let loaded: string | undefined;
-  let seen: { readonly mark: string; readonly since: number } | undefined;
-  let problem = new KeysUnavailable(words('a file was written while it was read'), words('Try again.'));
-  let turn: Promise<unknown> = Promise.resolve();
-  let settling: Promise<void> | undefined;
+export function watchFiles<Value>(options: WatchOptions<Value>): WatchedFiles<Value> {
+  return new FileWatcher(options);
+}
 
-  /** A fingerprint of the files, and whether it has been the same for `stillMs`. */
-  const look = async () => {
-    const stats = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
-    const mark = JSON.stringify(
-      stats.map((file) => file && [file.dev, file.ino, file.size, file.mtimeMs, file.ctimeMs]),
-    );
-    const at = now().getTime();
-    if (seen?.mark !== mark) seen = { mark, since: at };
-    const ages = stats.map((file) => (file === undefined ? 0 : at - Math.max(file.mtimeMs, file.ctimeMs)));
-    return { mark, isStill: Math.min(...ages) >= stillMs || at - seen.since >= stillMs };
+/** The state of the files at one moment. */
+interface Look {
+  /** Differs if a file was written or replaced. */
+  readonly fingerprint: string;
+  /** True if no file has changed for `stillMs`. */
+  readonly isStill: boolean;
+}
+
+class FileWatcher<Value> implements WatchedFiles<Value> {
+  readonly #options: WatchOptions<Value>;
+  #value: Value | undefined;
+  /** The fingerprint of the files that were read last. */
+  #readFingerprint: string | undefined;
+  /** The last fingerprint, and since when it has been the same (milliseconds). */
+  #lastSeen: { readonly fingerprint: string; readonly since: number } | undefined;
+  /** The reason for a missing value. */
+  #problem = new KeysUnavailable(words('a file was written while it was read'), words('Try again.'));
+  #lastRefresh: Promise<unknown> = Promise.resolve();
+  #settling: Promise<void> | undefined;
+
+  constructor(options: WatchOptions<Value>) {
+    this.#options = options;
+    this.#value = options.initial;
+  }
+
+  readonly current = async (): Promise<Value> => {
+    await this.#refreshInTurn();
+    return this.#lastValue();
   };
-  const load = async (mark: string): Promise<void> => {
+
+  readonly settled = async (): Promise<Value> => {
+    // All waiting calls share one wait, and other calls go on.
+    this.#settling ??= this.#settle().finally(() => {
+      this.#settling = undefined;
+    });
+    await this.#settling;
+    return this.#lastValue();
+  };
+
+  #lastValue(): Value {
+    if (this.#value === undefined) throw this.#problem;
+    return this.#value;
+  }
+
+  async #settle(): Promise<void> {
+    let waitedMs = 0;
+    while (!(await this.#refreshInTurn()) && waitedMs < longestWaitMs) {
+      await this.#options.sleep(pollMs);
+      waitedMs += pollMs;
+    }
+  }
+
+  /** Refreshes after all earlier refreshes have ended. */
+  #refreshInTurn(): Promise<boolean> {
+    const refreshed = this.#lastRefresh.then(() => this.#refresh());
+    this.#lastRefresh = refreshed.catch(() => undefined);
+    return refreshed;
+  }
+
+  /** Reads changed files if they are still, or if there is no value yet. Resolves with true if the value is that of the files. */
+  async #refresh(): Promise<boolean> {
+    const { fingerprint, isStill } = await this.#look();
+    if (fingerprint === this.#readFingerprint && this.#value !== undefined) return true;
+    if (isStill || this.#value === undefined) await this.#read(fingerprint);
+    return isStill;
+  }
+
+  async #look(): Promise<Look> {
+    const { paths, stat, now } = this.#options;
+    const files = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
+    const facts = files.map((file) => file && [file.dev, file.ino, file.size, file.mtimeMs, file.ctimeMs]);
+    const fingerprint = JSON.stringify(facts);
+    const time = now().getTime();
+    if (this.#lastSeen?.fingerprint !== fingerprint) this.#lastSeen = { fingerprint, since: time };
+    // A missing file may be about to be written.
+    const ages = files.map((file) => (file === undefined ? 0 : time - Math.max(file.mtimeMs, file.ctimeMs)));
+    return { fingerprint, isStill: Math.min(...ages) >= stillMs || time - this.#lastSeen.since >= stillMs };
+  }
+
+  /** @param fingerprint the fingerprint of the files before they are read */
+  async #read(fingerprint: string): Promise<void> {
+    const { paths, read, log } = this.#options;
     const newValue = await read().catch((error: unknown) => {
-      problem = error instanceof KeysUnavailable ? error : unreadableKeys(error);
+      this.#problem = error instanceof KeysUnavailable ? error : unreadableKeys(error);
     });
     // A file was written during the read, so the next call tries again.
-    if ((await look()).mark !== mark) return;
-    loaded = mark;
-    if (newValue === undefined) log('error', 'keys', { problem: problem.shown });
-    else if (!isDeepStrictEqual(newValue, value)) {
-      value = newValue;
+    if ((await this.#look()).fingerprint !== fingerprint) return;
+    this.#readFingerprint = fingerprint;
+    if (newValue === undefined) log('error', 'keys', { problem: this.#problem.shown });
+    else if (!isDeepStrictEqual(newValue, this.#value)) {
+      this.#value = newValue;
       log('info', 'keys', { read: paths });
     }
-  };
-  /** Reads changed files if they are still. Resolves with false if they are not. */
-  const refresh = async (): Promise<boolean> => {
-    const { mark, isStill } = await look();
-    if (mark === loaded && value !== undefined) return true;
-    if (isStill || value === undefined) await load(mark);
-    return isStill;
-  };
-  const inTurn = (): Promise<boolean> => {
-    const done = turn.then(refresh);
-    turn = done.catch(() => undefined);
-    return done;
-  };
-  const settle = async (): Promise<void> => {
-    for (let waitedMs = 0; !(await inTurn()) && waitedMs < longestWaitMs; waitedMs += pollMs) await sleep(pollMs);
-  };
-  const valueNow = (): Value => {
-    if (value === undefined) throw problem;
-    return value;
-  };
-  return {
-    current: async () => {
-      await inTurn();
-      return valueNow();
-    },
-    settled: async () => {
-      // All waiting calls share one wait, and other calls go on.
-      settling ??= settle().finally(() => {
-        settling = undefined;
-      });
-      await settling;
-      return valueNow();
-    },
-  };
+  }
 }
