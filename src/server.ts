@@ -9,7 +9,7 @@ import {
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import type { Accounts } from './calls/account.js';
-import type { CallContext, CallTool } from './calls/context.js';
+import type { CallContext, CallTool, Question } from './calls/context.js';
 import { plainResult, resultText } from './calls/result-text.js';
 import { type ActionTokens, createActionTokens } from './consent/action-tokens.js';
 import type { Wait } from './consent/elicitor.js';
@@ -22,7 +22,7 @@ import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
 import { type CacheLife, serveSkill, skillsExtension } from './mcp/skill.js';
-import { createToolCatalog, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
+import { createToolCatalog, type Offer, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
 import { decide } from './mcp/views/decide.js';
 import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
@@ -69,7 +69,7 @@ export function createServer(
   const { version, principal, stateKeys, now } = dependencies;
   const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now, dependencies.planKeys);
   const actionTokens = createActionTokens(stateKeys, principal?.name ?? '', now);
-  const { accounts, operations, ...offer } = catalog.offerTo(principal);
+  const offer = catalog.offerTo(principal);
   const life: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
   const server = new Server(
     { name: 'cloudops-mcp', title: 'Cloud operations', version, icons: [serverIcon] },
@@ -97,18 +97,27 @@ export function createServer(
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
   serveTools({ server, tokens, actionTokens, dependencies, clientFor }, catalog.tools, offer.tools);
-  serveResources(server, operations, { ...dependencies, accounts }, clientFor);
+  serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
   servePrompts(server, offer.prompts);
+  serveCompletions(server, offer);
   serveSkill(server, life);
+  return server;
+}
+
+/** The most values that the protocol allows in an answer with suggestions. */
+const maximumCompletions = 100;
+
+/** Suggests values for the arguments of prompts and resource templates. */
+function serveCompletions(server: Server, { prompts, operations }: Offer): void {
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
     const values =
       ref.type === 'ref/prompt'
-        ? promptValues(offer.prompts, ref.name, argument.name)
+        ? promptValues(prompts, ref.name, argument.name)
         : templateValues(operations, ref.uri, argument.name);
     const matches = values.filter((value) => value.startsWith(argument.value));
-    return { completion: { values: matches.slice(0, 100), total: matches.length, hasMore: matches.length > 100 } };
+    const hasMore = matches.length > maximumCompletions;
+    return { completion: { values: matches.slice(0, maximumCompletions), total: matches.length, hasMore } };
   });
-  return server;
 }
 
 /** The parts of a connection that all its tools share. */
@@ -121,26 +130,28 @@ interface Connection {
 }
 
 /** Lists and calls tools. A call of a tool that is not offered is refused with the reason. */
-function serveTools(connection: Connection, tools: readonly Tool[], offered: readonly OfferedTool[]): void {
+function serveTools(connection: Connection, allTools: readonly Tool[], offeredTools: readonly OfferedTool[]): void {
   const { server, clientFor } = connection;
-  const changes = offered.map(({ operation }) => operation).filter(({ change }) => change !== undefined);
+  const changes = offeredTools.map(({ operation }) => operation).filter(({ change }) => change !== undefined);
+  const hasDecideTool = (client: Client) => client.views && changes.length > 0;
   server.setRequestHandler('tools/list', (_request, context) => {
     const client = clientFor(context);
-    const decide = client.views && changes.length > 0 ? [decideToolListing] : [];
-    return { tools: [...offered.map((tool) => listing(tool, client)), ...decide] };
+    const tools = offeredTools.map((tool) => toolListing(tool, client));
+    return { tools: hasDecideTool(client) ? [...tools, decideToolListing] : tools };
   });
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const { name } = params;
     const args = withoutAddedArguments(params.arguments ?? {});
-    const tool = tools.find(({ operation }) => operation.name === name);
+    const tool = allTools.find(({ operation }) => operation.name === name);
     if (tool !== undefined) return callOperation(connection, tool, args, context);
-    if (name === decideToolListing.name && changes.length > 0 && clientFor(context).views)
-      return callDecide(connection, changes, args, context);
+    if (name === decideToolListing.name && hasDecideTool(clientFor(context)))
+      return callDecideTool(connection, changes, args, context);
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
   });
 }
 
-function listing({ operation, description, input, output }: OfferedTool, client: Client) {
+/** A tool as `tools/list` shows it to a client. */
+function toolListing({ operation, description, input, output }: OfferedTool, client: Client) {
   const { name, title, effect } = operation;
   const view = client.views ? viewOf(operation) : undefined;
   return {
@@ -164,40 +175,52 @@ async function callOperation(
   const client = clientFor(context);
   const argumentName = argumentNamesFor(client, input);
   const args = swapArguments(clientArgs, argumentName);
-  const report = progressOf(context);
-  const callContext = contextOf(connection, client, context, report);
-  const asking = { stillAsking: () => report('waiting for the answer of the user') };
-  const waysToAsk =
+  const sendProgress = progressSender(context);
+  const callContext = { ...contextOf(connection, client, context, sendProgress), argumentName };
+  const onWaiting = () => sendProgress('waiting for the answer of the user');
+  const outcome = await dependencies.call(
+    operation,
+    args,
     operation.effect === 'read'
-      ? {}
-      : { elicitor: elicitorFor(client, context, asking), guide: guideFor(client, context, asking) };
-  const outcome = await dependencies.call(operation, args, { ...callContext, ...waysToAsk, argumentName });
-  if (outcome.kind === 'inputRequired') {
-    const { message, claims, answer } = outcome;
-    const consent =
-      'address' in answer
-        ? inputRequired.elicitUrl({ message: message.text, url: answer.address })
-        : inputRequired.elicit({
-            message: message.text,
-            requestedSchema: consentForm(client, answer.accept.text, answer.typedName),
-          });
-    return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
-  }
+      ? callContext
+      : {
+          ...callContext,
+          elicitor: elicitorFor(client, context, onWaiting),
+          guide: guideFor(client, context, onWaiting),
+        },
+  );
+  if (outcome.kind === 'inputRequired') return questionResult(outcome, client, tokens);
   return toolResult(
     outcome,
     client.views ? viewMeta(outcome, { tool: operation.name, args }, actionTokens) : undefined,
   );
 }
 
+/** The result that asks the user a question. The next call of the client brings the answer and the sealed claims. */
+function questionResult(
+  { message, answer, claims }: Question,
+  client: Client,
+  tokens: ConsentTokens,
+): InputRequiredResult {
+  const consent =
+    'address' in answer
+      ? inputRequired.elicitUrl({ message: message.text, url: answer.address })
+      : inputRequired.elicit({
+          message: message.text,
+          requestedSchema: consentForm(client, answer.accept.text, answer.typedName),
+        });
+  return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
+}
+
 /** Calls the tool behind the buttons of the change view. */
-async function callDecide(
+async function callDecideTool(
   connection: Connection,
   operations: readonly Operation[],
   args: Readonly<Record<string, unknown>>,
   context: ServerContext,
 ): Promise<CallToolResult> {
   const { dependencies, actionTokens, clientFor } = connection;
-  const callContext = contextOf(connection, clientFor(context), context, progressOf(context));
+  const callContext = contextOf(connection, clientFor(context), context, progressSender(context));
   const { outcome, call, earlier } = await decide(args, actionTokens, operations, (operation, callArgs, click) =>
     dependencies.call(operation, callArgs, { ...callContext, ...click }),
   );
@@ -209,7 +232,7 @@ function contextOf(
   { dependencies, tokens }: Connection,
   client: Client,
   context: ServerContext,
-  report: (message: string) => void,
+  sendProgress: (message: string) => void,
 ): CallContext {
   const { principal, session, wait, stop } = dependencies;
   return {
@@ -218,7 +241,7 @@ function contextOf(
     stop,
     // Not for the last page, because some clients cannot assign progress that they read together with the answer.
     onFollowedPage: (pages: number, entries: number) =>
-      report(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
+      sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens,
     hasView: client.views,
     isUnknownClient: context.http !== undefined && context.mcpReq.envelope === undefined && session === undefined,
@@ -245,7 +268,7 @@ function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undef
 }
 
 /** Returns a function that sends progress to the client if the client asked for it. */
-function progressOf({ mcpReq: { _meta, notify } }: ServerContext): (message: string) => void {
+function progressSender({ mcpReq: { _meta, notify } }: ServerContext): (message: string) => void {
   const progressToken = _meta?.progressToken;
   let progress = 0;
   return (message) => {

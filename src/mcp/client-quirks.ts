@@ -4,7 +4,7 @@ import type { JsonSchema } from '../tools/define-operation.js';
 import { isObject, textAt } from '../util/objects.js';
 import type { Client } from './client.js';
 
-/** Where known MCP clients differ from the protocol, or show less than it allows. */
+/** The ways in which known MCP clients differ from the protocol, or show less than it allows. */
 
 /** Arguments that clients add to every call, although no schema has them. */
 const addedArguments: readonly string[] = [
@@ -28,19 +28,23 @@ export function argumentNamesFor({ name: client }: Client, { properties }: JsonS
     return undefined;
   let safeName = 'descriptionText';
   while (Object.hasOwn(properties, safeName)) safeName += '_';
-  return (name) => (name === titleArgument ? safeName : name === safeName ? titleArgument : name);
+  return (name) => {
+    if (name === titleArgument) return safeName;
+    return name === safeName ? titleArgument : name;
+  };
 }
 
+/** The argument that Claude Code shows as the title of a call. */
 const titleArgument = 'description';
 
 /** Renames the arguments of a call. */
-export const swapArguments = (
+export function swapArguments(
   args: Readonly<Record<string, unknown>>,
   swapName: ArgumentName | undefined,
-): Readonly<Record<string, unknown>> =>
-  swapName === undefined
-    ? args
-    : Object.fromEntries(Object.entries(args).map(([name, value]) => [swapName(name), value]));
+): Readonly<Record<string, unknown>> {
+  if (swapName === undefined) return args;
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [swapName(name), value]));
+}
 
 /** The schema of a tool's arguments with the names that the client gets. */
 export function schemaFor(client: Client, schema: JsonSchema): JsonSchema {

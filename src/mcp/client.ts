@@ -33,8 +33,8 @@ export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext
 
 /** Reads a client's capabilities and information. Malformed parts count as absent. */
 export function describeClient(capabilities: unknown, information: unknown): Client {
-  const { elicitation, extensions } = declared().capabilities.parse(capabilities ?? {});
-  const { name, version } = declared().information.parse(information ?? {});
+  const { elicitation, extensions } = declarationSchemas().capabilities.parse(capabilities ?? {});
+  const { name, version } = declarationSchemas().information.parse(information ?? {});
   return {
     name: `${name} ${version}`.trim().slice(0, 100),
     // By the protocol, an empty declaration means form mode.
@@ -44,7 +44,7 @@ export function describeClient(capabilities: unknown, information: unknown): Cli
   };
 }
 
-const declared = lazy(() => ({
+const declarationSchemas = lazy(() => ({
   capabilities: z
     .object({
       elicitation: z.object({ form: z.unknown().optional(), url: z.unknown().optional() }).optional().catch(undefined),

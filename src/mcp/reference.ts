@@ -53,13 +53,13 @@ interface ValueList {
 
 /** Returns a row for each argument of an operation, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
-  const listOf = createValueLists();
+  const longListOf = createValueLists();
   const presets = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, isRequired }) => {
     const items = itemsOf(field);
     // The fields of objects in a list have rows of their own. Texts in a list have none, so the row of the list has their rules.
     const textRules = items?.type === 'string' ? items : undefined;
-    const list = listOf(textRules ?? field);
+    const list = longListOf(textRules ?? field);
     const rules = [...rulesOf(field, list), ...(textRules ? rulesOf(textRules, list) : [])];
     return {
       path,
@@ -117,10 +117,10 @@ export const states: Readonly<Record<string, Readonly<Record<string, string>>>> 
 };
 
 export function statesReference(): string {
-  const section = ([title, meanings]: [string, Readonly<Record<string, string>>]) =>
-    `\n## ${title}\n\n${Object.entries(meanings)
-      .map(([value, meaning]) => `- \`${value}\`: ${meaning}`)
-      .join('\n')}`;
+  const section = ([title, meanings]: [string, Readonly<Record<string, string>>]) => {
+    const lines = Object.entries(meanings).map(([value, meaning]) => `- \`${value}\`: ${meaning}`);
+    return `\n## ${title}\n\n${lines.join('\n')}`;
+  };
   const note =
     'Clouds answer with other values too. Transitions that are documented: a provisioned group starts as ' +
     '`provisioning`, an upgraded cluster as `configuring`, a restored server as `RESTORING`. All others are not.';

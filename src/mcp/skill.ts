@@ -56,7 +56,7 @@ async function skillEntry() {
 
 /** Reads the skill beside the bundle's main file, or else beside its chunks and the source. */
 function readSkill(): Promise<string> {
-  const read = (place: string) => readFile(new URL(place, import.meta.url), 'utf8');
+  const read = (path: string) => readFile(new URL(path, import.meta.url), 'utf8');
   return read('../skills/cloudops/SKILL.md').catch(() => read('../../skills/cloudops/SKILL.md'));
 }
 
@@ -64,12 +64,13 @@ function readSkill(): Promise<string> {
 function frontmatterOf(text: string): Readonly<Record<string, unknown>> {
   const [, lines = ''] = /^---\n([\s\S]*?)\n---\n/.exec(text) ?? [];
   const fields: Record<string, unknown> = {};
-  let inner = fields;
+  /** The fields of the last line without a value. */
+  let innerFields = fields;
   for (const [, indent, name = '', value] of lines.matchAll(/^( *)([\w-]+):(?: (.*))?$/gm)) {
-    const target = indent === '' ? fields : inner;
+    const target = indent === '' ? fields : innerFields;
     if (value === undefined) {
-      inner = {};
-      target[name] = inner;
+      innerFields = {};
+      target[name] = innerFields;
     } else target[name] = value.startsWith('"') ? JSON.parse(value) : value;
   }
   return fields;

@@ -139,23 +139,20 @@ export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
 
 /** Returns the parts of an argument schema that some host would refuse, with their paths. */
 export function schemaProblems(schema: JsonSchema, path = ''): string[] {
-  const at = path === '' ? 'the whole' : path;
-  const inner = [...Object.entries(Object(schema.properties)), ...('items' in schema ? [['[]', schema.items]] : [])];
-  const rules: readonly (readonly [boolean, string])[] = [
-    [typeof schema.type !== 'string', 'has no single type'],
-    [
-      refusedKeywords.some((keyword) => keyword in schema),
-      'uses what some hosts refuse: references, unions or constants',
-    ],
-    [schema.type === 'object' && schema.additionalProperties !== false, 'must be a strict object'],
-    [path !== '' && !path.endsWith('[]') && typeof schema.description !== 'string', 'has no description'],
-  ];
-  return [
-    ...rules.flatMap(([isBroken, problem]) => (isBroken ? [`${at} ${problem}`] : [])),
-    ...inner.flatMap(([name, field]) =>
-      schemaProblems(field as JsonSchema, `${path}${path === '' || name === '[]' ? '' : '.'}${name}`),
-    ),
-  ];
+  const isField = path !== '' && !path.endsWith('[]');
+  const problems: string[] = [];
+  if (typeof schema.type !== 'string') problems.push('has no single type');
+  if (refusedKeywords.some((keyword) => keyword in schema))
+    problems.push('uses what some hosts refuse: references, unions or constants');
+  if (schema.type === 'object' && schema.additionalProperties !== false) problems.push('must be a strict object');
+  if (isField && typeof schema.description !== 'string') problems.push('has no description');
+
+  const subject = path === '' ? 'the whole' : path;
+  const prefix = path === '' ? '' : `${path}.`;
+  const fields = Object.entries<JsonSchema>(Object(schema.properties));
+  const innerProblems = fields.flatMap(([name, field]) => schemaProblems(field, `${prefix}${name}`));
+  const itemProblems = 'items' in schema ? schemaProblems(Object(schema.items), `${path}[]`) : [];
+  return [...problems.map((problem) => `${subject} ${problem}`), ...innerProblems, ...itemProblems];
 }
 
 type Override = (context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => void;

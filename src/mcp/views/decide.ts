@@ -30,44 +30,54 @@ type Call = (
  */
 export async function decide(
   args: unknown,
-  tickets: ActionTokens,
+  tokens: ActionTokens,
   operations: readonly Operation[],
   call: Call,
 ): Promise<Decided> {
   const click = decisionSchema.safeParse(args);
   if (!click.success) return refused('TicketRefused');
   const { ticket, decision, reason, name: typedName } = click.data;
+  const token = openToken(tokens, ticket);
+  const operation = operations.find(({ name }) => name === token?.tool);
+  if (token === undefined || operation === undefined) return refused('TicketRefused');
+
+  const { tool, args: plannedArgs, claims } = token;
+  const makeCall = async (context: Parameters<Call>[2], callArgs = plannedArgs): Promise<Decided> => {
+    const outcome = await call(operation, callArgs, context);
+    // The click is the reply, so no question is left.
+    if (outcome.kind === 'inputRequired') return refused('TicketRefused');
+    return { outcome, call: { tool, args: plannedArgs } };
+  };
+  if (decision === 'look') return makeCall({ look: claims });
+  if (decision === 'again') return makeCall({}, { ...plannedArgs, planOnly: true });
+
+  const decided = isExpired(tokens, ticket)
+    ? refused('TicketExpired')
+    : await makeCall({ click: { decision, claims, reason, typedName } });
+  if (!sentNothing(decided.outcome)) return decided;
+  const earlier = await makeCall({ look: claims });
+  return isEnd(earlier.outcome) ? { ...earlier, earlier: earlierClick } : decided;
+}
+
+/** Opens an action token of any age. Returns undefined if it is not of this server, or not for this caller. */
+function openToken(tokens: ActionTokens, ticket: string): ActionToken | undefined {
   try {
-    const { tool, args: callArgs, claims } = tickets.open(ticket, Number.POSITIVE_INFINITY);
-    const operation = operations.find(({ name }) => name === tool);
-    if (operation === undefined) return refused('TicketRefused');
-    const makeCall = async (context: Parameters<Call>[2], args = callArgs): Promise<Decided> => {
-      const outcome = await call(operation, args, context);
-      // The click is the reply, so no question is left.
-      return outcome.kind === 'inputRequired' ? refused('TicketRefused') : { outcome, call: { tool, args: callArgs } };
-    };
-    const readState = () => makeCall({ look: claims });
-    if (decision === 'look') return await readState();
-    if (decision === 'again') return await makeCall({}, { ...callArgs, planOnly: true });
-    const decided = await decideBy(ticket, () => makeCall({ click: { decision, claims, reason, typedName } }), tickets);
-    if (!sentNothing(decided.outcome)) return decided;
-    const earlier = await readState();
-    return isEnd(earlier.outcome) ? { ...earlier, earlier: earlierClick } : decided;
+    return tokens.open(ticket, Number.POSITIVE_INFINITY);
   } catch (error) {
-    if (!(error instanceof InvalidToken)) throw error;
-    return refused('TicketRefused');
+    if (error instanceof InvalidToken) return undefined;
+    throw error;
   }
 }
 
-/** Runs `act` if the token has not expired. */
-async function decideBy(ticket: string, act: () => Promise<Decided>, tickets: ActionTokens): Promise<Decided> {
+/** True if a token is too old for a decision. */
+function isExpired(tokens: ActionTokens, ticket: string): boolean {
   try {
-    tickets.open(ticket);
+    tokens.open(ticket);
+    return false;
   } catch (error) {
-    if (error instanceof InvalidToken && error.reason === 'expired') return refused('TicketExpired');
+    if (error instanceof InvalidToken && error.reason === 'expired') return true;
     throw error;
   }
-  return act();
 }
 
 const earlierClick = words('An earlier click decided this. This one sent nothing.');

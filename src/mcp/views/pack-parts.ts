@@ -12,8 +12,8 @@ const packedEtag = 22;
  * Packs parts for the upload view, in any order. If a part number repeats, the last part counts. Returns undefined if the view could
  * not draw the parts, because they are more than `maximumParts` or have numbers or sizes that no upload has.
  */
-export function packParts(given: readonly UploadPart[]): string | undefined {
-  const byNumber = new Map(given.map((part) => [part.partNumber, part]));
+export function packParts(listedParts: readonly UploadPart[]): string | undefined {
+  const byNumber = new Map(listedParts.map((part) => [part.partNumber, part]));
   const parts = [...byNumber.values()].sort((a, b) => a.partNumber - b.partNumber);
   if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
     return undefined;
@@ -30,7 +30,10 @@ export function packParts(given: readonly UploadPart[]): string | undefined {
 /** Limits values to 2^50, so that sums of differences are exact. */
 const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
 
-/** Returns the packed text; undefined if it is too long. */
+/**
+ * Returns the packed text; undefined if it is too long.
+ * @param unit sizes and times are rounded to a multiple of it
+ */
 function pack(parts: readonly UploadPart[], unit: number, withEtags: boolean): string | undefined {
   const columns: PartColumns = {
     unit,
@@ -43,4 +46,5 @@ function pack(parts: readonly UploadPart[], unit: number, withEtags: boolean): s
   return packed.length <= maximumPacked ? packed : undefined;
 }
 
+/** The difference of each value to the value before it. */
 const differences = (values: readonly number[]) => values.map((value, index) => value - (values[index - 1] ?? 0));

@@ -39,14 +39,14 @@ interface Showing {
 export function viewMeta(
   outcome: EndedOutcome,
   call: Pick<ActionToken, 'tool' | 'args'>,
-  tickets: Pick<ActionTokens, 'seal'>,
+  tokens: Pick<ActionTokens, 'seal'>,
   { onPage = false, earlier }: Showing = {},
 ): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
     const packed = packParts(outcome.view.parts);
     return packed === undefined ? {} : { [partsKey]: packed };
   }
-  const proposed = proposedChange(outcome, call, tickets, onPage);
+  const proposed = proposedChange(outcome, call, tokens, onPage);
   if (proposed !== undefined) return { [changeKey]: proposed };
   if (outcome.kind === 'failed' && isRefusedRead(outcome.failure))
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
@@ -63,7 +63,7 @@ const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened 
 function proposedChange(
   outcome: EndedOutcome,
   { tool, args }: Pick<ActionToken, 'tool' | 'args'>,
-  tickets: Pick<ActionTokens, 'seal'>,
+  tokens: Pick<ActionTokens, 'seal'>,
   onPage: boolean,
 ): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
@@ -71,15 +71,15 @@ function proposedChange(
   const { plan } = outcome.success;
   const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims, typedName } = outcome.view;
   // Drops the control arguments, because the click is the decision.
-  const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...rest } = args;
-  const short = fitted(plan.summary);
+  const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...plannedArgs } = args;
+  const summary = fitted(plan.summary);
   return {
-    sentence: short.line.text,
+    sentence: summary.line.text,
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
     where: textsOf(plan.where),
     effects: textsOf([
-      ...inFull(short),
+      ...inFull(summary),
       ...(plan.found === undefined ? [] : [plan.found]),
       ...plan.consequences,
       ...alsoSentence(plan.also),
@@ -101,7 +101,7 @@ function proposedChange(
     ...(typedName !== undefined && { typedName }),
     canPlanAgain: !onPage,
     otherWays: onPage ? [] : textsOf(otherWays(tool, outcome)),
-    ...(claims !== undefined && { ticket: tickets.seal({ tool, args: rest, claims: { ...claims, issuedAt } }) }),
+    ...(claims !== undefined && { ticket: tokens.seal({ tool, args: plannedArgs, claims: { ...claims, issuedAt } }) }),
   };
 }
 

@@ -168,25 +168,25 @@ const tablesIn = (values: unknown): ShownTable[] =>
   }));
 
 const namedValues = (values: unknown): NamedValue[] =>
-  (Array.isArray(values) ? values : []).flatMap((one) => {
-    const { name, value } = texts(fieldsOf(one));
+  (Array.isArray(values) ? values : []).flatMap((setting) => {
+    const { name, value } = texts(fieldsOf(setting));
     return name === undefined || value === undefined ? [] : [{ name, value }];
   });
 
 /** Reads an outcome from `_meta`. Returns undefined if it is missing. */
 export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   const outcome = fieldsOf(fieldsOf(meta)[outcomeKey]);
-  const kind = outcomeKinds.find((known) => known === outcome.kind);
+  const kind = outcomeKinds.find((candidate) => candidate === outcome.kind);
   const { sentence, next, sentAt, code, earlier } = texts(outcome);
   if (kind === undefined || sentence === undefined) return undefined;
-  const requestIds = texts(fieldsOf(outcome.requestIds));
+  const requestIds = Object.entries(fieldsOf(outcome.requestIds)).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
   return {
     kind,
     sentence,
     details: textsOf(outcome.details),
-    requestIds: Object.fromEntries(
-      Object.entries(requestIds).flatMap(([name, id]) => (id === undefined ? [] : [[name, id]])),
-    ),
+    requestIds: Object.fromEntries(requestIds),
     ...(outcome.isSandbox === true && { isSandbox: true }),
     ...(Array.isArray(outcome.where) && { where: textsOf(outcome.where) }),
     ...(next !== undefined && { next }),
@@ -196,5 +196,6 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   };
 }
 
+/** The fields of an object that are texts. */
 const texts = (fields: Fields): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, readText(value)]));
