@@ -83,40 +83,43 @@ export async function startRuntime(
   localPage?: DecisionPage,
 ): Promise<Runtime> {
   const started = now();
+  const { proxies, secretsDir, timeoutMs, maximumAttempts, planLifetimeMs } = config;
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
-  const programs = new AbortController();
+  /** Ends the programs that print keys. */
+  const keyPrograms = new AbortController();
   const accounts = openAccounts(config.accounts, {
     env: config.otherVariables,
     now,
     log,
     sandbox: sandbox?.cloud,
-    stop: programs.signal,
+    stop: keyPrograms.signal,
   });
   const store = openStore(config.journal, now, log);
   const journal = await store.openJournal();
   const plans = await openPlans(config, store, now, log);
-  const erasing = setInterval(() => void plans?.erase().catch(() => undefined), eraseMs).unref();
-  const { proxies, secretsDir, timeoutMs, maximumAttempts, planLifetimeMs } = config;
-  const own = { pid: process.pid, host: hostname() };
-  const reports = createReports(() => recoverInterrupted({ journal, process: own, started, now, timeoutMs, log }));
+  const eraseTimer = setInterval(() => void plans?.erase().catch(() => undefined), eraseMs).unref();
+  const thisProcess = { pid: process.pid, host: hostname() };
+  const notices = createInterruptionNotices(() =>
+    recoverInterrupted({ journal, process: thisProcess, started, now, timeoutMs, log }),
+  );
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
     : undefined;
   const sleep = (milliseconds: number, signal: AbortSignal) =>
     delay(milliseconds, undefined, { signal }).catch(() => undefined);
-  const sending = { proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random };
   const wired = wireCalls(config, {
     version,
     log,
     now,
     accounts,
     journal,
-    process: own,
-    pendingNotices: reports.take,
+    process: thisProcess,
+    pendingNotices: notices.take,
     plans,
     page: plans === undefined ? localPage : await signInPage(config, now, log),
     ...(localPage !== undefined && { planLifetimeMs }),
-    openCallStack: (calling) => openLazily({ ...calling, ...sending }),
+    openCallStack: (calling) =>
+      openLazily({ ...calling, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
     configuration: (names) => describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
     tracer: telemetry?.tracer,
@@ -133,9 +136,9 @@ export async function startRuntime(
     journal,
     close: async (graceMs) => {
       await wired.inFlight.finish(graceMs);
-      programs.abort();
-      clearInterval(erasing);
-      await reports.settled();
+      keyPrograms.abort();
+      clearInterval(eraseTimer);
+      await notices.settled();
       await wired.refusals.close();
       await wired.plans.close();
       await journal.close();
@@ -151,15 +154,15 @@ export const planKeyPath = ({ stateKeys }: Config, { path }: Store): string | un
   stateKeys !== undefined || path === undefined || path === devNull ? undefined : `${path}.plan-key`;
 
 /** The keys of planIds. If the key file cannot be used, the process has its own key. */
-function planKeysOf(config: Config, store: Store, own: SealingKeys, log: Log): SealingKeys | undefined {
+function planKeysOf(config: Config, store: Store, processKeys: SealingKeys, log: Log): SealingKeys | undefined {
   const path = planKeyPath(config, store);
   if (path === undefined) return undefined;
-  const kept = keptPlanKey(path, (problem) =>
+  const fileKeys = keptPlanKey(path, (problem) =>
     log('warn', 'state key', {
       message: say`${path} cannot be used (${problem}): a planId is valid only in this process`,
     }),
   );
-  return () => kept() ?? own();
+  return () => fileKeys() ?? processKeys();
 }
 
 /** The parts of a runtime that tests replace: everything outside the process. */
@@ -179,21 +182,11 @@ interface RuntimeParts
 const longestStatusMs = 25_000;
 
 /** Connects the parts that run calls and serve them. */
-export function wireCalls(
-  { stateKeys: configured, operations }: Pick<Config, 'stateKeys' | 'operations'>,
-  {
-    version,
-    configuration,
-    sandbox,
-    tracer,
-    openCallStack,
-    planLifetimeMs: lifetimeMs = tokenLifetimeMs,
-    statusWaitMs = longestStatusMs,
-    ...parts
-  }: RuntimeParts,
-) {
-  const { accounts, journal, log, now } = parts;
-  const stateKeys: SealingKeys = lazy((): KeyRing => configured ?? [randomBytes(32)]);
+export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
+  const { operations } = config;
+  const { version, configuration, sandbox, tracer, openCallStack, accounts, journal, log, now } = parts;
+  const { planLifetimeMs: lifetimeMs = tokenLifetimeMs, statusWaitMs = longestStatusMs } = parts;
+  const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);
   const plans = parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs });
   const inFlight = createInFlightCalls();
   const questions = createQuestionQueue();
@@ -228,21 +221,23 @@ export function wireCalls(
  * missing, the call was not sent, and the next call tries again.
  */
 function openLazily(options: CallStackOptions): CallStack {
-  const open = async () => (await import('./calls/call-tool.js')).createCallStack(options);
-  let opened: Promise<CallStack> | undefined;
+  const load = async () => (await import('./calls/call-tool.js')).createCallStack(options);
+  let loading: Promise<CallStack> | undefined;
   return {
-    call: async (...given) => {
-      const [{ name, effect }] = given;
-      opened ??= open();
-      const callStack = await opened.catch((error: unknown) => {
-        opened = undefined;
+    call: async (operation, args, context) => {
+      loading ??= load();
+      try {
+        const callStack = await loading;
+        return callStack.call(operation, args, context);
+      } catch (error) {
+        loading = undefined;
+        const { name, effect } = operation;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
-      });
-      if (callStack !== undefined) return callStack.call(...given);
-      const failure = refusalFailure(name, new Refusal('SenderUnavailable', []), effect !== 'read');
-      return { kind: 'failed', failure };
+        const failure = refusalFailure(name, new Refusal('SenderUnavailable', []), effect !== 'read');
+        return { kind: 'failed', failure };
+      }
     },
-    close: async () => (await opened?.catch(() => undefined))?.close(),
+    close: async () => (await loading?.catch(() => undefined))?.close(),
   };
 }
 
@@ -251,37 +246,37 @@ function openLazily(options: CallStackOptions): CallStack {
  * starts at once, because the options may be wrong.
  */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
-  let started: Promise<Sandbox> | undefined;
+  let starting: Promise<Sandbox> | undefined;
   const start = () => {
-    started ??= import('../sandbox/sandbox.js').then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }));
-    return started;
+    starting ??= import('../sandbox/sandbox.js').then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }));
+    return starting;
   };
   if (Object.values(sandboxOptions).some((option) => option !== undefined)) await start();
   return {
-    cloud: () =>
-      start().then(
-        ({ cloud }) => cloud,
-        (cause: unknown) => {
-          log('error', 'unavailable', { error: reasonOf(cause) });
-          throw new Refusal('SenderUnavailable', []);
-        },
-      ),
+    cloud: async () => {
+      try {
+        return (await start()).cloud;
+      } catch (error) {
+        log('error', 'unavailable', { error: reasonOf(error) });
+        throw new Refusal('SenderUnavailable', []);
+      }
+    },
     describe: async () => (await start()).describe(),
-    close: async () => (await started?.catch(() => undefined))?.close(),
+    close: async () => (await starting?.catch(() => undefined))?.close(),
   };
 }
 
-/** Reports about interrupted changes. Each is given once, with the next change of the same caller. */
-function createReports(recover: () => Promise<readonly RecordedChange[]>) {
+/** Notices about interrupted changes. Each is given once, with the next change of the same caller. */
+function createInterruptionNotices(recover: () => Promise<readonly RecordedChange[]>) {
   let unreported: readonly RecordedChange[] = [];
   let recovering = recover();
   return {
     take: async (caller: string | undefined) => {
       unreported = [...unreported, ...(await recovering)];
       recovering = recover();
-      const own = unreported.filter((change) => caller === undefined || change.caller === caller);
-      unreported = unreported.filter((change) => !own.includes(change));
-      return own.map(interruptedText);
+      const changesOfCaller = unreported.filter((change) => caller === undefined || change.caller === caller);
+      unreported = unreported.filter((change) => !changesOfCaller.includes(change));
+      return changesOfCaller.map(interruptedText);
     },
     settled: () => recovering,
   };

@@ -101,10 +101,18 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   const oneShot = createAgents(proxies, limits, 0);
   const takeTurn = createTurns();
   return {
-    send: (request, signal) => {
+    send: async (request, signal) => {
       const { direct, proxied } = request.newConnection ? oneShot : keepAlive;
       const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
-      return exchangeOnce(agent, request, { limits, takeTurn, byteLimit: request.byteLimit }, signal);
+      const bounds = { limits, takeTurn, byteLimit: request.byteLimit };
+      const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
+      if (signal.aborted) return failureOf(signal.reason, exchange, signal);
+      try {
+        await dispatch(agent, request, exchange, bounds, signal);
+        return await readResponse(exchange, bounds);
+      } catch (error) {
+        return failureOf(error, exchange, signal);
+      }
     },
     close: async () => {
       await Promise.all([keepAlive, oneShot].flatMap(({ direct, proxied }) => [direct.destroy(), proxied.destroy()]));
@@ -151,22 +159,6 @@ interface Exchange {
   readonly chunks: Buffer[];
   /** Bytes in `chunks`. */
   size: number;
-}
-
-async function exchangeOnce(
-  agent: Dispatcher,
-  request: HttpRequest,
-  bounds: BodyBounds,
-  signal: AbortSignal,
-): Promise<HttpResponse | HttpFailure> {
-  const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
-  if (signal.aborted) return failureOf(signal.reason, exchange, signal);
-  try {
-    await dispatch(agent, request, exchange, bounds, signal);
-    return await readResponse(exchange, bounds);
-  } catch (error) {
-    return failureOf(error, exchange, signal);
-  }
 }
 
 /** Sends a request and keeps its progress in `exchange`. Resolves when the response has arrived, and rejects if it is not complete. */
