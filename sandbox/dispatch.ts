@@ -27,16 +27,18 @@ const templates = operations.map((operation) => {
 /** Finds the operation of a request. If several match, the one that requires the most names in the query wins. */
 export function findOperation(request: ApiRequest) {
   const routes = templates.flatMap(({ operation, method, pattern, query }) => {
+    const { service = 'storage' } = operation;
+    if (service !== request.service || method !== request.method) return [];
+    if (!query.every((name) => request.query.has(name))) return [];
     const match = pattern.exec(request.path);
-    if ((operation.service ?? 'storage') !== request.service || method !== request.method || match === null) return [];
-    const parameters = decoded(match.groups ?? {});
-    return parameters && query.every((name) => request.query.has(name)) ? [{ operation, parameters, query }] : [];
+    const parameters = match === null ? undefined : decodeParameters(match.groups ?? {});
+    return parameters === undefined ? [] : [{ operation, parameters, query }];
   });
   return routes.sort((a, b) => b.query.length - a.query.length)[0];
 }
 
 /** Decodes path parameters. Undefined if a parameter is badly encoded, empty or a dot segment, or contains a slash (allowed only in `key`). */
-function decoded(groups: Readonly<Record<string, string>>): Record<string, string> | undefined {
+function decodeParameters(groups: Readonly<Record<string, string>>): Record<string, string> | undefined {
   try {
     const parameters = Object.entries(groups).map(([name, text]) => [name, decodeURIComponent(text)] as const);
     const isPlain = parameters.every(([name, text]) => name === 'key' || !/^\.{0,2}$|\//.test(text));

@@ -3,7 +3,7 @@ import type { Cloud } from './cloud.js';
 import type { Answer, ApiRequest, ServiceName } from './http.js';
 import type { DocumentForm } from './storage/xml.js';
 
-/** `bucket` and `key` of `GET /{bucket}/{key}`. */
+/** The names of the path parameters: `bucket` and `key` in `GET /{bucket}/{key}`. */
 type ParameterOf<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParameterOf<Rest>
   : never;

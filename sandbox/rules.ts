@@ -16,8 +16,8 @@ export const oneOf = (...values: readonly string[]) =>
   z.string().refine((value) => values.includes(value), `must be one of ${values.join(', ')}`);
 
 /** Lowercase letters, digits, and hyphens between them. */
-const named = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
-export const name = (least: number, most: number) => z.string().min(least).max(most).regex(named);
+const nameForm = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
+export const name = (least: number, most: number) => z.string().min(least).max(most).regex(nameForm);
 
 export const address = z.string().refine((value) => isIP(value) !== 0, 'must be an IP address');
 
@@ -45,11 +45,11 @@ export function readInput<T>(rules: z.ZodType<T>, body: Buffer): T {
       ? issue.keys.map((key) => ({ path: [...path, key], message: 'is not a field here' }))
       : [{ path, message }],
   );
-  const words = problems[0]?.path.join(' ').match(/[A-Za-z]+/g) ?? ['Body'];
-  const named = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  const firstPath = problems[0]?.path.join(' ').match(/[A-Za-z]+/g) ?? ['Body'];
+  const fieldName = firstPath.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
   // The message leaves out values because they may be secret.
   const lines = problems.map(({ path, message }) => `${toDotPath(path)}: ${message}.`);
-  throw refuse(400, `InvalidParameterIllegalInput.${named}`, lines.join(' '));
+  throw refuse(400, `InvalidParameterIllegalInput.${fieldName}`, lines.join(' '));
 }
 
 /** Creates an error of the catalog or DevOps API. The reference has no error codes, so these follow similar services. */

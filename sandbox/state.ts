@@ -74,7 +74,8 @@ interface Medium {
 
 /** `changes` are from earlier starts, oldest first. */
 function createState(origin: Origin, changes: readonly Change[], medium: Medium) {
-  const waiting: Change[] = [];
+  /** Changes that are not on disk yet. */
+  const queuedChanges: Change[] = [];
   let count = changes.length;
   let written = Promise.resolve();
   return {
@@ -84,13 +85,13 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
     /** Queues a change for the next `flushed`. */
     keep: (change: Change) => {
       count += 1;
-      waiting.push(change);
+      queuedChanges.push(change);
     },
     /** The number of changes. */
     count: () => count,
     /** Writes the queued changes in one go. Resolves when all are on disk. After a failure, every later call rejects too. */
     flushed: () => {
-      written = written.then(() => (waiting.length > 0 ? medium.write(waiting.splice(0)) : undefined));
+      written = written.then(() => (queuedChanges.length > 0 ? medium.write(queuedChanges.splice(0)) : undefined));
       return written;
     },
     close: async () => {
@@ -102,17 +103,17 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
 
 /** Creates a state that ends with the process. `close` deletes its folder. */
 export function temporaryState(origin: Origin): State {
-  let made: Promise<string> | undefined;
+  let madeFolder: Promise<string> | undefined;
   return createState(origin, [], {
     durable: false,
     write: async () => undefined,
     folder: () => {
-      made ??= mkdtemp(join(tmpdir(), 'cloudops-sandbox-'));
-      return made;
+      madeFolder ??= mkdtemp(join(tmpdir(), 'cloudops-sandbox-'));
+      return madeFolder;
     },
     close: async () => {
       // Retries because a body may still be arriving.
-      if (made !== undefined) await rm(await made, { recursive: true, force: true, maxRetries: 5 });
+      if (madeFolder !== undefined) await rm(await madeFolder, { recursive: true, force: true, maxRetries: 5 });
     },
   });
 }

@@ -16,56 +16,63 @@ export const completeMultipartUpload = defineOperation({
   async handle(request, { storage, now }) {
     const { parameters, query, headers } = request;
     // In this request, checksum headers describe the object and not the body.
-    const ofBody = Object.entries(headers).filter(([name]) => !checksumHeaders.includes(name));
-    const named = namedParts(await readShort({ ...request, headers: Object.fromEntries(ofBody) }));
-    const before = storage.objects.get(objectName(parameters));
+    const bodyHeaders = Object.entries(headers).filter(([name]) => !checksumHeaders.includes(name));
+    const listedParts = readListedParts(await readShort({ ...request, headers: Object.fromEntries(bodyHeaders) }));
+    const existing = storage.objects.get(objectName(parameters));
     // Repeats the answer, because a client sends the request again if the first answer was lost.
-    if (before !== undefined && before.uploadId === query.get('uploadId') && isMadeOf(before, named))
-      return answerOf(before);
+    if (existing !== undefined && existing.uploadId === query.get('uploadId') && isMadeOf(existing, listedParts))
+      return answerOf(existing);
     const upload = storage.findUpload(parameters, query);
-    const parts = checkedParts(upload.uploadId, named, storage.partsOf(upload.uploadId));
+    const parts = checkedParts(upload.uploadId, listedParts, storage.partsOf(upload.uploadId));
     const object = completedObject(upload, parts, now().toISOString());
     checkObject(object, headers);
-    const used = new Set(parts);
-    const unused = storage.endUpload(upload.uploadId).filter((part) => !used.has(part));
-    const replaced = storage.storeObject(object);
-    await storage.files.remove([...unused, ...replaced]);
+    const usedParts = new Set(parts);
+    const unusedParts = storage.endUpload(upload.uploadId).filter((part) => !usedParts.has(part));
+    const replacedParts = storage.storeObject(object);
+    await storage.files.remove([...unusedParts, ...replacedParts]);
     return answerOf(object);
   },
 });
 
-type NamedPart = ReturnType<typeof namedParts>[number];
+type ListedPart = ReturnType<typeof readListedParts>[number];
 
 /** Parses the parts that the client lists, with their checksums by header. */
-function namedParts(body: Buffer) {
+function readListedParts(body: Buffer) {
   const document = body.toString('utf8');
   const elements = ['Part', 'PartNumber', 'ETag', ...checksumNames.values()];
-  const named = [...document.matchAll(/<Part>([\s\S]*?)<\/Part>/g)].map(([, part = '']) => ({
+  const listedParts = [...document.matchAll(/<Part>([\s\S]*?)<\/Part>/g)].map(([, part = '']) => ({
     partNumber: Number(textOf(part, 'PartNumber')),
     etag: textOf(part, 'ETag')?.replaceAll('"', ''),
     checksums: [...checksumNames].map(([header, element]) => [header, textOf(part, element)] as const),
   }));
   const isDocument = isDocumentOf(document, 'CompleteMultipartUpload', elements);
-  if (!isDocument || named.length === 0 || named.some(({ partNumber }) => Number.isNaN(partNumber)))
+  if (!isDocument || listedParts.length === 0 || listedParts.some(({ partNumber }) => Number.isNaN(partNumber)))
     throw new ServiceError(400, 'MalformedXML', 'The body is not a list of parts with their numbers.');
-  return named;
+  return listedParts;
 }
 
-const isMadeOf = ({ parts }: StoredObject, named: readonly NamedPart[]) =>
-  parts.length === named.length &&
-  parts.every(({ partNumber, etag }, at) => partNumber === named[at]?.partNumber && etag === named[at]?.etag);
+const isMadeOf = ({ parts }: StoredObject, listedParts: readonly ListedPart[]) =>
+  parts.length === listedParts.length &&
+  parts.every(({ partNumber, etag }, index) => {
+    const listed = listedParts[index];
+    return partNumber === listed?.partNumber && etag === listed.etag;
+  });
 
 /** Returns the parts of the new object. Throws a `ServiceError` if a listed part is missing, changed or too small. */
-function checkedParts(uploadId: string, named: readonly NamedPart[], parts: ReadonlyMap<string, Part>): Part[] {
-  if (named.some(({ partNumber }, index) => partNumber <= (named[index - 1]?.partNumber ?? 0)))
+function checkedParts(
+  uploadId: string,
+  listedParts: readonly ListedPart[],
+  storedParts: ReadonlyMap<string, Part>,
+): Part[] {
+  if (listedParts.some(({ partNumber }, index) => partNumber <= (listedParts[index - 1]?.partNumber ?? 0)))
     throw new ServiceError(400, 'InvalidPartOrder', 'The parts must be in ascending order.');
-  return named.map(({ partNumber, etag, checksums }, index) => {
-    const part = parts.get(String(partNumber));
+  return listedParts.map(({ partNumber, etag, checksums }, index) => {
+    const part = storedParts.get(String(partNumber));
     const about = { UploadId: uploadId, PartNumber: String(partNumber) };
     const isOther = checksums.some(([header, value]) => value !== undefined && value !== part?.checksums[header]);
     if (part === undefined || part.etag !== etag || isOther)
       throw new ServiceError(400, 'InvalidPart', 'A part is missing, or has another ETag or checksum.', about);
-    if (part.size >= minimumPartSize || index === named.length - 1) return part;
+    if (part.size >= minimumPartSize || index === listedParts.length - 1) return part;
     const sizes = { ProposedSize: String(part.size), MinSizeAllowed: String(minimumPartSize) };
     throw new ServiceError(400, 'EntityTooSmall', 'A part that is not the last is too small.', { ...about, ...sizes });
   });

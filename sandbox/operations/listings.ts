@@ -15,11 +15,11 @@ export const listParts = defineOperation({
     const marker = wholeNumber(query, 'part-number-marker', 0);
     const maximum = pageSize(query, 'max-parts');
     const { encode, type } = keyEncoding(query);
-    const after = [...storage.partsOf(upload.uploadId).values()]
+    const partsAfterMarker = [...storage.partsOf(upload.uploadId).values()]
       .filter(({ partNumber }) => partNumber > marker)
       .sort((a, b) => a.partNumber - b.partNumber);
-    const page = after.slice(0, maximum);
-    const isTruncated = after.length > page.length;
+    const page = partsAfterMarker.slice(0, maximum);
+    const isTruncated = partsAfterMarker.length > page.length;
     const next = page.at(-1)?.partNumber ?? marker;
     return xml('ListPartsResult', {
       Bucket: upload.bucket,
@@ -46,20 +46,19 @@ export const listMultipartUploads = defineOperation({
   options: ['delimiter', 'encoding-type', 'key-marker', 'max-uploads', 'prefix', 'upload-id-marker'],
   handle({ parameters: { bucket }, query }, { storage }) {
     storage.findBucket(bucket);
-    const parameter = (name: string) => query.get(name) ?? '';
-    if (parameter('delimiter') !== '') throw notOffered('groups of keys');
-    const [keyMarker, idMarker, prefix] = [parameter('key-marker'), parameter('upload-id-marker'), parameter('prefix')];
+    if ((query.get('delimiter') ?? '') !== '') throw notOffered('groups of keys');
+    const keyMarker = query.get('key-marker') ?? '';
+    const idMarker = query.get('upload-id-marker') ?? '';
+    const prefix = query.get('prefix') ?? '';
     const maximum = pageSize(query, 'max-uploads');
     const { encode, type } = keyEncoding(query);
-    const after = [...storage.uploads.values()]
-      .filter((upload) => upload.bucket === bucket && upload.key.startsWith(prefix))
-      .filter(({ key, uploadId }) => {
-        const isSameKey = key === keyMarker && idMarker !== '';
-        return byBytes(key, keyMarker) > 0 || (isSameKey && uploadId > idMarker);
-      })
+    const isAfterMarker = ({ key, uploadId }: Upload) =>
+      byBytes(key, keyMarker) > 0 || (key === keyMarker && idMarker !== '' && uploadId > idMarker);
+    const uploadsAfterMarker = [...storage.uploads.values()]
+      .filter((upload) => upload.bucket === bucket && upload.key.startsWith(prefix) && isAfterMarker(upload))
       .sort((a, b) => byBytes(a.key, b.key) || byBytes(a.uploadId, b.uploadId));
-    const page = after.slice(0, maximum);
-    const isTruncated = after.length > page.length;
+    const page = uploadsAfterMarker.slice(0, maximum);
+    const isTruncated = uploadsAfterMarker.length > page.length;
     const last = page.at(-1);
     return xml('ListMultipartUploadsResult', {
       Bucket: bucket,

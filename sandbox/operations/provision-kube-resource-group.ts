@@ -6,7 +6,7 @@ import { type Fields, json, parseObject } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { address, areDistinctAddresses, duplicate, name, oneOf, serverTypes, text } from '../rules.js';
 
-/** Server types for nodes, and `listW` for the workstation (docs/API.md: Instance types). */
+/** Server types for nodes (`listN`) and for the workstation (`listW`), from docs/API.md: Instance types. */
 const listN = serverTypes({
   'h2-large': '16 24 32',
   'h2-extra-large': '16 24 32 48',

@@ -81,5 +81,5 @@ function bodyEncodingOf(headers: ApiRequest['headers']) {
   return { isChunked, isSigned, trailer, sha256 };
 }
 
-/** Values for a body with signed chunks, without and with trailers. */
+/** Values of the content-sha256 header for a body in signed chunks, without and with trailers. */
 const signedForms = ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD', 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER'];

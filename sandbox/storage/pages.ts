@@ -1,7 +1,7 @@
 import { type ApiRequest, ServiceError } from '../http.js';
 import { encodeKey, wholeNumber } from './requests.js';
 
-/** Parts that lists of keys have in common. */
+/** Helpers for answers that list keys in pages. */
 
 type Query = ApiRequest['query'];
 

@@ -54,11 +54,16 @@ interface Resource {
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
+/** The texts, and the accounts that the caller may use. */
+interface CallerTexts extends ResourceTexts {
+  readonly accounts: Pick<Accounts, 'all' | 'areNamed'>;
+}
+
 /** Serves the reference, the configuration, the journal and the views. Views are listed only to clients that can show them. */
 export function serveResources(
   server: Server,
   operations: readonly Operation[],
-  texts: ResourceTexts & { readonly accounts: Pick<Accounts, 'all' | 'areNamed'> },
+  texts: CallerTexts,
   clientFor: (context: ServerContext) => Client,
 ): void {
   const documents: readonly Resource[] = [...documentsOf(texts), skillResource, ...operations.map(referenceOf)];
@@ -99,14 +104,9 @@ const referenceOf = (operation: Operation): Resource => ({
   text: async () => (await loadReference()).operationReference(operation),
 });
 
-function documentsOf({
-  principal,
-  accounts,
-  configuration,
-  journal,
-  sandbox,
-}: Parameters<typeof serveResources>[2]): readonly Resource[] {
-  const names = accounts.all.map(({ name }) => name);
+function documentsOf({ principal, accounts, configuration, journal, sandbox }: CallerTexts): readonly Resource[] {
+  const accountNames = accounts.all.map(({ name }) => name);
+  const caller = visibleCaller(principal);
   const document = (name: string, uri: string, title: string, description: string, text: Resource['text']) => ({
     listing: { uri, name, title, description, mimeType },
     text,
@@ -131,16 +131,16 @@ function documentsOf({
       'cloudops://configuration',
       'Configuration',
       'Effective configuration and where each value comes from; no secrets',
-      () => configuration(names),
+      () => configuration(accountNames),
     ),
     document(
       'journal',
       'cloudops://journal',
       'Journal',
       'The last changes that were asked for, and their outcomes',
-      () => journal(visibleCaller(principal), accounts.areNamed && principal !== undefined ? names : undefined),
+      () => journal(caller, accounts.areNamed && principal !== undefined ? accountNames : undefined),
     ),
-    ...(sandbox !== undefined && visibleCaller(principal) === undefined
+    ...(sandbox !== undefined && caller === undefined
       ? [
           document(
             'sandbox',

@@ -60,13 +60,14 @@ export function createToolCatalog(operations: readonly Operation[], accounts: Ac
   };
 }
 
+/** Selects what a caller may use. */
 function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: Principal | undefined): Offer {
   const accounts = accountsOf(allAccounts, principal);
   const tools = allTools.flatMap((tool) => {
-    const allowing = accountsFor(accounts, tool.operation, principal);
-    if (allowing.length === 0) return [];
-    const description = descriptionFor(tool.operation, accounts, allowing);
-    return [{ ...tool, description, input: withAccountArgument(tool, accounts, allowing) }];
+    const allowingAccounts = accountsFor(accounts, tool.operation, principal);
+    if (allowingAccounts.length === 0) return [];
+    const description = descriptionFor(tool.operation, accounts, allowingAccounts);
+    return [{ ...tool, description, input: withAccountArgument(tool, accounts, allowingAccounts) }];
   });
   const operations = tools.map(({ operation }) => operation);
   return {
@@ -100,8 +101,8 @@ function withAccountArgument(
   if (!areNamed || allowing.length < 2) return schema;
   const { properties, required } = schema;
   const preset = presetAmong(allowing, byDefault);
-  const isAsked = preset === undefined || effect !== 'read';
-  const advice = isAsked ? 'Ask if the user named none' : `The one the user means, else ${preset.name}`;
+  const canLeaveOut = preset !== undefined && effect === 'read';
+  const advice = canLeaveOut ? `The one the user means, else ${preset.name}` : 'Ask if the user named none';
   const account = {
     type: 'string',
     enum: allowing.map(({ name }) => name),

@@ -42,7 +42,11 @@ export function createRedactor(secrets: readonly (string | undefined)[], others?
       Object.entries(data).map(([name, value]) => [finds(name) ? removed : name, clean(value)]),
     );
   };
-  return { finds, clean: (data) => (finds([...textsOf(data)].join('\0')) ? (clean(data) as typeof data) : data) };
+  return {
+    finds,
+    // Hardly any data holds a secret, so one search in all texts together comes first.
+    clean: (data) => (finds([...textsOf(data)].join('\0')) ? (clean(data) as typeof data) : data),
+  };
 }
 
 /**
@@ -52,14 +56,17 @@ export function createRedactor(secrets: readonly (string | undefined)[], others?
 function createRunSearch(forms: ReadonlySet<string>): (text: string) => boolean {
   const pieces = substrings(forms, pieceLength);
   const runs = lazy(() => substrings(forms, sharedLength));
-  const hasRunAround = (text: string, at: number): boolean => {
-    for (let start = Math.max(0, at - pieceLength); start <= at; start += 1)
+  /** True if a run includes the piece at a position of the text. */
+  const hasRunAround = (text: string, pieceAt: number): boolean => {
+    for (let start = Math.max(0, pieceAt - pieceLength); start <= pieceAt; start += 1)
       if (runs().has(text.slice(start, start + sharedLength))) return true;
     return false;
   };
   return (text) => {
-    for (let at = 0; at + pieceLength <= text.length; at += pieceLength)
-      if (pieces.has(text.slice(at, at + pieceLength)) && hasRunAround(text, at)) return true;
+    for (let pieceAt = 0; pieceAt + pieceLength <= text.length; pieceAt += pieceLength) {
+      const piece = text.slice(pieceAt, pieceAt + pieceLength);
+      if (pieces.has(piece) && hasRunAround(text, pieceAt)) return true;
+    }
     return false;
   };
 }
@@ -76,6 +83,7 @@ function textsOf(data: unknown, texts = new Set<string>()): Set<string> {
   return texts;
 }
 
+/** All substrings of a length. */
 function substrings(texts: Iterable<string>, length: number): Set<string> {
   const result = new Set<string>();
   for (const text of texts)
@@ -148,23 +156,24 @@ const decodeHtml = (text: string): string =>
     return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
   });
 
-/** Decodes the escapes of URLs. A regular expression would take ten times as long for a page of percent-encoded keys. */
+/** Decodes the escapes of URLs, each to the character with the number of its byte. A regular expression would take ten times as long for a page of percent-encoded keys. */
 function decodePercents(text: string): string {
   if (!text.includes('%')) return text;
-  const units = new Uint8Array(2 * text.length);
-  let end = 0;
+  /** The decoded text in UTF-16: two bytes for each character. */
+  const utf16 = new Uint8Array(2 * text.length);
+  let length = 0;
   for (let at = 0; at < text.length; at += 1) {
-    let unit = text.charCodeAt(at);
-    const escaped = unit === percent ? byteAt(text, at + 1) : -1;
-    if (escaped >= 0) {
-      unit = escaped;
+    let character = text.charCodeAt(at);
+    const escapedByte = character === percent ? byteAt(text, at + 1) : -1;
+    if (escapedByte >= 0) {
+      character = escapedByte;
       at += 2;
     }
-    units[end] = unit & 0xff;
-    units[end + 1] = unit >> 8;
-    end += 2;
+    utf16[length] = character & 0xff;
+    utf16[length + 1] = character >> 8;
+    length += 2;
   }
-  return Buffer.from(units.buffer, 0, end).toString('utf16le');
+  return Buffer.from(utf16.buffer, 0, length).toString('utf16le');
 }
 
 const percent = 37;

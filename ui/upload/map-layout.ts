@@ -7,7 +7,7 @@ export interface MapLayout {
   readonly cells: number;
   readonly columns: number;
   readonly rows: number;
-  /** From one cell to the next, the gap included. */
+  /** Distance from one cell to the next, including the gap. */
   readonly pitch: number;
   readonly gap: number;
 }
@@ -18,26 +18,26 @@ const maximumCells = 10_000;
 const largestPitch = 18;
 const smallestPitch = 2;
 
-/** Maps are about this tall, unless the smallest cells need more. */
+/** The height of a map, unless even the smallest cells need more. */
 const usualHeight = 180;
 
 /** Lays out a map of the part numbers 1 to `parts` at a width. */
 export function layoutMap(parts: number, width: number): MapLayout {
   const partsPerCell = Math.max(1, Math.ceil(parts / maximumCells));
   const cells = Math.max(1, Math.ceil(parts / partsPerCell));
-  const usable = Math.max(smallestPitch, Math.floor(width));
-  const fitting = (pitch: number) => Math.ceil(cells / Math.max(1, Math.floor(usable / pitch))) * pitch <= usualHeight;
+  const usableWidth = Math.max(smallestPitch, Math.floor(width));
+  const columnsAt = (pitch: number) => Math.max(1, Math.floor(usableWidth / pitch));
+  const heightAt = (pitch: number) => Math.ceil(cells / columnsAt(pitch)) * pitch;
   let pitch = largestPitch;
-  while (pitch > smallestPitch && !fitting(pitch)) pitch -= 1;
-  const columns = Math.max(1, Math.min(cells, Math.floor(usable / pitch)));
-  return {
-    partsPerCell,
-    cells,
-    columns,
-    rows: Math.ceil(cells / columns),
-    pitch,
-    gap: pitch >= 9 ? 2 : pitch >= 4 ? 1 : 0,
-  };
+  while (pitch > smallestPitch && heightAt(pitch) > usualHeight) pitch -= 1;
+  const columns = Math.min(cells, columnsAt(pitch));
+  return { partsPerCell, cells, columns, rows: Math.ceil(cells / columns), pitch, gap: gapAt(pitch) };
+}
+
+/** The gap between cells. Small cells have none, because it would take up most of the map. */
+function gapAt(pitch: number): number {
+  if (pitch >= 9) return 2;
+  return pitch >= 4 ? 1 : 0;
 }
 
 /** The cell at a point, if there is one. */

@@ -182,7 +182,7 @@ export function gapsText(states: readonly PartState[]): string {
   return `${missing} ${tooSmall}`.trim();
 }
 
-/** Further ranges are only counted. */
+/** The maximum number of ranges in a text. Further ranges are only counted. */
 const namedRanges = 12;
 
 function rangesText(ranges: readonly Range[]): string {
