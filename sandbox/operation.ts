@@ -8,14 +8,14 @@ type ParameterOf<Text extends string> = Text extends `${string}{${infer Name}}${
   ? Name | ParameterOf<Rest>
   : never;
 
-export interface OperationRequest<Request extends string, Input> extends ApiRequest {
+interface OperationRequest<Request extends string, Input> extends ApiRequest {
   /** Parameters of the path, decoded. */
   readonly parameters: Readonly<Record<ParameterOf<Request>, string>>;
   /** The body, if the operation has rules for it. */
   readonly input: Input;
 }
 
-/** One operation. Routing, faults, marks, tests and docs/SANDBOX.md follow from it. */
+/** One operation. Routing, faults, the header `x-sandbox-invented`, tests and docs/SANDBOX.md are derived from it. */
 export interface Operation<Request extends string = string, Input = unknown> {
   /** The service of the operation; object storage by default. */
   readonly service?: ServiceName;

@@ -11,7 +11,7 @@ export interface Keys {
 export const signingServices = { storage: 's3', catalog: 'catalog', devops: 'devops' };
 
 /** Storage needs no body here, because its signature covers the header with the body's hash, and storage/bodies.ts compares that hash. */
-export type SignedRequest = Pick<ApiRequest, 'service' | 'method' | 'url' | 'headers' | 'body'>;
+type SignedRequest = Pick<ApiRequest, 'service' | 'method' | 'url' | 'headers' | 'body'>;
 
 const authorization =
   /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, *SignedHeaders=([a-z0-9;._-]+), *Signature=([0-9a-f]{64})$/;

@@ -13,7 +13,7 @@ export class SandboxProblem extends Error {
 
 const version = 2;
 
-/** The first line of a state. */
+/** The first line of a state file. */
 const origin = z.object({
   sandbox: z.literal(version),
   seed: z.string(),
@@ -72,7 +72,7 @@ interface Medium {
   close(): Promise<void>;
 }
 
-/** `changes` are from earlier starts, oldest first. */
+/** @param changes the changes of earlier starts, oldest first */
 function createState(origin: Origin, changes: readonly Change[], medium: Medium) {
   /** Changes that are not on disk yet. */
   const queuedChanges: Change[] = [];

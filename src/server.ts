@@ -83,7 +83,7 @@ export function createServer(
         completions: {},
         extensions: { [skillsExtension]: {} },
       },
-      // Resources get no hint: journal and configuration change at any time.
+      // Resources get no hint, because the journal and the configuration change at any time.
       cacheHints: {
         'tools/list': life,
         'prompts/list': life,

@@ -1,4 +1,4 @@
-/** All operations of the sandbox. Routing, faults, marks, tests and docs/SANDBOX.md follow from these exports. */
+/** All operations of the sandbox. Routing, faults, tests and docs/SANDBOX.md are derived from these exports. */
 export { createBucket, getBucketLocation, headBucket, listBuckets } from './buckets.js';
 export { completeMultipartUpload } from './complete-multipart-upload.js';
 export { deleteObjects } from './delete-objects.js';

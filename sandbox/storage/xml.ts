@@ -4,7 +4,7 @@ import { type Answer, document, ServiceError } from '../http.js';
 import { notOffered } from './requests.js';
 
 /** A field becomes an element, a list becomes repeated elements, and undefined is left out. */
-export type XmlValue = string | number | boolean | undefined | XmlValue[] | { readonly [element: string]: XmlValue };
+type XmlValue = string | number | boolean | undefined | XmlValue[] | { readonly [element: string]: XmlValue };
 
 function render(value: XmlValue): string {
   if (typeof value !== 'object' || Array.isArray(value)) return escapeXml(String(value));

@@ -76,8 +76,8 @@ export const refusedKeywords: readonly string[] = [
 ];
 
 /**
- * The size of a question that every known client shows in full. Codex shows 24 lines for the form and everything around it. Claude Code
- * shows three lines, cut to the width of the terminal, and cannot unfold the rest.
+ * Limits for a question. `lines` and `characters` are for Codex, which shows 24 lines for the form and everything around it. `lineLength`
+ * is for Claude Code, which shows three lines, cut to the width of the terminal, and cannot unfold the rest.
  */
 export const questionLimits = { lines: 9, characters: 2_000, lineLength: 70 };
 

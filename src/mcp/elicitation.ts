@@ -108,7 +108,7 @@ const visitOf = (answer: { action: string } | undefined): Visit => {
   return answer?.action === 'decline' ? 'declined' : 'cancelled';
 };
 
-/** A field that is no text counts as absent, so that it does not hide the decision. */
+/** A field of another type counts as absent, so that the decision can still be read. */
 const answerSchema = lazy(() => {
   const text = z.string().optional().catch(undefined);
   return z.object({ decision: z.string(), name: text, reason: text });

@@ -20,7 +20,7 @@ export const skillResource = {
   text: readSkill,
 };
 
-/** How long clients may keep an answer, for the protocols that say it. */
+/** How long clients may keep an answer, for protocols with cache hints. */
 export interface CacheLife {
   readonly ttlMs: number;
   readonly cacheScope: 'private';

@@ -116,7 +116,7 @@ function withAccountArgument(
   };
 }
 
-/** The weight that descriptions of two accounts may have. Every tool repeats them, and the instructions always have them in full. */
+/** The maximum weight of the descriptions of two accounts, because every tool repeats them. The instructions have them in full. */
 const maximumWeight = 80;
 /** The weight of an account's name. Each account after the second leaves this much less for the descriptions. */
 const weightOfName = 12;

@@ -99,7 +99,7 @@ function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAcc
 
 const onlyTheKey = words('Write the key, and nothing else, into the file.');
 
-/** Longer than any key. */
+/** The maximum size of a file with a part of a key. Keys are much shorter. */
 const maximumBytes = 64 * 1024;
 
 /** The text of a file, without white space around it. */
@@ -112,7 +112,7 @@ async function readKeyFile(path: string): Promise<string> {
   return text.trim();
 }
 
-/** The parts as credentials. Undefined if the ID or the secret is missing or empty, or if a part cannot be sent in a header. */
+/** Puts the parts of a key together. Undefined if the ID or the secret is missing or empty, or if a part cannot be sent in a header. */
 function wholeCredentials({
   accessKeyId,
   secretAccessKey,

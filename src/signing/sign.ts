@@ -19,9 +19,9 @@ export interface Credentials {
 }
 
 /** A request to sign. The path is encoded as on the wire; the query is not yet encoded. */
-export interface UnsignedRequest {
+interface UnsignedRequest {
   readonly method: string;
-  /** With the port, if it is not the scheme's own. */
+  /** Host and port, without the scheme's default port. */
   readonly host: string;
   readonly path: string;
   readonly query: Query;

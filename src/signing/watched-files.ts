@@ -109,7 +109,7 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
     return refreshed;
   }
 
-  /** Reads changed files if they are still, or if there is no value yet. Resolves with true if the value is that of the files. */
+  /** Reads changed files if they are still, or if there is no value yet. Resolves with false if the files may still be changing. */
   async #refresh(): Promise<boolean> {
     const { fingerprint, isStill } = await this.#look();
     if (fingerprint === this.#readFingerprint && this.#value !== undefined) return true;

@@ -17,7 +17,7 @@ export interface HttpRequest {
   readonly body?: string;
   /** True for a change, because a kept-alive connection may be closing, and its loss would leave the outcome unknown. */
   readonly newConnection: boolean;
-  /** Further limit of the response's body. */
+  /** Limit that the response's body shares with other bodies. */
   readonly byteLimit?: ByteLimit | undefined;
 }
 
@@ -56,7 +56,7 @@ export type FailureCode =
   | 'BodyIncomplete';
 
 /** Limits of a request and its response, in milliseconds and bytes. */
-export interface ExchangeLimits {
+interface ExchangeLimits {
   readonly connectMs: number;
   /** From the request's last byte to the response's headers. */
   readonly headersMs: number;
@@ -166,7 +166,7 @@ function dispatch(
   agent: Dispatcher,
   { method, origin, path, headers, body }: HttpRequest,
   exchange: Exchange,
-  bounds: BodyBounds,
+  { limits, byteLimit }: BodyBounds,
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -185,8 +185,10 @@ function dispatch(
         if (status >= 200) exchange.head = { kind: 'response', status, headers: flatten(incoming) };
       },
       onResponseData(controller, chunk) {
-        const problem = takeChunk(exchange, chunk, bounds);
-        if (problem !== undefined) controller.abort(problem);
+        exchange.size += chunk.length;
+        if (exchange.size > limits.bodyBytes) controller.abort(new TooLarge(`more than ${limits.bodyBytes} bytes`));
+        else if (byteLimit?.admit(chunk.length) === false) controller.abort(new TooLarge('there is no room for it'));
+        else exchange.chunks.push(chunk);
       },
       onResponseEnd() {
         signal.removeEventListener('abort', abort);
@@ -199,15 +201,6 @@ function dispatch(
     };
     agent.dispatch({ method, origin, path, headers, body: body ?? null }, handler);
   });
-}
-
-/** Keeps a piece of the body. Returns an error if the body is too large. */
-function takeChunk(exchange: Exchange, chunk: Buffer, { limits, byteLimit }: BodyBounds): TooLarge | undefined {
-  exchange.size += chunk.length;
-  if (exchange.size > limits.bodyBytes) return new TooLarge(`more than ${limits.bodyBytes} bytes`);
-  if (byteLimit?.admit(chunk.length) === false) return new TooLarge('there is no room for it');
-  exchange.chunks.push(chunk);
-  return undefined;
 }
 
 /** A larger body waits for its turn of the event loop, because decoding it takes milliseconds. */
@@ -267,7 +260,7 @@ async function decodeBody(
   return text + decoder.end();
 }
 
-/** @param code the code of `error`, or of its cause */
+/** @param code the code of the error, such as `ECONNREFUSED`; empty if it has none */
 function failureCode(code: string, error: unknown, signal: AbortSignal, wasStarted: boolean): FailureCode {
   if (signal.aborted) return signal.reason?.name === 'TimeoutError' ? 'CallTimeout' : 'Cancelled';
   return wasStarted ? exchangeFailure(code, error) : connectFailure(code);

@@ -8,11 +8,9 @@ export type AttemptReply =
       readonly response: Omit<HttpResponse, 'body'>;
       readonly body: Body;
       /** Passes the text of the body to a function, and removes secrets from the result. The text itself may hold secrets. */
-      readonly readText: ReadText;
+      readonly readText: (read: (text: string) => unknown) => Promise<unknown>;
     }
   | { readonly kind: 'failed'; readonly failure: HttpFailure };
-
-export type ReadText = (read: (text: string) => unknown) => Promise<unknown>;
 
 /** Parses the body of a response. */
 export function replyOf(result: HttpResponse | HttpFailure): AttemptReply {

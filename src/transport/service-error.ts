@@ -67,7 +67,7 @@ function errorInXml(document: Readonly<Record<string, unknown>>): ServiceError {
 const plainCode = (value: unknown) =>
   typeof value === 'string' ? value.replace(/:.*$/s, '').replace(/^.*#/s, '') : undefined;
 
-/** An error as an operation found it, within the limits of this server. */
+/** Shortens an error that an operation read from an answer. */
 export const shortenServiceError = (error: Readonly<Record<string, unknown>>): ServiceError => ({
   ...withText('code', plainCode(error.code)),
   ...withText('message', error.message),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
-import { sign, type UnsignedRequest } from '../../src/signing/sign.js';
+import { sign } from '../../src/signing/sign.js';
 import { apiProfile, storageProfile } from '../../src/signing/signature-variants.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { encodeQuery } from '../../src/util/uri.js';
@@ -64,14 +64,14 @@ test('for any key, the sandbox reads back the very key that was asked for', asyn
 });
 
 describe('signature check', () => {
-  const storage: UnsignedRequest = {
+  const storage: Parameters<typeof sign>[0] = {
     method: 'GET',
     host: '',
     path: '/demo-bucket/backups/2026/database.dump',
     query: { uploadId: 'demo-upload-in-progress' },
     headers: {},
   };
-  const devops: UnsignedRequest = {
+  const devops: Parameters<typeof sign>[0] = {
     method: 'POST',
     host: '',
     path: '/_devops/v1/instances:restore',
@@ -82,7 +82,7 @@ describe('signature check', () => {
 
   type Change = (headers: Record<string, string>) => void;
   const send = async (
-    request: UnsignedRequest,
+    request: Parameters<typeof sign>[0],
     service: string,
     { change, date = now() }: { change?: Change; date?: Date } = {},
   ) => {

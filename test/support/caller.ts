@@ -26,12 +26,7 @@ import { fixedKeys } from '../../src/signing/keys.js';
 import type { Credentials } from '../../src/signing/sign.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { operations } from '../../src/tools/index.js';
-import {
-  createHttpClient,
-  defaultLimits,
-  type ExchangeLimits,
-  type HttpClient,
-} from '../../src/transport/http-client.js';
+import { createHttpClient, defaultLimits, type HttpClient } from '../../src/transport/http-client.js';
 import { defaultAccount } from '../../src/transport/request.js';
 import { createSignedClients, type OpenClient } from '../../src/transport/signed-client.js';
 import type { Log } from '../../src/util/log.js';
@@ -51,7 +46,7 @@ export interface TestCallerOptions {
   readonly policy?: Policy;
   /** Operations of the server; by default all built-in ones. */
   readonly operations?: readonly Operation[];
-  readonly limits?: Partial<ExchangeLimits>;
+  readonly limits?: Partial<typeof defaultLimits>;
   readonly now?: () => Date;
   readonly timeoutMs?: number;
   readonly maximumAttempts?: number;

@@ -143,7 +143,7 @@ function outcomeOfFailure(failure: Failure, isEarlier: boolean): ChangeOutcome |
   const kind = kindOf(failure);
   if (kind === undefined) return undefined;
   if (kind === 'declined') {
-    // If somebody else declined, the decision says who.
+    // After an earlier decision, `earlier` says who declined.
     const sentence = isEarlier ? 'Nothing was sent.' : 'Nothing was sent: you did not agree to it.';
     return { kind, sentence, details: [], requestIds };
   }
