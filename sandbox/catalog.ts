@@ -1,5 +1,5 @@
 import type { Cloud } from './cloud.js';
-import { type Fields, object } from './http.js';
+import { type Fields, fieldsIn } from './http.js';
 import { notFound } from './rules.js';
 
 export const clusterKey = (group: string, name: string) => `${group}/${name}`;
@@ -34,4 +34,4 @@ export function showCluster(cloud: Cloud, stored: Fields): Fields {
   return { ...cluster, ...(cloud.hasSettled(changedAt) && { status: 'running' }) };
 }
 
-export const kubeOf = (group: Fields) => object(object(group.configuration).kube);
+export const kubeOf = (group: Fields) => fieldsIn(fieldsIn(group.configuration).kube);

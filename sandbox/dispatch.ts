@@ -1,5 +1,5 @@
 import type { Cloud } from './cloud.js';
-import { type Answer, type ApiRequest, json, ServiceError } from './http.js';
+import { type Answer, type ApiRequest, jsonAnswer, ServiceError } from './http.js';
 import { invented, sourceWords } from './operation.js';
 import * as registry from './operations/index.js';
 import { readInput, refuse } from './rules.js';
@@ -82,7 +82,7 @@ async function carryOut(route: Route | undefined, request: ApiRequest, cloud: Cl
 export function refusal({ service, id, method }: ApiRequest, { status, code, message, details }: ServiceError): Answer {
   const elements = { Code: code, Message: message, ...details, RequestId: id };
   const answer =
-    service === 'storage' ? xmlDocument(status, 'Error', elements) : json(status, { code, message, ...details });
+    service === 'storage' ? xmlDocument(status, 'Error', elements) : jsonAnswer(status, { code, message, ...details });
   const reason = method === 'HEAD' && { 'x-sandbox-error': `${code}: ${message}`.replace(/[^ -~]/g, '?') };
   return invented({ ...answer, headers: { ...answer.headers, ...reason } }, 'error');
 }

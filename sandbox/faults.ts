@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type NamedOperation, operations } from './dispatch.js';
-import { type Answer, empty, splitOnce } from './http.js';
+import { type Answer, emptyAnswer, splitOnce } from './http.js';
 import { SandboxProblem } from './state.js';
 
 export interface Exchange {
@@ -82,7 +82,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['429', answerInstead(429, (seconds = 1) => ({ 'retry-after': String(seconds) }))],
   ...[500, 502, 503, 509].map((status) => [String(status), answerInstead(status)] as const),
   // A gateway stops waiting, and the service behind it continues.
-  ['504', ({ act }) => act().then(() => empty({}, 504))],
+  ['504', ({ act }) => act().then(() => emptyAnswer({}, 504))],
 ]);
 
 export const faultKinds: readonly string[] = [...kinds.keys()];

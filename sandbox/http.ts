@@ -52,16 +52,17 @@ export class ServiceError extends Error {
   }
 }
 
-export const document = (status: number, type: string, body: string): Answer => {
+export const documentAnswer = (status: number, type: string, body: string): Answer => {
   return { status, headers: { 'content-type': type }, body };
 };
 
-export const json = (status: number, value: unknown) => document(status, 'application/json', JSON.stringify(value));
+export const jsonAnswer = (status: number, value: unknown) =>
+  documentAnswer(status, 'application/json', JSON.stringify(value));
 
 /** True for a Host header with `localhost` or an address of this machine. */
 export const isLoopback = (host = '') => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host);
 
-export const empty = (headers: Answer['headers'] = {}, status = 200): Answer => ({ status, headers, body: '' });
+export const emptyAnswer = (headers: Answer['headers'] = {}, status = 200): Answer => ({ status, headers, body: '' });
 
 export function splitOnce(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
@@ -100,4 +101,4 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** The value if it is an object, otherwise an empty object. */
-export const object = (value: unknown): Fields => (isObject(value) ? value : {});
+export const fieldsIn = (value: unknown): Fields => (isObject(value) ? value : {});

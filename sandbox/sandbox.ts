@@ -7,7 +7,16 @@ import { pipeline } from 'node:stream/promises';
 import { type Cloud, openCloud } from './cloud.js';
 import { answer, findOperation, type Route, refusal } from './dispatch.js';
 import { createFaults, type FaultRules, loadFaults } from './faults.js';
-import { type Answer, type ApiRequest, collect, document, isLoopback, prefixes, requestOf, splitOnce } from './http.js';
+import {
+  type Answer,
+  type ApiRequest,
+  collect,
+  documentAnswer,
+  isLoopback,
+  prefixes,
+  requestOf,
+  splitOnce,
+} from './http.js';
 import { describeCloud, type Logged } from './inspect.js';
 import { seedsOf } from './seeds.js';
 import { checkSignature, chunkSignatures, type Keys, signingServices } from './signature.js';
@@ -73,7 +82,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   const describe = () => describeCloud(cloud, endpoints, requestLog.entries);
 
   function showState(incoming: IncomingMessage): Answer {
-    const text = (status: number, body: string) => document(status, 'text/markdown', body);
+    const text = (status: number, body: string) => documentAnswer(status, 'text/markdown', body);
     // Refuses other hosts because a page of another site could read the state through DNS rebinding.
     if (!isLoopback(incoming.headers.host)) return text(403, 'Ask for it at 127.0.0.1 or localhost.\n');
     return incoming.method === 'GET' ? text(200, describe()) : text(405, 'This can only be read.\n');

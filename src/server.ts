@@ -178,17 +178,11 @@ async function callOperation(
   const sendProgress = progressSender(context);
   const callContext = { ...contextOf(connection, client, context, sendProgress), argumentName };
   const onWaiting = () => sendProgress('waiting for the answer of the user');
-  const outcome = await dependencies.call(
-    operation,
-    args,
+  const waysToAsk =
     operation.effect === 'read'
-      ? callContext
-      : {
-          ...callContext,
-          elicitor: elicitorFor(client, context, onWaiting),
-          guide: guideFor(client, context, onWaiting),
-        },
-  );
+      ? {}
+      : { elicitor: elicitorFor(client, context, onWaiting), guide: guideFor(client, context, onWaiting) };
+  const outcome = await dependencies.call(operation, args, { ...callContext, ...waysToAsk });
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client, tokens);
   return toolResult(
     outcome,

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import { empty, ServiceError } from '../http.js';
+import { emptyAnswer, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { notOffered } from '../storage/requests.js';
-import { isDocumentOf, textOf, xml } from '../storage/xml.js';
+import { isDocumentOf, textOf, xmlAnswer } from '../storage/xml.js';
 
 /** Regions with object storage (docs/API.md: RestoreInstance). */
 const regions = ['jp-east-1', 'jp-west-2'];
@@ -17,7 +17,7 @@ export const listBuckets = defineOperation({
   request: 'GET /',
   handle(_, { storage }) {
     const buckets = [...storage.buckets].map(([Name, { created }]) => ({ Name, CreationDate: created }));
-    return xml('ListAllMyBucketsResult', { Buckets: { Bucket: buckets } });
+    return xmlAnswer('ListAllMyBucketsResult', { Buckets: { Bucket: buckets } });
   },
 });
 
@@ -36,7 +36,7 @@ export const createBucket = defineOperation({
         LocationConstraint: region,
       });
     storage.buckets.set(bucket, { created: now().toISOString(), region });
-    return empty({ location: `/${bucket}` });
+    return emptyAnswer({ location: `/${bucket}` });
   },
 });
 
@@ -44,12 +44,12 @@ export const headBucket = defineOperation({
   request: 'HEAD /{bucket}',
   handle({ parameters }, { storage }) {
     storage.findBucket(parameters.bucket);
-    return empty();
+    return emptyAnswer();
   },
 });
 
 export const getBucketLocation = defineOperation({
   request: 'GET /{bucket}?location',
   handle: ({ parameters }, { storage }) =>
-    xml('LocationConstraint', storage.findBucket(parameters.bucket).region ?? ''),
+    xmlAnswer('LocationConstraint', storage.findBucket(parameters.bucket).region ?? ''),
 });

@@ -5,7 +5,7 @@ import { readShort } from '../storage/bodies.js';
 import { checksumElements, checksumHeaders, checksumNames, compositeChecksum } from '../storage/checksums.js';
 import { objectName, type Part, type StoredObject, sizeOf, type Upload } from '../storage/records.js';
 import { encodeKey } from '../storage/requests.js';
-import { isDocumentOf, textOf, xml } from '../storage/xml.js';
+import { isDocumentOf, textOf, xmlAnswer } from '../storage/xml.js';
 
 const minimumPartSize = 5 * 1024 * 1024;
 
@@ -96,7 +96,7 @@ function checkObject({ parts, checksums }: StoredObject, headers: Readonly<Recor
 }
 
 const answerOf = ({ bucket, key, etag, checksums }: StoredObject) =>
-  xml('CompleteMultipartUploadResult', {
+  xmlAnswer('CompleteMultipartUploadResult', {
     Location: `/${bucket}/${encodeKey(key)}`,
     Bucket: bucket,
     Key: key,

@@ -2,7 +2,7 @@ import { type ApiRequest, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { checksumHeaders } from '../storage/checksums.js';
 import { notOffered } from '../storage/requests.js';
-import { isDocumentOf, textOf, textsOf, xml } from '../storage/xml.js';
+import { isDocumentOf, textOf, textsOf, xmlAnswer } from '../storage/xml.js';
 
 const maximumKeys = 1000;
 
@@ -19,7 +19,7 @@ export const deleteObjects = defineOperation({
     const { keys, isQuiet } = readDeletion(body.toString('utf8'));
     const removed = keys.flatMap((key) => storage.deleteObject({ bucket, key }));
     await storage.files.remove(removed);
-    return xml('DeleteResult', { Deleted: isQuiet ? [] : keys.map((Key) => ({ Key })) });
+    return xmlAnswer('DeleteResult', { Deleted: isQuiet ? [] : keys.map((Key) => ({ Key })) });
   },
 });
 

@@ -3,7 +3,7 @@ import { defineOperation } from '../operation.js';
 import { byBytes, keyEncoding, pageSize, person } from '../storage/pages.js';
 import { type StoredObject, sizeOf } from '../storage/records.js';
 import type { Storage } from '../storage/storage.js';
-import { xml } from '../storage/xml.js';
+import { xmlAnswer } from '../storage/xml.js';
 
 export const listObjects = defineOperation({
   request: 'GET /{bucket}',
@@ -11,7 +11,7 @@ export const listObjects = defineOperation({
   handle({ parameters: { bucket }, query }, { storage }) {
     const marker = query.get('marker') ?? '';
     const { encode, shared, contents, isTruncated, last, isGrouped } = listPage(storage, bucket, query, marker);
-    return xml('ListBucketResult', {
+    return xmlAnswer('ListBucketResult', {
       ...shared,
       Marker: encode(marker),
       // Without a delimiter, clients continue from the last key.
@@ -31,7 +31,7 @@ export const listObjectsV2 = defineOperation({
     const after = token === undefined ? (startAfter ?? '') : readToken(token);
     const { encode, shared, groups, contents, isTruncated, last } = listPage(storage, bucket, query, after);
     const isOwned = query.get('fetch-owner') === 'true';
-    return xml('ListBucketResult', {
+    return xmlAnswer('ListBucketResult', {
       ...shared,
       KeyCount: contents.length + groups,
       StartAfter: startAfter && encode(startAfter),

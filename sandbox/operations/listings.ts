@@ -3,7 +3,7 @@ import { checksumElements } from '../storage/checksums.js';
 import { byBytes, keyEncoding, pageSize, person } from '../storage/pages.js';
 import type { Upload } from '../storage/records.js';
 import { notOffered, wholeNumber } from '../storage/requests.js';
-import { xml } from '../storage/xml.js';
+import { xmlAnswer } from '../storage/xml.js';
 
 /** ListParts (docs/API.md: ListParts). Checksums are S3's. */
 export const listParts = defineOperation({
@@ -21,7 +21,7 @@ export const listParts = defineOperation({
     const page = partsAfterMarker.slice(0, maximum);
     const isTruncated = partsAfterMarker.length > page.length;
     const next = page.at(-1)?.partNumber ?? marker;
-    return xml('ListPartsResult', {
+    return xmlAnswer('ListPartsResult', {
       Bucket: upload.bucket,
       Key: encode(upload.key),
       UploadId: upload.uploadId,
@@ -60,7 +60,7 @@ export const listMultipartUploads = defineOperation({
     const page = uploadsAfterMarker.slice(0, maximum);
     const isTruncated = uploadsAfterMarker.length > page.length;
     const last = page.at(-1);
-    return xml('ListMultipartUploadsResult', {
+    return xmlAnswer('ListMultipartUploadsResult', {
       Bucket: bucket,
       KeyMarker: encode(keyMarker),
       UploadIdMarker: idMarker,

@@ -1,4 +1,4 @@
-import { type ApiRequest, empty, ServiceError } from '../http.js';
+import { type ApiRequest, emptyAnswer, ServiceError } from '../http.js';
 import { defineOperation, invented } from '../operation.js';
 import { wholeChecksum } from '../storage/checksums.js';
 import { type StoredObject, sizeOf } from '../storage/records.js';
@@ -32,7 +32,7 @@ export const putObject = defineOperation({
     const headers = keptHeaders(request.headers);
     const replaced = storage.storeObject({ bucket, key, etag, lastModified, headers, parts, checksums });
     await storage.files.remove(replaced);
-    return empty({ etag: `"${etag}"`, ...checksums });
+    return emptyAnswer({ etag: `"${etag}"`, ...checksums });
   },
 });
 
@@ -42,7 +42,7 @@ export const deleteObject = defineOperation({
   async handle({ parameters }, { storage }) {
     storage.findBucket(parameters.bucket);
     await storage.files.remove(storage.deleteObject(parameters));
-    return empty({}, 204);
+    return emptyAnswer({}, 204);
   },
 });
 
@@ -89,7 +89,7 @@ function describeObject(object: StoredObject, request: ApiRequest) {
     // The checksums are those of the whole object.
     ...(checksumMode === 'ENABLED' && range === undefined && checksums),
   };
-  return { answer: empty(headers, range === undefined ? 200 : 206), first, last };
+  return { answer: emptyAnswer(headers, range === undefined ? 200 : 206), first, last };
 }
 
 /** Parses a Range header. Undefined if it is missing or invalid: RFC 9110 (section 14.2) says to ignore it. */

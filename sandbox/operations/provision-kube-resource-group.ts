@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { clusterKey, kubeOf, showGroup } from '../catalog.js';
 import type { Cloud } from '../cloud.js';
-import { type Fields, json, parseObject } from '../http.js';
+import { type Fields, jsonAnswer, parseObject } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { address, areDistinctAddresses, duplicate, name, oneOf, serverTypes, text } from '../rules.js';
 
@@ -113,7 +113,7 @@ export const provisionKubeResourceGroup = defineOperation({
     const group = groupRecord(resourceGroupName, input, cloud.now().toISOString());
     cloud.groups.set(resourceGroupName, group);
     cloud.clusters.set(clusterKey(resourceGroupName, input.adminCluster.name), clusterRecord(input, group, true));
-    return json(200, showGroup(cloud, group));
+    return jsonAnswer(200, showGroup(cloud, group));
   },
 });
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { empty, ServiceError } from '../http.js';
+import { emptyAnswer, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 
 const rule = z.strictObject({
@@ -33,6 +33,6 @@ export const putBucketLifecycle = defineOperation({
       days: Number(Days),
     }));
     storage.buckets.set(bucket, { ...record, lifecycle });
-    return empty();
+    return emptyAnswer();
   },
 });

@@ -1,6 +1,6 @@
 import { findGroup, showGroup } from '../catalog.js';
 import { showInstance } from '../devops.js';
-import { json } from '../http.js';
+import { jsonAnswer } from '../http.js';
 import { defineOperation } from '../operation.js';
 
 /** Reads of groups and servers, which the reference does not have. */
@@ -9,14 +9,14 @@ export const listResourceGroups = defineOperation({
   service: 'catalog',
   request: 'GET /v1/resource-groups',
   source: 'sandbox',
-  handle: (_, cloud) => json(200, { groups: [...cloud.groups.values()].map((group) => showGroup(cloud, group)) }),
+  handle: (_, cloud) => jsonAnswer(200, { groups: [...cloud.groups.values()].map((group) => showGroup(cloud, group)) }),
 });
 
 export const getResourceGroup = defineOperation({
   service: 'catalog',
   request: 'GET /v1/resource-groups/{resourceGroupName}',
   source: 'sandbox',
-  handle: ({ parameters }, cloud) => json(200, showGroup(cloud, findGroup(cloud, parameters.resourceGroupName))),
+  handle: ({ parameters }, cloud) => jsonAnswer(200, showGroup(cloud, findGroup(cloud, parameters.resourceGroupName))),
 });
 
 export const listInstances = defineOperation({
@@ -24,5 +24,5 @@ export const listInstances = defineOperation({
   request: 'GET /v1/instances',
   source: 'sandbox',
   handle: (_, cloud) =>
-    json(200, { instances: [...cloud.instances.values()].map((instance) => showInstance(cloud, instance)) }),
+    jsonAnswer(200, { instances: [...cloud.instances.values()].map((instance) => showInstance(cloud, instance)) }),
 });

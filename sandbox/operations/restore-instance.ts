@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import * as z from 'zod';
 import type { Cloud } from '../cloud.js';
 import { seededBackupId, seededDevops, showInstance } from '../devops.js';
-import { type Fields, json } from '../http.js';
+import { type Fields, jsonAnswer } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { duplicate, name, notFound, oneOf, serverTypes } from '../rules.js';
 
@@ -65,7 +65,7 @@ export const restoreInstance = defineOperation({
     const region = /Credential=[^/]+\/\d+\/([^/]+)\//.exec(headers.authorization ?? '')?.[1] ?? '';
     const instance = instanceRecord(input, region, cloud.now());
     cloud.instances.set(input.instanceId, instance);
-    return json(200, { instance: showInstance(cloud, instance) });
+    return jsonAnswer(200, { instance: showInstance(cloud, instance) });
   },
 });
 

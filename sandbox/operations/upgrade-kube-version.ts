@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { clusterKey, findGroup, showCluster } from '../catalog.js';
-import { json } from '../http.js';
+import { jsonAnswer } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { notFound, refuse } from '../rules.js';
 
@@ -20,6 +20,6 @@ export const upgradeKubeVersion = defineOperation({
       throw refuse(409, 'ResourceIncorrectState.Cluster', `${clusterName} is ${cluster.status}: wait until it runs.`);
     const changed = { ...cluster, version, status: 'configuring', changedAt: cloud.now().toISOString() };
     cloud.clusters.set(key, changed);
-    return json(200, showCluster(cloud, changed));
+    return jsonAnswer(200, showCluster(cloud, changed));
   },
 });

@@ -1,8 +1,8 @@
-import { empty, ServiceError } from '../http.js';
+import { emptyAnswer, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { checksumAlgorithms } from '../storage/checksums.js';
 import { notOffered, wholeNumber } from '../storage/requests.js';
-import { xml } from '../storage/xml.js';
+import { xmlAnswer } from '../storage/xml.js';
 import { keptHeaders, objectHeaders } from './objects.js';
 
 export const createMultipartUpload = defineOperation({
@@ -16,7 +16,7 @@ export const createMultipartUpload = defineOperation({
     const uploadId = storage.nextUploadId();
     const initiated = now().toISOString();
     storage.uploads.set(uploadId, { bucket, key, uploadId, initiated, headers: keptHeaders(headers), algorithm });
-    const answer = xml('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: uploadId });
+    const answer = xmlAnswer('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: uploadId });
     const chosen = algorithm && { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': 'COMPOSITE' };
     return { ...answer, headers: { ...answer.headers, ...(chosen || {}) } };
   },
@@ -41,7 +41,7 @@ export const uploadPart = defineOperation({
     const replaced = parts.get(String(partNumber));
     parts.set(String(partNumber), part);
     await storage.files.remove(replaced === undefined ? [] : [replaced]);
-    return empty({ etag: `"${part.etag}"`, ...part.checksums });
+    return emptyAnswer({ etag: `"${part.etag}"`, ...part.checksums });
   },
 });
 
@@ -50,6 +50,6 @@ export const abortMultipartUpload = defineOperation({
   async handle({ parameters, query }, { storage }) {
     const { uploadId } = storage.findUpload(parameters, query);
     await storage.files.remove(storage.endUpload(uploadId));
-    return empty({}, 204);
+    return emptyAnswer({}, 204);
   },
 });

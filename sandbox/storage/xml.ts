@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { type Answer, document, ServiceError } from '../http.js';
+import { type Answer, documentAnswer, ServiceError } from '../http.js';
 import { notOffered } from './requests.js';
 
 /** A field becomes an element, a list becomes repeated elements, and undefined is left out. */
@@ -18,11 +18,11 @@ function render(value: XmlValue): string {
 
 export function xmlDocument(status: number, root: string, value: XmlValue, attributes = ''): Answer {
   const content = `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${attributes}>${render(value)}</${root}>`;
-  return document(status, 'application/xml', content);
+  return documentAnswer(status, 'application/xml', content);
 }
 
 /** Writes an answer in the namespace of S3. Errors have no namespace. */
-export const xml = (root: string, value: XmlValue) =>
+export const xmlAnswer = (root: string, value: XmlValue) =>
   xmlDocument(200, root, value, ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"');
 
 const names: Readonly<Record<string, string>> = {
