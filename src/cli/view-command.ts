@@ -12,6 +12,7 @@ import {
   readProposedChange,
 } from '../mcp/views/contract/change-data.js';
 import { createPeer, type Peer } from '../mcp/views/contract/json-rpc.js';
+import { textInUtc } from '../mcp/views/contract/read-fields.js';
 import { readView, viewOf } from '../mcp/views/view-of-tool.js';
 import { startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
@@ -131,7 +132,7 @@ function showChange(plan: unknown, callTool: CallTool, { stdout, stderr }: Termi
     if (decided !== undefined) return;
     shown = { ...Object(answer), _meta: { ...metaOf(shown), ...metaOf(answer) } };
     decided = answer;
-    printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(outcome.sentence)}`);
+    printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(textInUtc(outcome.sentence))}`);
     if (stdout.isTTY)
       printLine(stderr, 'It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.');
     end();

@@ -29,12 +29,6 @@ export const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + tex
 export const sentences = <Text>(...all: readonly (Text | false)[]): Text[] =>
   all.filter((sentence): sentence is Text => sentence !== false);
 
-/** Replaces the times of a plain text (ISO 8601, UTC) by the text that `write` returns for them. Quoted values stay as they are. */
-export const withLocalTimes = (sentence: string, write: (time: number) => string): string =>
-  sentence.replace(/"(?:[^"\\]|\\.)*"|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (match) =>
-    match.startsWith('"') || Number.isNaN(Date.parse(match)) ? match : write(Date.parse(match)),
-  );
-
 /** A table in Markdown. Bars and line feeds in cells are escaped. */
 export function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>

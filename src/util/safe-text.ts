@@ -366,6 +366,18 @@ export function linesOf(text: SafeText): SafeText[] {
   return lines.map((parts) => new SafeText(parts));
 }
 
+/**
+ * The text in pieces: each time as milliseconds since 1970, and everything else as models read it. A reader that shows times in its own zone
+ * writes them.
+ */
+export const piecesOf = ({ parts }: SafeText): readonly (string | number)[] =>
+  parts.flatMap((part) => {
+    if (part.kind === 'time') return [part.time];
+    if (part.kind === 'detail') return piecesOf(new SafeText(part.parts));
+    if (part.kind === 'readers') return piecesOf(new SafeText(part.readers.agent));
+    return [renderPart(part)];
+  });
+
 /** A value as JSON can hold it, with the parts of each safe text in it: `{ parts: […] }`. `fromServer` reads them. */
 export function withStoredTexts(value: unknown): unknown {
   if (isSafeText(value)) return { parts: value.parts };

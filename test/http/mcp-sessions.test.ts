@@ -3,6 +3,7 @@ import type { Authenticate } from '../../src/http/auth.js';
 import { createMcpSessions } from '../../src/http/mcp-sessions.js';
 import type { SharedMessages } from '../../src/http/replica-messages.js';
 import { describeClient } from '../../src/mcp/client.js';
+import { changeKey } from '../../src/mcp/views/contract/change-data.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { answerOf, message, post, serveInProcess } from '../support/http-in-process.js';
 import { type CapturingServer, startServer } from '../support/http-server.js';
@@ -373,7 +374,7 @@ describe('views over HTTP', () => {
     const server = await serve();
     const client = await openSession(server.url, { capabilities: apps });
     const { first } = await client.call('restore_instance', restore);
-    const meta = first.result?._meta as { 'cloudops/change'?: { ticket?: string } } | undefined;
+    const meta = first.result?._meta as { [changeKey]?: { ticket?: string } } | undefined;
     const ticket = Object.values(meta ?? {}).flatMap((value) => value?.ticket ?? [])[0];
     expect(ticket).toBeDefined();
     time += reading;

@@ -5,7 +5,7 @@ import {
   readOutcome,
   readProposedChange,
 } from '../../src/mcp/views/contract/change-data.js';
-import { readText } from '../../src/mcp/views/contract/read-fields.js';
+import { readText, textInUtc } from '../../src/mcp/views/contract/read-fields.js';
 import type { ToolResult } from '../host/host.js';
 
 /** The state of a decision. A change that may have happened is never shown as one that did not. */
@@ -90,7 +90,7 @@ export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: 
   const change = readProposedChange(result.meta);
   if (change !== undefined) return expire({ kind: 'open', change }, now);
   const { sentence, details } = readOutcome(result.meta) ?? { sentence: 'There is no new plan.', details: [] };
-  return { kind: 'expired', change: stage.change, note: [sentence, ...details].join(' ') };
+  return { kind: 'expired', change: stage.change, note: [sentence, ...details].map(textInUtc).join(' ') };
 }
 
 /** The stage after the tool answered a click. */

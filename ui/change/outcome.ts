@@ -1,7 +1,7 @@
 import { type ChangeOutcome, type OutcomeKind, outcomeTitles } from '../../src/mcp/views/contract/change-data.js';
-import { withLocalTimes } from '../../src/util/human.js';
+import { type TimedText, timeOf } from '../../src/mcp/views/contract/read-fields.js';
 import type { FormatTime } from '../shared/appearance.js';
-import { element, shownText } from '../shared/elements.js';
+import { element, shownTimedText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
 
 const icons: Readonly<Record<OutcomeKind, IconName>> = {
@@ -23,13 +23,13 @@ export const panel = (kind: string, name: IconName, title: string, ...lines: rea
 /** Makes the panel for an outcome. */
 export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HTMLElement {
   const { kind, sentence, details, next, earlier, sentAt } = outcome;
-  const paragraph = (text: string, attributes: Readonly<Record<string, string>> = {}) =>
-    element('p', { dir: 'auto', ...attributes }, ...shownText(withLocalTimes(text, formatTime)));
+  const paragraph = (text: TimedText, attributes: Readonly<Record<string, string>> = {}) =>
+    element('p', { dir: 'auto', ...attributes }, ...shownTimedText(text, formatTime));
   const paragraphs = [paragraph(sentence, { class: 'sentence' })];
   if (earlier !== undefined) paragraphs.push(paragraph(earlier));
   if (next !== undefined) paragraphs.push(paragraph(next, { class: 'next' }));
   paragraphs.push(...details.map((line) => paragraph(line)));
-  if (sentAt !== undefined) paragraphs.push(paragraph(`Sent ${sentAt}.`, { class: 'quiet' }));
+  if (sentAt !== undefined) paragraphs.push(paragraph(['Sent ', timeOf(sentAt) ?? sentAt, '.'], { class: 'quiet' }));
   return panel(kind, icons[kind], outcomeTitles[kind], ...paragraphs, ...references(outcome));
 }
 

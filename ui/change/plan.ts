@@ -1,7 +1,8 @@
 import type { ProposedChange, RiskName, ShownTable } from '../../src/mcp/views/contract/change-data.js';
-import { sentenceCase, withLocalTimes } from '../../src/util/human.js';
+import type { TimedText } from '../../src/mcp/views/contract/read-fields.js';
+import { sentenceCase } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
-import { element, listSection, shownText } from '../shared/elements.js';
+import { element, listSection, shownText, shownTimedText } from '../shared/elements.js';
 import { type IconName, icon } from '../shared/icons.js';
 
 const riskBadges: Readonly<Record<RiskName, { readonly words: string; readonly icon: IconName }>> = {
@@ -71,12 +72,12 @@ const requestDetails = (request: string): Node =>
 /** The rest of the plan: consequences, warnings, defaults and the request. */
 export function planBody(change: ProposedChange, formatTime: FormatTime): readonly Node[] {
   const { effects, tables, warnings, notChecked, defaults, request } = change;
-  const inLocalTime = (lines: readonly string[]) => lines.map((line) => withLocalTimes(line, formatTime));
+  const shown = (texts: readonly TimedText[]) => texts.map((text) => shownTimedText(text, formatTime));
   return [
-    ...listSection('What will happen', inLocalTime(effects), 'effects'),
+    ...listSection('What will happen', shown(effects), 'effects'),
     ...tables.map(tableSection),
-    ...listSection('Warnings', inLocalTime(warnings), 'warnings'),
-    ...listSection('Not checked beforehand', notChecked.map(sentenceCase), 'not-checked'),
+    ...listSection('Warnings', shown(warnings), 'warnings'),
+    ...listSection('Not checked beforehand', shown(notChecked.map(sentenceCase)), 'not-checked'),
     ...(defaults.length === 0 ? [] : [defaultsSection(defaults)]),
     ...(request === '' ? [] : [requestDetails(request)]),
   ];

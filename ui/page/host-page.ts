@@ -1,6 +1,6 @@
 import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
-import { type Fields, fieldsOf, numberOf, readText } from '../../src/mcp/views/contract/read-fields.js';
+import { type Fields, fieldsOf, numberOf, readText, textInUtc } from '../../src/mcp/views/contract/read-fields.js';
 import { element, nameText } from '../shared/elements.js';
 
 /**
@@ -109,7 +109,7 @@ const hostDescription = {
 /** The heading of the page and the title of its tab for a result. Undefined if the result names no subject, such as a failed call. */
 function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab: string } | undefined {
   const outcome = readOutcome(_meta);
-  if (outcome !== undefined) return { heading: 'A change and its outcome', tab: outcome.sentence };
+  if (outcome !== undefined) return { heading: 'A change and its outcome', tab: textInUtc(outcome.sentence) };
   const change = readProposedChange(_meta);
   if (change !== undefined) return { heading: 'A change to decide on', tab: change.sentence };
   const { object } = fieldsOf(fieldsOf(structuredContent).answer);

@@ -1,4 +1,6 @@
+import type { TimedText } from '../../src/mcp/views/contract/read-fields.js';
 import { escapeQuoted } from '../../src/util/quote.js';
+import type { FormatTime } from './appearance.js';
 
 type Child = Node | string;
 
@@ -38,15 +40,21 @@ export const shownText = (text: string): readonly Child[] =>
     .map((part, index) => (index % 2 === 1 ? element('bdi', {}, part) : part))
     .filter((part) => part !== '');
 
+/** Shows a text of the server with its times in the zone of the host. */
+export const shownTimedText = (text: TimedText, formatTime: FormatTime): readonly Child[] =>
+  (typeof text === 'string' ? [text] : text).flatMap((piece) =>
+    typeof piece === 'number' ? [formatTime(piece)] : shownText(piece),
+  );
+
 /** Replaces the text of an element only if it differs, so that a live region is announced once. */
 export function setText(target: Element, text: string): void {
   if (target.textContent !== text) target.replaceChildren(...shownText(text));
 }
 
 /** Makes a section with a heading and a list, or nothing if the list is empty. */
-export function listSection(title: string, lines: readonly string[], className: string): readonly Node[] {
+export function listSection(title: string, lines: readonly (readonly Child[])[], className: string): readonly Node[] {
   if (lines.length === 0) return [];
-  const items = lines.map((line) => element('li', { dir: 'auto' }, ...shownText(line)));
+  const items = lines.map((line) => element('li', { dir: 'auto' }, ...line));
   return [element('section', { class: className }, element('h2', {}, title), element('ul', {}, ...items))];
 }
 

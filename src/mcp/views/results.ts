@@ -10,6 +10,7 @@ import {
   fitted,
   inFull,
   own,
+  piecesOf,
   quoted,
   type SafeText,
   say,
@@ -25,6 +26,7 @@ import {
   type ProposedChange,
 } from './contract/change-data.js';
 import { adviceKey, partsKey } from './contract/parts-data.js';
+import type { TimedText } from './contract/read-fields.js';
 import { packParts } from './pack-parts.js';
 
 /** How a view shows a result. */
@@ -51,11 +53,17 @@ export function viewMeta(
   if (outcome.kind === 'failed' && isRefusedRead(outcome.failure))
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
   const ended = outcomeOf(outcome, earlier !== undefined);
-  return ended === undefined ? {} : { [outcomeKey]: { ...ended, ...(earlier && { earlier: earlier.text }) } };
+  return ended === undefined ? {} : { [outcomeKey]: { ...ended, ...(earlier && { earlier: timedText(earlier) }) } };
 }
 
 /** Converts safe texts to plain text for a view. */
 const textsOf = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
+
+/** Converts a safe text to text for a view, which writes its times. */
+function timedText(text: SafeText): TimedText {
+  const pieces = piecesOf(text);
+  return pieces.some((piece) => typeof piece === 'number') ? pieces : text.text;
+}
 
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
@@ -78,13 +86,13 @@ function proposedChange(
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
     where: textsOf(plan.where),
-    effects: textsOf([
+    effects: [
       ...inFull(summary),
       ...(plan.found === undefined ? [] : [plan.found]),
       ...plan.consequences,
       ...alsoSentence(plan.also),
-    ]),
-    warnings: textsOf([...(plan.others ?? []), ...plan.warnings]),
+    ].map(timedText),
+    warnings: [...(plan.others ?? []), ...plan.warnings].map(timedText),
     notChecked: textsOf(plan.notChecked),
     defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),
     tables: (plan.tables ?? []).map(({ title, columns, rows, more }) => ({
@@ -121,14 +129,14 @@ function outcomeOf(outcome: EndedOutcome, isEarlier: boolean): ChangeOutcome | u
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
   return {
     kind: success.outcome,
-    sentence: summary.text,
+    sentence: timedText(summary),
     isSandbox: view?.kind === 'ended' && view.isSandbox === true,
     where: textsOf(where),
-    details: textsOf(sentences(...warnings, ...notes, consent !== undefined && consentText(consent))),
+    details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)).map(timedText),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
     ...(view?.kind === 'ended' && view.continues && { next: 'It continues in the cloud. Follow it in the console.' }),
-    ...(success.outcome === 'partly' && success.next && { next: textFor('person', success.next.text).text }),
+    ...(success.outcome === 'partly' && success.next && { next: timedText(textFor('person', success.next.text)) }),
   };
 }
 
@@ -149,18 +157,16 @@ function outcomeOfFailure(failure: Failure, isEarlier: boolean): ChangeOutcome |
   }
   return {
     kind,
-    sentence: textFor('person', summary).text,
-    details: textsOf(
-      sentences(
-        serviceSays?.message !== undefined && say`The cloud says: ${quoted(serviceSays.message, 500)}`,
-        ...problems.map(sentence),
-        ...notes,
-      ),
-    ),
+    sentence: timedText(textFor('person', summary)),
+    details: sentences(
+      serviceSays?.message !== undefined && say`The cloud says: ${quoted(serviceSays.message, 500)}`,
+      ...problems.map(sentence),
+      ...notes,
+    ).map(timedText),
     requestIds,
     code: own(serviceSays?.code ?? code).text,
     // The other next steps are written for models.
-    ...(kind === 'rejected' && { next: textFor('person', next.text).text }),
+    ...(kind === 'rejected' && { next: timedText(textFor('person', next.text)) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
 }

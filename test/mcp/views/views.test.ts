@@ -6,7 +6,7 @@ import { readScope, writeScope } from '../../../src/calls/policy.js';
 import type { ConsentMode } from '../../../src/consent/required-consent.js';
 import type { Journal } from '../../../src/journal/journal.js';
 import { appsExtension, decideTool, viewMimeType, viewUris } from '../../../src/mcp/views/contract/apps.js';
-import { readOutcome, readProposedChange } from '../../../src/mcp/views/contract/change-data.js';
+import { changeKey, readOutcome, readProposedChange } from '../../../src/mcp/views/contract/change-data.js';
 import { partsKey, unpackParts } from '../../../src/mcp/views/contract/parts-data.js';
 import { createServer } from '../../../src/server.js';
 import { operations } from '../../../src/tools/index.js';
@@ -367,7 +367,7 @@ test.each(eras)('a client of %s that shows no views finds everything as if there
   expect(JSON.stringify([tools, await client.listResources(), await client.listResourceTemplates()])).not.toContain(
     'ui://',
   );
-  expect((await client.callTool(restore))._meta?.['cloudops/change']).toBeUndefined();
+  expect((await client.callTool(restore))._meta?.[changeKey]).toBeUndefined();
   await expect(
     client.callTool({ name: decideTool, arguments: { ticket: 'x', decision: 'accept' } }),
   ).rejects.toMatchObject({ code: -32602 });

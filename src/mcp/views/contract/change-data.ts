@@ -1,7 +1,20 @@
-import { type Fields, fieldsOf, numberOf, readText, textsOf, timeOf } from './read-fields.js';
+import {
+  type Fields,
+  fieldsOf,
+  numberOf,
+  readText,
+  readTimedText,
+  type TimedText,
+  textsOf,
+  timedTextsOf,
+  timeOf,
+} from './read-fields.js';
 
-/** Key in the `_meta` of a plan. Its value is the data of the change view, with the action token for a click. */
-export const changeKey = 'cloudops/change';
+/**
+ * Key in the `_meta` of a plan. Its value is the data of the change view, with the action token for a click. The number changes with the
+ * form of the value: during an upgrade, a view of another version then shows the text of the plan without buttons, and not a part of it.
+ */
+export const changeKey = 'cloudops/change.2';
 
 /** The risks that a plan can be marked with. */
 const riskNames = ['costs money', 'no way back'] as const;
@@ -21,7 +34,7 @@ export interface ShownTable {
   readonly more: number;
 }
 
-/** A change that waits for a decision. All texts are plain text, not HTML. Times are in ISO 8601, UTC. */
+/** A change that waits for a decision. All texts are plain text, not HTML. */
 export interface ProposedChange {
   /** The whole decision in one sentence. */
   readonly sentence: string;
@@ -31,8 +44,8 @@ export interface ProposedChange {
   /** Region, zone and account, each with its origin. */
   readonly where: readonly string[];
   /** Everything that will be created, changed or billed. */
-  readonly effects: readonly string[];
-  readonly warnings: readonly string[];
+  readonly effects: readonly TimedText[];
+  readonly warnings: readonly TimedText[];
   /** Facts that were not checked: `that the backup exists`. */
   readonly notChecked: readonly string[];
   /** The cloud's values for arguments that were left out. */
@@ -71,8 +84,8 @@ export interface Decision {
 }
 export const decisions = ['accept', 'decline', 'look', 'again'] as const;
 
-/** Key in the `_meta` of a result that ends a change. Its value is the outcome. */
-export const outcomeKey = 'cloudops/outcome';
+/** Key in the `_meta` of a result that ends a change. Its value is the outcome. The number is like that of `changeKey`. */
+export const outcomeKey = 'cloudops/outcome.2';
 
 /**
  * The outcome of a change:
@@ -113,22 +126,22 @@ export const outcomeTitles = {
 
 export interface ChangeOutcome {
   readonly kind: OutcomeKind;
-  readonly sentence: string;
+  readonly sentence: TimedText;
   /** True if the change went to the built-in sandbox. A plan in the same result says it too. */
   readonly isSandbox?: boolean;
   /** Region, zone and account, each with its origin, if no plan in the same result says it. */
   readonly where?: readonly string[];
   /** Details, one per line. */
-  readonly details: readonly string[];
+  readonly details: readonly TimedText[];
   /** Request IDs by the name of their header or field. */
   readonly requestIds: Readonly<Record<string, string>>;
-  readonly next?: string;
+  readonly next?: TimedText;
   /** The time at which the request was sent, in ISO 8601. */
   readonly sentAt?: string;
   /** The code of a failure, for the operator or the support. */
   readonly code?: string;
   /** The decision on the plan, if it is known: who decided and when. */
-  readonly earlier?: string;
+  readonly earlier?: TimedText;
 }
 
 /** Reads a proposed change from `_meta`. Returns undefined if it is missing or incomplete. */
@@ -142,8 +155,8 @@ export function readProposedChange(meta: unknown): ProposedChange | undefined {
     risks: riskNames.filter((risk) => textsOf(change.risks).includes(risk)),
     isSandbox: change.isSandbox === true,
     where: textsOf(change.where),
-    effects: textsOf(change.effects),
-    warnings: textsOf(change.warnings),
+    effects: timedTextsOf(change.effects),
+    warnings: timedTextsOf(change.warnings),
     notChecked: textsOf(change.notChecked),
     defaults: namedValues(change.defaults),
     tables: tablesIn(change.tables),
@@ -177,7 +190,8 @@ const namedValues = (values: unknown): NamedValue[] =>
 export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   const outcome = fieldsOf(fieldsOf(meta)[outcomeKey]);
   const kind = outcomeKinds.find((candidate) => candidate === outcome.kind);
-  const { sentence, next, sentAt, code, earlier } = texts(outcome);
+  const [sentence, next, earlier] = [outcome.sentence, outcome.next, outcome.earlier].map(readTimedText);
+  const { sentAt, code } = texts(outcome);
   if (kind === undefined || sentence === undefined) return undefined;
   const requestIds = Object.entries(fieldsOf(outcome.requestIds)).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
@@ -185,7 +199,7 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   return {
     kind,
     sentence,
-    details: textsOf(outcome.details),
+    details: timedTextsOf(outcome.details),
     requestIds: Object.fromEntries(requestIds),
     ...(outcome.isSandbox === true && { isSandbox: true }),
     ...(Array.isArray(outcome.where) && { where: textsOf(outcome.where) }),
