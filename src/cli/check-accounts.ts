@@ -130,7 +130,8 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
   if (headersProblem !== undefined) return headersProblem;
   const remedy =
     code === 'AccessDenied'
-      ? say`${textFor('operator', next.text)} Or name a bucket that you can read with --bucket.`
+      ? // Ceph with STS answers so to an unknown key, too.
+        say`${textFor('operator', next.text)} Some stores answer so to an unknown access key or a wrong secret, too: check both. Or name a bucket that you can read with --bucket.`
       : textFor('operator', next.text);
   return problem(check, join([summary, ...problems], ' '), remedy);
 }

@@ -35,6 +35,8 @@ export interface Invocation extends Pick<CommandLine, 'positionals' | 'options' 
   readonly config: ConfigResult;
   /** All operations, even if the configuration is invalid. */
   readonly operations: readonly Operation[];
+  /** Reasons why no operations of CLOUDOPS_OPERATIONS are among them, one sentence each. */
+  readonly operationProblems: readonly SafeText[];
   readonly terminal: Terminal;
 }
 

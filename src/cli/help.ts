@@ -1,7 +1,7 @@
 import { helpOf, optionName, type Row, sections, variableName } from '../config/settings.js';
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import { exampleOf, type Operation } from '../tools/define-operation.js';
-import { defined, exact, own, say } from '../util/safe-text.js';
+import { defined, exact, namesOf, own, say } from '../util/safe-text.js';
 import { type Command, type Commands, type Invocation, notOneOf, pageOf, UsageError } from './command.js';
 import { type HelpPage, wrapped } from './layout.js';
 
@@ -13,16 +13,16 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
   about: 'print help about a command, a tool or the settings',
   subjects: () => [...Object.keys(commands), settingsTopic],
   positionals: 2,
-  run: async ({ positionals, operations, terminal }) => {
-    const lines = await linesAbout(positionals, operations, pageOf(terminal, 'stdout'), commands, defaultCommand);
+  run: async (invocation) => {
+    const { terminal } = invocation;
+    const lines = await linesAbout(invocation, pageOf(terminal, 'stdout'), commands, defaultCommand);
     terminal.stdout.write(`${lines.join('\n')}\n`);
     return 0;
   },
 });
 
 async function linesAbout(
-  [name, tool]: Invocation['positionals'],
-  operations: readonly Operation[],
+  { positionals: [name, tool], operations, operationProblems }: Invocation,
   page: HelpPage,
   commands: Commands,
   defaultCommand: Command,
@@ -33,10 +33,12 @@ async function linesAbout(
   if (load === undefined) throw new UsageError(notOneOf('command', name, Object.keys(commands)));
   const command = await load();
   if (tool === undefined || !['call', 'view'].includes(name)) return commandLines(name, command, page);
-  const tools = operations.map((operation) => operation.name);
   const operation = operations.find((candidate) => candidate.name === tool);
-  if (operation === undefined) throw new UsageError(notOneOf('tool', tool, tools));
-  return toolLines(name, command, operation, page);
+  if (operation !== undefined) return toolLines(name, command, operation, page);
+  const tools = operations.map((candidate) => candidate.name);
+  if (operationProblems.length === 0) throw new UsageError(notOneOf('tool', tool, tools));
+  // The tool may be in the file that could not be loaded.
+  throw new UsageError(...operationProblems, say`Until the file is loaded, the tools are ${namesOf(tools)}.`);
 }
 
 /** The commands and where help is, on a screen of 24 lines. */

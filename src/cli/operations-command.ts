@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
+import { withDefaults } from '../config/setting-values.js';
 import { makePlan, type PlanInput, planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
@@ -156,12 +157,13 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
   const apiRequest = await operation.request(input);
   const { service, change } = operation;
   const keyId = 'EXAMPLE';
+  const { STORAGE_SERVICE: storage, CATALOG_SERVICE: catalog, DEVOPS_SERVICE: devops } = withDefaults({});
   const cloud = {
     account: defaultAccount,
     region: 'jp-east-1',
     keys: fixedKeys({ accessKeyId: keyId, secretAccessKey: keyId }),
     endpoints: { [service]: `https://${service}.example.com` },
-    signingServices: {},
+    signingServices: { storage, catalog, devops },
     storageHeaders: 'amz',
   } as const;
   const endpoint = resolveEndpoint(cloud, operation, apiRequest.region);

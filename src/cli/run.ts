@@ -65,12 +65,14 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   }
   const config = loadConfig({ env: terminal.env, commandLine, own, readFile: readSettingsFile });
   const operations = allOperations(builtIn, own);
+  const { problems: operationProblems } = own;
+  const invocation = { options, settings, config, operations, operationProblems, terminal };
   if (wants === 'help') {
     const subject = name === '' || name === 'help' ? positionals : [name, ...positionals];
-    return (await help()).run({ positionals: subject, options, settings, config, operations, terminal });
+    return (await help()).run({ ...invocation, positionals: subject });
   }
   try {
-    return await command.run({ positionals, options, settings, config, operations, terminal });
+    return await command.run({ ...invocation, positionals });
   } catch (error) {
     const isMisconfigured = !config.ok && config.problems.length > commandLine.problems.length;
     if (!isMisconfigured || !command.serves || !(error instanceof UsageError)) throw error;

@@ -318,6 +318,7 @@ describe('on a terminal', () => {
       settings: {},
       config: loadConfig({ env: settings, readFile: () => '' }),
       operations,
+      operationProblems: [],
       terminal: fakeTerminal({ stdin, stderr }).terminal,
     });
     return { code, shown, journal: settings.CLOUDOPS_JOURNAL };

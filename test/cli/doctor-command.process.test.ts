@@ -197,7 +197,7 @@ describe('the signed read', () => {
     [404, 'NoSuchKey', 'ok', ''],
     [403, 'SignatureDoesNotMatch', 'problem', 'CLOUDOPS_SECRET_ACCESS_KEY'],
     [403, 'InvalidAccessKeyId', 'problem', 'CLOUDOPS_ACCESS_KEY_ID'],
-    [403, 'AccessDenied', 'problem', '--bucket'],
+    [403, 'AccessDenied', 'problem', 'an unknown access key or a wrong secret, too: check both. Or name a bucket'],
     [403, 'RequestTimeTooSkewed', 'problem', 'clock'],
     [400, 'AuthorizationHeaderMalformed', 'problem', 'CLOUDOPS_REGION'],
     [503, 'SlowDown', 'problem', 'Try again'],

@@ -59,6 +59,12 @@ describe('check', () => {
     expect(code).toBe(0);
   });
 
+  test('signs the example of object storage with the signing name of the settings', async () => {
+    const request = "service: 'storage', signing: undefined, request: ({ id }) => ({ path: '/things' })";
+    const { stdout } = await check(written('storage-change.mjs', changeWith(request)));
+    expect(stdout).toContain('for service s3 in');
+  });
+
   test('makes a trial call of each operation of a model, and prints its request and the answer of the agent', async () => {
     const { code, stdout } = await check('examples/operations/storage.operations.json');
     expect(stdout).toContain('GET https://storage.example.com/demo-bucket?list-type=2\n');

@@ -47,6 +47,14 @@ describe('help', () => {
     });
   });
 
+  test('of a tool whose file cannot be loaded says why, and which tools there are', async () => {
+    const { code, stderr } = await run(['call', 'get_invoice', '--help'], { CLOUDOPS_OPERATIONS: 'none.mjs' });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/CLOUDOPS_OPERATIONS: .*none\.mjs" cannot be read \(ENOENT\)/);
+    expect(stderr).toContain('Until the file is loaded, the tools are list_parts,');
+    expect(stderr).not.toContain('is not a tool');
+  });
+
   test('lists every command, and every setting with its help; no option for a secret', async () => {
     const overview = (await run(['help'])).stdout.trimEnd().split('\n');
     for (const name of Object.keys(commands)) expect(overview.join('\n')).toMatch(new RegExp(`^  ${name}  `, 'm'));
