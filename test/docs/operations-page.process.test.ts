@@ -67,6 +67,13 @@ describe('from a model', () => {
   });
 });
 
+test('README has the same settings as the file that is decided here', async () => {
+  const [, json = ''] = /^```json\n(\{\n {2}"model":[\s\S]*?)^```/m.exec(readFileSync('README.md', 'utf8')) ?? [];
+  const { default: decided } = await import(`data:text/javascript,${encodeURIComponent(fromModel.blocks[1]?.text ?? '')}`);
+  const settings = await decided({ fromModel: (model: string, others: object) => ({ model, ...others }) });
+  expect(JSON.parse(json)).toEqual(settings);
+});
+
 test('by hand, its commands check the file, and send what the documentation of the API says', async () => {
   expect(blocks.map(({ language }) => language)).toEqual(['js', 'sh']);
   writeFileSync(join(home.folder, file), source);
