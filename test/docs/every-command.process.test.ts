@@ -1,11 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { seededUpload } from '../../sandbox/sandbox.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { startServer } from '../support/http-server.js';
 import { type Newcomer, newcomer } from '../support/newcomer.js';
 
 /**
@@ -75,6 +76,7 @@ const serving: readonly (readonly [RegExp, RegExp])[] = [
 /** Tests that run a command in their own way, and a word of it that they have. */
 const elsewhere: readonly (readonly [RegExp, string, string])[] = [
   [/^cloudops-mcp view/, 'test/browser/view-command.test.ts', 'view'],
+  [/^unset CLOUDOPS_SANDBOX\n/, 'test/docs/every-command.process.test.ts', "README's real account"],
   [/^cloudops-mcp health/, 'test/cli/health-command.process.test.ts', 'health'],
   [/^cloudops-mcp journal migrate/, 'test/cli/journal-command.test.ts', "'migrate'"],
   [/billing\.mjs|storage\.mjs/, 'test/docs/operations-page.process.test.ts', 'docs/OPERATIONS.md'],
@@ -183,4 +185,21 @@ describe('what a page tells to run', () => {
     // A shell that was ended by the signal has no code.
     expect(code ?? 0, printed).toBe(0);
   });
+});
+
+test("README's real account: its settings reach a store that speaks S3", async () => {
+  const store = await startServer((_request, response) =>
+    response.writeHead(404).end('<Error><Code>NoSuchBucket</Code></Error>'),
+  );
+  const home = newcomer();
+  const secret = join(home.folder, 'secret');
+  writeFileSync(secret, 'an example');
+  const [block = ''] = commandsOf('README.md').filter((command) => command.startsWith('unset CLOUDOPS_SANDBOX'));
+  const command = block.replace('https://s3.example.com', store.origin).replace('/run/secrets/cloudops', secret);
+  const { code, printed } = await run(command, home);
+  expect(printed).toMatch(/^ok +storage signature +accepted/m);
+  expect(code).toBe(0);
+  expect(store.requests.some(({ headers }) => headers['x-amz-content-sha256'] !== undefined)).toBe(true);
+  home.remove();
+  await store.close();
 });

@@ -54,7 +54,7 @@ describe('from a model', () => {
     const withoutDecisions = (text = '') => text.replaceAll(decisions, '');
     expect(withoutDecisions(drafted)).toBe(withoutDecisions(decided?.text));
     const checked = await inFolder('cloudops-mcp operations check storage.mjs').catch((error) => printed.parse(error));
-    expect(checked.stdout).toMatch(/costsMoney: is not decided[\s\S]*\noperations: 0, problems: 2\n$/);
+    expect(checked.stdout).toMatch(/costsMoney: is not decided[\s\S]*\noperations: 0, problems: 3\n$/);
   });
 
   test('the decided file passes the check, and its tools work in the sandbox', async () => {
@@ -69,7 +69,9 @@ describe('from a model', () => {
 
 test('README has the same settings as the file that is decided here', async () => {
   const [, json = ''] = /^```json\n(\{\n {2}"model":[\s\S]*?)^```/m.exec(readFileSync('README.md', 'utf8')) ?? [];
-  const { default: decided } = await import(`data:text/javascript,${encodeURIComponent(fromModel.blocks[1]?.text ?? '')}`);
+  const { default: decided } = await import(
+    `data:text/javascript,${encodeURIComponent(fromModel.blocks[1]?.text ?? '')}`
+  );
   const settings = await decided({ fromModel: (model: string, others: object) => ({ model, ...others }) });
   expect(JSON.parse(json)).toEqual(settings);
 });

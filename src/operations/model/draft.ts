@@ -80,6 +80,8 @@ function draftOperation(
   return {
     effect: decision,
     costsMoney: `${undecided}true or false?`,
+    // A change that a read follows goes on after its answer.
+    ...(follow === undefined && { continues: `${undecided}false if it has ended when it is answered, else true` }),
     consequences: [`${undecided}what a person has to know before they agree, in a sentence; [] if nothing`],
     ...(follow !== undefined && { follow }),
   };

@@ -68,6 +68,7 @@ describe('a draft', () => {
     const problems = read.kind === 'problems' ? read.problems : [];
     const paths = ['CreateFunction', 'DeleteFunction', 'Invoke'].flatMap((name) => [
       `operations.${name}.costsMoney`,
+      `operations.${name}.continues`,
       `operations.${name}.consequences[0]`,
     ]);
     expect(problems.map((problem) => problem.replace(/: is not decided: .*/, '')).sort()).toEqual(
@@ -151,6 +152,7 @@ describe('the read that shows a change', () => {
       draftJson({ model: server, path: './m.json', operations: [operation, ...others] }),
     );
     expect(operations[operation].follow).toEqual(expected);
+    expect('continues' in operations[operation]).toBe(expected === undefined);
     // The draft has that read, which trait and name agree on.
     if (expected !== undefined) expect(operations[Object(expected).read]).toEqual({ effect: 'read' });
   });
