@@ -12,10 +12,12 @@ export function serverLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, s
   return createLog(config.logLevel, now, (line) => stderr.write(line));
 }
 
-/** The log of a command. Without a log level, it has only warnings about changes without a known outcome. */
+/** The log of a command. Without a log level, it has only changes without a known outcome, and faults: the error refers to the log. */
 export function commandLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, stderr }: Terminal): Log {
   if (hasLevel(config)) return createLog(config.logLevel, now, (line) => stderr.write(line));
-  return (_level, event) => {
+  const showFault = logForPeople(stderr);
+  return (level, event, facts) => {
+    if (event === 'unexpected') showFault(level, event, facts);
     if (event === 'unresolved')
       printLine(stderr, 'warning: an earlier change ended without a known outcome; see cloudops-mcp journal.');
   };

@@ -120,6 +120,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
     `${inMinutes(constant('src/signing/process-keys.ts', 'earlyMs'))} before they expire, at most once ${inMinutes(constant('src/signing/process-keys.ts', 'minuteMs'))}`,
   ],
   ['docs/CONFIGURATION.md', `(after ${plansExpire} or, with a page for decisions, \`CLOUDOPS_PLAN_HOURS\`)`],
+  ['docs/TROUBLESHOOTING.md', `differ by more than ${aDay(constant('src/transport/retry.ts', 'maximumOffsetMs'))}`],
   ['docs/CONSENT.md', `It carries out its plan once, within ${plansExpire}`],
   ['docs/CONSENT.md', `It waits up to ${constant('src/runtime.ts', 'longestStatusMs') / 1000} seconds for a decision`],
   ['docs/CONSENT.md', `if it has at most ${constant('src/consent/typed-name.ts', 'longestTyped')} characters`],
@@ -207,7 +208,10 @@ const ofOthers: readonly (readonly [RegExp, string])[] = [
   [/^docs\/API\.md/, 'the page describes what other services do'],
   [/^docs\/COMPARISON\.md/, 'the page is about other servers'],
   [/alt="[^"]*$/, 'a picture shows it'],
-  [/Signatures are refused at 15 minutes|off by more than 15 minutes/, 'the cloud refuses them; docs/API.md says so'],
+  [
+    /Signatures are refused at 15 minutes|from 15 minutes on, the server signs/,
+    'the cloud refuses them; docs/API.md says so',
+  ],
   [/It can delay the end of the process by up to 10 s/, "the time limit of OpenTelemetry's exporter"],
   [
     /`(?:slow-body:1000|oversized:32|429:1)` \| [^|]*\| (?:yes|no) \|.{0,40}$/,
