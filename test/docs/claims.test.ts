@@ -282,6 +282,27 @@ test.each(
   expect(read('docs/TROUBLESHOOTING.md')).toContain(`\`${code}\``);
 });
 
+/** Every file of these folders of the source, as one text. */
+const sourceOf = (...folders: readonly string[]) =>
+  folders
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n');
+const named = (text: string, pattern: RegExp) => [...new Set([...text.matchAll(pattern)].map(([, name]) => name))];
+const [, consents = ''] = /\.enum\(\[(.+)\]\)\s+\.catch\('other'\)/.exec(sourceOf('src/journal')) ?? [];
+const [, outcomes = ''] = /outcome\?: (.+);/.exec(readFileSync('src/consent/outcome.ts', 'utf8')) ?? [];
+
+test.each([
+  ['docs/TROUBLESHOOTING.md', named(sourceOf('src/calls', 'src/consent'), /\bcode: '([A-Z]\w+)'/g)],
+  ['docs/CONSENT.md', named(consents, /'(\w+)'/g).filter((name) => name !== 'other')],
+  ['docs/OPERATE.md', named(outcomes, /'(\w+)'/g)],
+  ['docs/OPERATE.md', named(sourceOf('src/observe'), /'(cloudops_\w+)'/g)],
+])('%s has a row for each of %j', (page, names) => {
+  expect(names.length).toBeGreaterThan(3);
+  expect(names.filter((name) => !read(page).includes(`\`${name}\``))).toEqual([]);
+});
+
 const cannotAsk = { planOnly: false, hasPlanId: false, question: 'none', hasView: false, agreed: false } as const;
 
 test.each<[mode: 'ask' | 'human', page: ConsentRequest['page'], Partial<ConsentStep>]>([
