@@ -40,21 +40,28 @@ function longestList(record: unknown, path = '', level = 0): ListInRecord | unde
 
 function listSummary(api: string, { path, entries }: ListInRecord): SafeText {
   const found = say`${own(api)} found ${entries.length} in ${own(path)}`;
-  const names = entries.slice(0, namesShown).flatMap((entry) => nameOfEntry(entry) ?? []);
+  const thing = nameInWords(path.split('.').at(-1) ?? '');
+  const names = entries.slice(0, namesShown).flatMap((entry) => nameOfEntry(entry, thing) ?? []);
   if (names.length === 0) return say`${found}.`;
   const quotedNames = names.map((name) => quoted(name, longestShown));
   const others = words(entries.length > names.length ? ' and others' : '');
   return say`${found}: ${join(quotedNames, ', ')}${others}.`;
 }
 
-/** The name of an entry: the entry itself if it is a text, or the first of its texts that is named like a name or an ID. */
-function nameOfEntry(entry: unknown): string | undefined {
+/**
+ * The name of an entry: the entry itself if it is a text, or the first of its texts that is named like a name or an ID. Those of the thing
+ * in the list come first: of `instances`, "instance ID" and "name" are better than "firewall group name".
+ */
+function nameOfEntry(entry: unknown, thing: string): string | undefined {
   if (typeof entry === 'string') return entry;
   if (!isObject(entry)) return undefined;
   const texts = Object.keys(entry).filter((name) => textAt(entry, name) !== undefined);
-  const named = nameEndings.flatMap((ending) => texts.find((name) => ending.test(nameInWords(name))) ?? [])[0];
-  return textAt(entry, named ?? texts[0] ?? '');
+  const ofThing = texts.filter((name) => thing.startsWith(nameInWords(name).split(' ').slice(0, -1).join(' ')));
+  return textAt(entry, firstNamed(ofThing) ?? firstNamed(texts) ?? texts[0] ?? '');
 }
+
+const firstNamed = (names: readonly string[]): string | undefined =>
+  nameEndings.flatMap((ending) => names.find((name) => ending.test(nameInWords(name))) ?? [])[0];
 
 /** Last words of the names of fields that identify a thing, the best first. */
 export const nameEndings: readonly RegExp[] = [/\bname$/i, /\b(?:identifier|id)$/i, /\bkey$/i, /\barn$/i];

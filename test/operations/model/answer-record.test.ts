@@ -70,6 +70,11 @@ test('an answer becomes a record of JSON, without secrets', () => {
 test.each<[object, RegExp]>([
   [{ Names: ['a', 'b', 'c', 'd'], Other: [] }, /^Get found 4 in Names: "a", "b", "c" and others\.$/],
   [{ Result: { Users: [{ Size: 1, UserName: 'u', Note: 'n' }] } }, /^Get found 1 in Result\.Users: "u"\.$/],
+  [
+    { Result: { Instances: [{ FirewallGroupName: 'f', InstanceId: 'i' }] } },
+    /^Get found 1 in Result\.Instances: "i"\.$/,
+  ],
+  [{ Errors: [{ VersionId: 'v', Key: 'k' }] }, /^Get found 1 in Errors: "k"\.$/],
   [{ Users: [] }, /^Get found 0 in Users\.$/],
   [
     { Id: 'i', State: { Code: 16, On: true }, A: 'a', B: 'b', C: 'c' },
