@@ -45,8 +45,23 @@ const withArgument = (example: Arguments, path: string, value: unknown): unknown
 const textSizes = [65_536, 16_384, 4096, 2048, 1024, 512, 255, 128, 63, 32, 20, 16];
 const listSizes = [1000, 500, 300, 100, 50, 20, 16, 10, 5, 3, 2];
 
-/** Size limit of all arguments (characters of JSON). Without limits in the rules, long texts in long lists would fill the memory. */
+/** Size limit of all arguments (characters of JSON, about). Without limits in the rules, long texts in long lists would fill the memory. */
 const largestTotal = 1_100_000;
+/** Characters of the JSON of a value besides its texts and names, such as quotation marks. */
+const overhead = 3;
+
+/** The rest of `room` (characters) after a value. If it is negative, nothing more is counted. Makes no JSON, which could fill the memory. */
+function roomAfter(room: number, value: unknown): number {
+  const left = room - overhead - (typeof value === 'string' ? value.length : 0);
+  if (left < 0 || typeof value !== 'object' || value === null) return left;
+  let rest = left;
+  for (const [name, inner] of Object.entries(value)) {
+    if (rest < 0) break;
+    const nameLength = Array.isArray(value) ? 0 : name.length;
+    rest = roomAfter(rest - nameLength, inner);
+  }
+  return rest;
+}
 
 type Step = string | number;
 type Path = readonly Step[];
@@ -62,8 +77,7 @@ interface Growth {
  * the first valid one.
  */
 export function largestArguments(operation: Operation, example: ExampleInput): Arguments {
-  const isValid = (args: unknown) =>
-    JSON.stringify(args).length <= largestTotal && operation.input().safeParse(args).success;
+  const isValid = (args: unknown) => roomAfter(largestTotal, args) >= 0 && operation.input().safeParse(args).success;
   let args: unknown = withMissingLists(operation, example, isValid);
   const textPaths = pathsOf(args, (value) => typeof value === 'string');
   for (const path of textPaths) {

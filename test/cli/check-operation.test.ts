@@ -36,6 +36,12 @@ describe('an operation from outside', () => {
   test.each([
     ['read', fileWith()],
     ['change', changeWith()],
+    [
+      'read with lists of long texts, whose largest JSON would fill the memory',
+      fileWith(
+        "input: () => kit.z.strictObject({ id: kit.z.string().optional().describe('Its ID.'), rows: kit.z.array(kit.z.strictObject({ names: kit.z.array(kit.z.string()).describe('Names.') })).optional().describe('Rows.') }), request: () => ({ path: '/things' })",
+      ),
+    ],
   ])('holds: a %s', async (_kind, source) => {
     expect(await check(source)).toEqual([]);
   });
