@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import * as z from 'zod';
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { flag, notUnicode, oneOf, wholeNumber } from '../../tools/schema/fields.js';
@@ -176,7 +177,7 @@ function simpleSchema(value: SimpleValue): z.ZodType {
     case 'timestamp':
       return z.string().refine(isTime, 'must be a time in ISO 8601, such as 2026-11-30T12:00:00Z');
     case 'blob':
-      return blobSchema(value.limits);
+      return blobSchema(value);
   }
 }
 
@@ -218,12 +219,13 @@ const isNumber = (value: unknown) => typeof value === 'number' || (typeof value 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 const isTime = (value: string) => isoTime.test(value) && !Number.isNaN(Date.parse(value));
 
-const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+export const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-const blobSchema = (limits: ValueLimits) =>
+const blobSchema = ({ limits, isText = false }: Extract<ArgumentValue, { kind: 'blob' }>) =>
   z
     .string()
     .refine((value) => base64.test(value), 'must be base64')
+    .refine((value) => !isText || isUtf8(Buffer.from(value, 'base64')), 'must be the base64 of text in UTF-8')
     .refine(
       (value) => isWithin(limits, Buffer.byteLength(value, 'base64')),
       `must hold ${limitsText(limits, 'bytes')}`,

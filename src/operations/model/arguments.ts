@@ -53,7 +53,8 @@ export type ArgumentValue =
   | { readonly kind: 'number'; readonly limits: ValueLimits }
   /** A number that JavaScript cannot hold. It is given as text. */
   | { readonly kind: 'bigNumber' }
-  | { readonly kind: 'blob'; readonly limits: ValueLimits }
+  /** `isText` if the bytes are the body of the request, which is text. */
+  | { readonly kind: 'blob'; readonly limits: ValueLimits; readonly isText?: boolean }
   | { readonly kind: 'boolean' }
   | { readonly kind: 'timestamp' }
   | { readonly kind: 'document' };
@@ -155,20 +156,20 @@ function rulesOf(model: Model, shape: Shape, traits: Traits): ArgumentValue {
     case 'intEnum':
       return { kind: 'integer', limits: {}, values: shape.values };
     case 'simple':
+      if (shape.type === 'blob')
+        return { kind: 'blob', limits: limits('length'), isText: hasTrait(traits, 'smithy.api#httpPayload') };
       return simpleValue(shape.type, limits, textTrait(traits, 'smithy.api#pattern'));
   }
 }
 
 function simpleValue(
-  type: SimpleType,
+  type: Exclude<SimpleType, 'blob'>,
   limits: (name: 'length' | 'range') => ValueLimits,
   pattern: string | undefined,
 ): ArgumentValue {
   switch (type) {
     case 'string':
       return { kind: 'text', limits: limits('length'), pattern };
-    case 'blob':
-      return { kind: 'blob', limits: limits('length') };
     case 'byte':
       return { kind: 'integer', limits: { min: -128, max: 127, ...limits('range') } };
     case 'short':

@@ -1,4 +1,5 @@
 import { isObject } from '../../util/objects.js';
+import { base64 } from './argument-schema.js';
 import type { Argument, ArgumentValue } from './arguments.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -25,7 +26,7 @@ function memberValue(rules: ArgumentValue, value: unknown): unknown {
     case 'timestamp':
       return new Date(String(value));
     case 'blob':
-      return new Uint8Array(Buffer.from(String(value), 'base64'));
+      return bytesOf(String(value));
     case 'integer':
     case 'number':
       return Number(value);
@@ -33,6 +34,9 @@ function memberValue(rules: ArgumentValue, value: unknown): unknown {
       return value;
   }
 }
+
+/** The bytes of a base64 text. In a plan, a secret is replaced by a text that is not base64. */
+const bytesOf = (value: string) => new Uint8Array(Buffer.from(value, base64.test(value) ? 'base64' : 'utf8'));
 
 /** Converts each value of an object. Other values stay as they are. */
 export const mapValues = (object: unknown, convert: (entry: unknown) => unknown): unknown =>

@@ -61,6 +61,7 @@ const input = {
   Level: 'small#Level',
   Since: 'Timestamp',
   Cover: 'small#Cover',
+  Body: member('small#Cover', { httpPayload: {} }),
   Note: 'Document',
   Tags: 'small#Tags',
   Names: 'small#Names',
@@ -98,6 +99,8 @@ test.each([
   { Since: '2026-11-30T12:00:00Z' },
   { Since: '2026-11-30T12:00:00.123+09:00' },
   { Cover: 'QUJD' },
+  { Cover: '//79' },
+  { Body: 'QUJD' },
   { Note: '{"any":["JSON",1,null]}' },
   { Note: '"a text"' },
   { Tags: '{"a":"abc"}' },
@@ -127,6 +130,7 @@ test.each<[object, RegExp]>([
   [{ Since: '2026-13-01T00:00:00Z' }, /^Since: must be a time/],
   [{ Cover: '***' }, /^Cover: must be base64$/],
   [{ Cover: 'QUJDRA==' }, /^Cover: must hold at most 3 bytes$/],
+  [{ Body: '//79' }, /^Body: must be the base64 of text in UTF-8$/],
   [{ Note: '{"cut' }, /^Note: must be JSON text$/],
   [{ Note: 'a text' }, /^Note: must be JSON text$/],
   [{ Box: { Label: 'abc', Inner: '"text"' } }, /^Box\.Inner: /],
@@ -235,6 +239,11 @@ test('values have the types of the protocols, by the names of members', () => {
     Cover: new Uint8Array([65, 66, 67]),
     Tags: { a: 'abc' },
   });
+});
+
+test('the text in place of a secret stays readable as bytes, because a plan shows it', () => {
+  const { Body } = memberValues(fields, { Body: 'the secret (not shown)' });
+  expect(Body).toEqual(new TextEncoder().encode('the secret (not shown)'));
 });
 
 test('an example keeps to the rules of all required arguments', () => {
