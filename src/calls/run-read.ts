@@ -10,7 +10,7 @@ import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies, PageListeners } from './context.js';
 import { wireRequest } from './endpoint.js';
 import { inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
-import type { LastingRecord, LastingRecords } from './lasting-records.js';
+import type { LastingRecords } from './lasting-records.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadMemoryLimit, ReadShare } from './read-memory-limit.js';
 import { missingWarning, truncateRecord } from './read-record.js';
@@ -21,31 +21,58 @@ import type { ResolvedRead } from './stages.js';
 /** The longest time that a read waits for its companion read (milliseconds). */
 const companionMs = 3000;
 
-/** Runs a read: fetches the pages of its answer, up to the limits, and reduces them to one record. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What all reads of a process share. */
+interface SharedByReads {
+  readonly memory: ReadMemoryLimit;
+  readonly lastingRecords: LastingRecords;
+}
+
+/** Runs a read and its companion read at the same time: fetches the pages, up to the limits, and reduces them to one record. */
 export async function runRead(
   call: ResolvedRead,
-  shared: SharedByReads,
+  { memory, lastingRecords }: SharedByReads,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
-  const { operation, input } = call;
-  const { hasView, signal } = context;
-  const pages = operation.pages ?? onePage;
-  using share = shared.memory.share(signal);
-  using client = openReadClient(call, share, signal, context, dependencies);
-  const kept = keptCompanion(call, shared, context);
-  const [reduced, fresh] = await Promise.all([
+  const pages = call.operation.pages ?? onePage;
+  using share = memory.share(context.signal);
+  using client = openReadClient(call, share, context.signal, context, dependencies);
+  const companion = companionOf(call, context.principal);
+  const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
+
+  const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
+  const [reduced, newRecord] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
-    kept === undefined ? readCompanion(call, shared, context, dependencies) : undefined,
+    kept === undefined ? readCompanionNow() : undefined,
   ]);
   if (reduced.kind === 'failed') return reduced;
-  const companion = fresh ?? (await recentCompanion(kept, reduced.state, call, shared, context, dependencies));
-  keepCompanion(call, shared, companion, reduced.state);
-  const { state, warnings, missingFields, requestIds, retried, rest } = reduced;
-  if (missingFields.length > 0) dependencies.log('debug', 'answer', { tool: operation.name, lacks: missingFields });
-  const record = pages.result(state, input, companion, rest);
+  const { state, missingFields } = reduced;
+  if (missingFields.length > 0)
+    dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
+
+  // Only the pages show whether the kept record is about the same thing.
+  const witness = companion?.lasting?.witness(state);
+  if (kept !== undefined && kept.witness === witness) return outcomeOfPages(call, pages, reduced, kept.part, context);
+  const companionRecord = kept === undefined ? newRecord : await readCompanionNow();
+  const part = companionRecord && companion?.lasting?.part(companionRecord, call.input);
+  if (part !== undefined && companion?.lastingKey !== undefined)
+    lastingRecords.keep(companion.lastingKey, { part, witness });
+  return outcomeOfPages(call, pages, reduced, companionRecord, context);
+}
+
+/** Makes the result of a read from its pages and the record of its companion read. */
+function outcomeOfPages(
+  { operation, input, isOffered }: ResolvedRead,
+  pages: PageReducer,
+  { state, warnings, missingFields, requestIds, retried, rest }: Reduced,
+  companionRecord: Fields | undefined,
+  { hasView = false }: CallContext,
+): EndedOutcome {
+  const record = pages.result(state, input, companionRecord, rest);
   const shown = truncateRecord(record, operation.exact);
-  const next = operation.next?.(record, input, call.isOffered);
+  const next = operation.next?.(record, input, isOffered);
   const success: Success = {
     summary: operation.summarize(record, input),
     ...(next !== undefined && { next }),
@@ -54,7 +81,7 @@ export async function runRead(
     ...(retried.length > 0 && { attempts: retried }),
     answer: shown.record,
   };
-  const parts = hasView === true && rest === undefined ? pages.parts?.(state, input) : undefined;
+  const parts = hasView && rest === undefined ? pages.parts?.(state, input) : undefined;
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
 
@@ -66,78 +93,41 @@ const openReadClient = (
   { openClient }: CallDependencies,
 ) => openClient(call.endpoint, { ...clientOptions(call, context, signal), byteLimit });
 
-/** What all reads of a process share. */
-interface SharedByReads {
-  readonly memory: ReadMemoryLimit;
-  readonly lastingRecords: LastingRecords;
+/** The companion read of a call, with its arguments. */
+interface Companion extends Omit<NonNullable<Operation['companionRead']>, 'input'> {
+  readonly input: Fields;
+  /** Names the thing that the lasting part of the record belongs to. Undefined if no part of the record lasts. */
+  readonly lastingKey: string | undefined;
 }
 
-const lastingKey = (
-  { accountName, endpoint, input }: ResolvedRead,
-  names: (input: ResolvedRead['input']) => readonly string[],
-) => JSON.stringify([accountName, endpoint.origin, ...names(input)]);
-
-/** The lasting part of an earlier companion read. Undefined if there is none, or if the read is not allowed or not needed. */
-function keptCompanion(
-  call: ResolvedRead,
-  { lastingRecords }: SharedByReads,
-  { principal }: CallContext,
-): LastingRecord | undefined {
+/** Returns the companion read of a call; undefined if there is none, if it is not needed, or if the caller may not make it. */
+function companionOf(call: ResolvedRead, principal: CallContext['principal']): Companion | undefined {
   const { companionRead } = call.operation;
-  if (companionRead?.lasting === undefined || companionRead.input(call.input) === undefined) return undefined;
+  const input = companionRead?.input(call.input);
+  if (companionRead === undefined || input === undefined) return undefined;
   if (!isAllowed(call.account.policy, companionRead.operation, principal)) return undefined;
-  return lastingRecords.get(lastingKey(call, companionRead.lasting.names));
+  const names = companionRead.lasting?.names(call.input);
+  const lastingKey = names && JSON.stringify([call.accountName, call.endpoint.origin, ...names]);
+  return { ...companionRead, input, lastingKey };
 }
 
-/** The kept part of a companion read, or the record of another read if the part belongs to something else. */
-async function recentCompanion(
-  kept: LastingRecord | undefined,
-  state: unknown,
-  call: ResolvedRead,
-  shared: SharedByReads,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<Readonly<Record<string, unknown>> | undefined> {
-  if (kept === undefined) return undefined;
-  if (kept.witness === call.operation.companionRead?.lasting?.witness(state)) return kept.part;
-  return readCompanion(call, shared, context, dependencies);
-}
-
-function keepCompanion(
-  call: ResolvedRead,
-  { lastingRecords }: SharedByReads,
-  record: Readonly<Record<string, unknown>> | undefined,
-  state: unknown,
-): void {
-  const lasting = call.operation.companionRead?.lasting;
-  if (lasting === undefined || record === undefined) return;
-  const part = lasting.part(record, call.input);
-  if (part === undefined) return;
-  lastingRecords.keep(lastingKey(call, lasting.names), { part, witness: lasting.witness(state) });
-}
-
-/** Runs the companion read. Returns undefined if there is none, if it is not allowed, or if it fails. */
+/** Runs a companion read. Returns its record, or undefined if it fails or takes longer than `companionMs`. */
 async function readCompanion(
+  { operation, input, maximumPages }: Companion,
   call: ResolvedRead,
-  { memory }: SharedByReads,
+  memory: ReadMemoryLimit,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const { companionRead } = call.operation;
-  if (companionRead === undefined) return undefined;
-  const { operation, maximumPages } = companionRead;
-  if (!isAllowed(call.account.policy, operation, context.principal)) return undefined;
-  const input = companionRead.input(call.input);
-  if (input === undefined) return undefined;
+): Promise<Fields | undefined> {
   const pages = operation.pages ?? onePage;
   const request = wireRequest(operation, await operation.request(input), call.endpoint);
-  const companion: ResolvedRead = { ...call, operation, input, request };
+  const companionCall: ResolvedRead = { ...call, operation, input, request };
   using limit = timeLimit(companionMs, context.signal);
   const { signal } = limit;
   using share = memory.share(signal);
-  using client = openReadClient(companion, share, signal, context, dependencies);
+  using client = openReadClient(companionCall, share, signal, context, dependencies);
   try {
-    const reduced = await readPages(companion, pages, { client, share, listeners: {}, maximumPages });
+    const reduced = await readPages(companionCall, pages, { client, share, listeners: {}, maximumPages });
     return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
   } catch {
     return undefined;
@@ -166,15 +156,15 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly rest?: PageStart;
 }
 
-/** The tools of reading. */
-interface Reading {
+/** The means to read pages: the connection, the limits, and the listeners for progress. */
+interface PageReading {
   readonly client: SignedClient;
   readonly share: ReadShare;
   readonly listeners: PageListeners;
   readonly maximumPages?: number;
 }
 
-type Ended = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
+type ReadEnd = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
 
 /** The page to read next. */
 interface NextPage {
@@ -183,48 +173,51 @@ interface NextPage {
   /** The earlier pages, reduced. */
   readonly state: unknown;
   /** Undefined for the first page. */
-  readonly after?: PageStart;
+  readonly start?: PageStart;
 }
 
 /** Reads one page after the other, until the last page, a limit, or a failure. */
-async function readPages(call: ResolvedRead, pages: PageReducer, reading: Reading): Promise<Ended> {
+async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageReading): Promise<ReadEnd> {
   const { operation, input } = call;
   const tally = createTally(regionWarnings(operation.regions, textAt(input, 'region')));
-  let step: NextPage | Ended = { kind: 'next', number: 1, state: pages.start(input) };
+  let step: NextPage | ReadEnd = { kind: 'next', number: 1, state: pages.start(input) };
   while (step.kind === 'next') step = await readNextPage(call, pages, reading, tally, step);
   return step;
 }
 
+/** Reads one page. Returns the page after it, or the end of the read. */
 async function readNextPage(
   call: ResolvedRead,
   pages: PageReducer,
-  { client, share, listeners, maximumPages }: Reading,
+  { client, share, listeners, maximumPages }: PageReading,
   tally: Tally,
-  { number, state, after }: NextPage,
-): Promise<NextPage | Ended> {
+  { number, state, start }: NextPage,
+): Promise<NextPage | ReadEnd> {
   const { operation, input, endpoint } = call;
   const request =
-    after === undefined ? call.request : wireRequest(operation, await operation.request(input, after), endpoint);
+    start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
   const reply = await sendWithinLimits(request, client, share);
-  if (typeof reply === 'string')
-    return after === undefined ? tally.failed(tooManyReads(call)) : tally.reduced(state, { after, limit: reply });
+  if (reply.kind === 'stopped') {
+    if (start === undefined) return tally.failed(tooManyReads(call));
+    return tally.reduced(state, { start, limit: reply.limit });
+  }
   const page = await readPage(call, reply);
   if (page.kind === 'failed') return tally.failed(page.failure);
   const { record, answeredAt, requestIds } = page;
   const { attempts } = reply;
-  tally.add(page, attempts, pages.count(record));
+  tally.addPage(page, attempts, pages.count(record));
   listeners.onPage?.(number, tally.entries());
 
   const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
   if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages)) return tally.reduced(step.state);
-  const inconsistent = (problem: SafeText) => tally.failed(inconsistentPages(call, problem, { requestIds, attempts }));
-  if (step.kind === 'inconsistent') return inconsistent(step.problem);
-  const repetition = tally.visit(step.after, number);
-  if (repetition !== undefined) return inconsistent(repetition);
-  if (number >= share.limits.pages || tally.entries() >= share.limits.entries)
-    return tally.reduced(step.state, { after: step.after, limit: 'call' });
+  const fail = (problem: SafeText) => tally.failed(inconsistentPages(call, problem, { requestIds, attempts }));
+  if (step.kind === 'inconsistent') return fail(step.problem);
+  const loop = tally.findLoop(step.after, number);
+  if (loop !== undefined) return fail(loop);
+  const isLimitReached = number >= share.limits.pages || tally.entries() >= share.limits.entries;
+  if (isLimitReached) return tally.reduced(step.state, { start: step.after, limit: 'call' });
   listeners.onFollowedPage?.(number, tally.entries());
-  return { ...step, number: number + 1 };
+  return { kind: 'next', number: number + 1, state: step.state, start: step.after };
 }
 
 /** Returns the reply, or the limit that was reached. */
@@ -232,53 +225,56 @@ async function sendWithinLimits(
   request: WireRequest,
   client: SignedClient,
   share: ReadShare,
-): Promise<FinalReply | ReachedLimit> {
-  if (!(await share.enter())) return 'others';
+): Promise<FinalReply | { readonly kind: 'stopped'; readonly limit: ReachedLimit }> {
+  if (!(await share.enter())) return { kind: 'stopped', limit: 'others' };
   const reply = await client.send(request).finally(share.leave);
-  return share.exceeded ?? reply;
+  return share.exceeded === undefined ? reply : { kind: 'stopped', limit: share.exceeded };
 }
 
 type Tally = ReturnType<typeof createTally>;
 
-/** Collects the facts about the pages besides their records. */
+/** Counts the pages of a read, and collects everything that its result says besides the record. */
 function createTally(regions: readonly SafeText[]) {
   const warnings = [...regions];
   const missingFields = new Set<string>();
   const retried: Attempt[] = [];
+  /** Digests of the starts of pages. */
   const starts = new Set<string>();
   let requestIds: RequestIds = {};
-  let entries = 0;
-  let count = 0;
+  let pageCount = 0;
+  let entryCount = 0;
   return {
-    entries: () => entries,
-    add(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], pageEntries: number): void {
+    entries: () => entryCount,
+    addPage(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], entries: number): void {
       if (attempts.length > 1) retried.push(...attempts);
       warnings.push(...page.warnings);
       for (const path of page.missingFields) missingFields.add(path);
       requestIds = page.requestIds;
-      entries += pageEntries;
-      count += 1;
+      entryCount += entries;
+      pageCount += 1;
     },
-    /** Records the start of the next page. Returns a problem if an earlier page began there. */
-    visit(after: PageStart, number: number): SafeText | undefined {
-      const start = digestOf([after]);
-      if (starts.has(start)) return say`page ${number} leads back to where an earlier one began`;
-      starts.add(start);
+    /** Returns a problem if an earlier page has the start that page `number` gives for the next page. */
+    findLoop(start: PageStart, number: number): SafeText | undefined {
+      const digest = digestOf([start]);
+      if (starts.has(digest)) return say`page ${number} leads back to where an earlier one began`;
+      starts.add(digest);
       return undefined;
     },
-    /** @param cut the first page that was not read, and the limit that stopped the reading */
-    reduced(state: unknown, cut?: { readonly after: PageStart; readonly limit: ReachedLimit }): Reduced {
+    /** @param cut the start of the first page that was not read, and the limit that stopped the reading */
+    reduced(state: unknown, cut?: { readonly start: PageStart; readonly limit: ReachedLimit }): Reduced {
+      const shownWarnings = distinct(warnings);
+      if (cut !== undefined) shownWarnings.unshift(cutWarning(cut.limit, pageCount, entryCount));
       return {
         kind: 'reduced',
         state,
-        warnings: [...(cut === undefined ? [] : [cutWarning(cut.limit, count, entries)]), ...distinct(warnings)],
+        warnings: shownWarnings,
         missingFields: [...missingFields],
         requestIds,
         retried,
-        ...(cut !== undefined && { rest: cut.after }),
+        ...(cut !== undefined && { rest: cut.start }),
       };
     },
-    /** Keeps the warnings, because a warning may name the cause of the failure. */
+    /** Adds the warnings to a failure, because a warning may name its cause. */
     failed: (failure: Failure) => ({
       kind: 'failed' as const,
       failure: warnings.length === 0 ? failure : { ...failure, warnings: distinct(warnings) },
