@@ -22,7 +22,7 @@ import { createTail } from './file-tail.js';
 import { type Journal, unwritable } from './journal.js';
 import { type EndingLine, type IntentLine, readId, readLine } from './line.js';
 import { createPersistence } from './retry-writes.js';
-import { createWindow } from './window.js';
+import { JournalWindow } from './window.js';
 
 /**
  * A journal of JSON lines. Each entry is appended in one write and flushed to disk before anything is sent, so the order of the
@@ -130,8 +130,6 @@ export function createFileJournal(
   };
 }
 
-type Window = ReturnType<typeof createWindow>;
-
 /** A larger difference between two clocks, in milliseconds, means that one was set. The uptime may be in whole seconds. */
 const clockToleranceMs = 2_000;
 
@@ -142,7 +140,7 @@ const clockToleranceMs = 2_000;
  */
 function createFileWindow(path: string, now: () => Date, uptime: () => number, log: Log) {
   const tail = createTail(path);
-  const window = createWindow();
+  const window = new JournalWindow();
   let lastRefresh: Promise<unknown> = Promise.resolve();
   /** Files last written before this time are not in the window. Undefined once their unfinished changes were added. */
   let readSince: number | undefined;
@@ -187,7 +185,7 @@ function createFileWindow(path: string, now: () => Date, uptime: () => number, l
     window.add(line, time);
     if (lost.size > 0 && line.kind !== 'notUnderstood') lost.delete(keyOf(line));
   };
-  const refresh = async (): Promise<Window> => {
+  const refresh = async (): Promise<JournalWindow> => {
     await requireDevice();
     const time = now().getTime();
     noticeClockChange(time);
@@ -203,12 +201,12 @@ function createFileWindow(path: string, now: () => Date, uptime: () => number, l
     if (lost.size > 0) await restore(time);
     return window;
   };
-  const upToDate = (): Promise<Window> => {
+  const upToDate = (): Promise<JournalWindow> => {
     const refreshed = lastRefresh.then(refresh);
     lastRefresh = refreshed.catch(() => undefined);
     return refreshed;
   };
-  const withUnfinished = async (): Promise<Window> => {
+  const withUnfinished = async (): Promise<JournalWindow> => {
     await upToDate();
     const until = readSince;
     if (until === undefined) return window;

@@ -7,210 +7,265 @@ import { type EndingLine, type IntentLine, type Line, parseEnding, parseIntent }
 interface WindowChange {
   readonly intent: IntentLine;
   /** The position of the intent among all intents. */
-  readonly order: number;
+  readonly position: number;
   /** When the intent and the last entry of the change were written, in milliseconds by the clock of the journal. */
   begun: number;
   lastTime: number;
   ending: EndingLine | undefined;
 }
 
+/** Greater than the position of any intent. */
+const afterAll = Number.POSITIVE_INFINITY;
+
 /**
  * The changes of a journal that the rules have to know: changes without an outcome, and changes of the last `longestWindowMs`.
  * Times of the server and of entries are milliseconds.
  */
-export function createWindow() {
-  const clock = createJournalClock();
+export class JournalWindow {
+  readonly #clock = new JournalClock();
   /** By id: changes that are unfinished, unknown or declined. The outcomes of all other changes are final. */
-  const unsettled = new Map<string, WindowChange>();
-  const byDigest: Index = new Map();
-  const byNonce: Index = new Map();
-  const byBudget: Index = new Map();
+  readonly #unsettled = new Map<string, WindowChange>();
+  /** Changes that were or may have been made. */
+  readonly #byDigest: Index = new Map();
+  readonly #byBudget: Index = new Map();
+  /** Changes whose consent is used. */
+  readonly #byNonce: Index = new Map();
   /** Changes of earlier versions that may block every change. */
-  const older = new Set<WindowChange>();
+  readonly #older = new Set<WindowChange>();
   /** Ids of endings whose intents are not in the window. Undefined once the unfinished changes from before the window were added. */
-  let orphanEndings: Set<string> | undefined = new Set();
-  /** In the order of their endings. */
-  let ended: WindowChange[] = [];
-  let timesNotUnderstood: number[] = [];
-  let intents = 0;
+  #orphanEndings: Set<string> | undefined = new Set();
+  /** Changes with an ending, in the order of their endings. */
+  #ended: WindowChange[] = [];
+  #timesNotUnderstood: number[] = [];
+  #intentCount = 0;
 
-  /** Updates the three indexes for one change, which is in the window or was forgotten. */
-  const index = (change: WindowChange, isInWindow: boolean): void => {
-    const { intent, ending } = change;
-    const isMade = isInWindow && mayBeMade(ending);
-    const usesConsent = isInWindow && ending?.outcome !== 'not sent';
-    updateIndex(byDigest, intent.digest, change, isMade);
-    updateIndex(byBudget, intent.budget, change, isMade);
-    updateIndex(byNonce, intent.nonce, change, usesConsent);
-    if (isInWindow && intent.isOlder) older.add(change);
-    else older.delete(change);
-  };
-  const forget = (change: WindowChange): void => {
-    const { id } = change.intent;
-    if (unsettled.get(id) === change) unsettled.delete(id);
-    index(change, false);
-  };
-  /** The change with the id of an intent, if it was or may have been made. */
-  const made = ({ id, digest }: IntentLine) => [...indexed(byDigest, digest)].find((change) => change.intent.id === id);
-  const addIntent = (intent: IntentLine): void => {
-    intents += 1;
-    const time = clock.advance(intent.time);
-    // An id that is there twice counts at its last position. If two processes write while the file is rotated, both may then
-    // stop, but they never both send. An intent that was restored keeps its first position.
-    const earlier = unsettled.get(intent.id) ?? made(intent);
-    if (earlier !== undefined && (intent.isRestored || !unsettled.has(intent.id))) return;
-    if (earlier !== undefined) forget(earlier);
-    const change = { intent, order: intents, begun: time, lastTime: time, ending: earlier?.ending };
-    unsettled.set(intent.id, change);
-    index(change, true);
-    if (change.ending !== undefined) ended.push(change);
-  };
-  const addEnding = (ending: EndingLine): void => {
-    const time = clock.advance(ending.time);
-    const change = unsettled.get(ending.id);
+  /** Adds the next line, at the server's time `now`. */
+  add(line: Line, now: number): void {
+    // An invalid time makes no change old.
+    const dated = Number.isNaN(line.time) ? { ...line, time: now } : line;
+    if (dated.kind === 'notUnderstood') this.#timesNotUnderstood.push(dated.time);
+    else if (dated.kind === 'intent') this.#addIntent(dated);
+    else this.#addEnding(dated);
+  }
+
+  /**
+   * Adds an intent. An id that is there twice counts at its last position. If two processes write while the file is rotated, both may
+   * then stop, but they never both send. An intent that was restored keeps its first position, and a final outcome stays.
+   */
+  #addIntent(intent: IntentLine): void {
+    this.#intentCount += 1;
+    const time = this.#clock.advance(intent.time);
+    const earlier = this.#unsettled.get(intent.id);
+    const isSettled = earlier === undefined && this.#isMade(intent);
+    if (isSettled || (earlier !== undefined && intent.isRestored)) return;
+    if (earlier !== undefined) this.#forget(earlier);
+    const ending = earlier?.ending;
+    const change = { intent, position: this.#intentCount, begun: time, lastTime: time, ending };
+    this.#unsettled.set(intent.id, change);
+    this.#index(change);
+    if (ending !== undefined) this.#ended.push(change);
+  }
+
+  /** True if the change with the id of an intent was or may have been made. */
+  #isMade({ id, digest }: IntentLine): boolean {
+    return [...changesWith(this.#byDigest, digest)].some(({ intent }) => intent.id === id);
+  }
+
+  #addEnding(ending: EndingLine): void {
+    const time = this.#clock.advance(ending.time);
+    const change = this.#unsettled.get(ending.id);
     if (change === undefined) {
-      orphanEndings?.add(ending.id);
+      this.#orphanEndings?.add(ending.id);
       return;
     }
     // A process that takes another process to be gone writes `unknown`. That does not replace a known outcome.
     if (change.ending !== undefined && ending.outcome === 'unknown') return;
     change.ending = ending;
     change.lastTime = time;
-    if (isFinal(ending.outcome)) unsettled.delete(ending.id);
-    index(change, true);
-    ended.push(change);
-  };
+    if (isFinal(ending.outcome)) this.#unsettled.delete(ending.id);
+    this.#index(change);
+    this.#ended.push(change);
+  }
 
-  const recordedChange = ({ intent, ending, lastTime }: WindowChange, now: number): DatedChange => ({
-    ...parseIntent(intent),
-    ending: ending && parseEnding(ending),
-    endedAt: ending && clock.latest(ending.time, lastTime, now),
-  });
-  const inOrder = (changes: Iterable<WindowChange>, now: number): DatedChange[] =>
-    [...changes].sort((a, b) => a.order - b.order).map((change) => recordedChange(change, now));
-  const withOutcome = (outcome: Ending['outcome'] | undefined, now: number): DatedChange[] =>
-    inOrder(
-      [...unsettled.values()].filter(({ ending }) => ending?.outcome === outcome),
-      now,
-    );
-  const olderBlocksUntil = ({ intent, begun, ending, lastTime }: WindowChange, now: number): number =>
-    blocksUntil(clock.latest(intent.time, begun, now), ending && clock.latest(ending.time, lastTime, now));
+  /** Adds the intents, oldest first, that were unfinished before the window. Some may have their ending in the window. */
+  addUnfinished(intents: readonly IntentLine[]): void {
+    for (const [index, intent] of intents.entries()) {
+      if (this.#unsettled.has(intent.id) || this.#orphanEndings?.has(intent.id)) continue;
+      const position = index - intents.length;
+      const change = { intent, position, begun: intent.time, lastTime: intent.time, ending: undefined };
+      this.#unsettled.set(intent.id, change);
+      this.#index(change);
+    }
+    this.#orphanEndings = undefined;
+  }
+
+  /** Adds a change to the indexes in which it belongs, and removes it from the others. */
+  #index(change: WindowChange): void {
+    const { intent, ending } = change;
+    const isMade = mayBeMade(ending);
+    setIndexed(this.#byDigest, intent.digest, change, isMade);
+    setIndexed(this.#byBudget, intent.budget, change, isMade);
+    setIndexed(this.#byNonce, intent.nonce, change, ending?.outcome !== 'not sent');
+    if (intent.isOlder) this.#older.add(change);
+  }
+
+  #forget(change: WindowChange): void {
+    const { id, digest, budget, nonce } = change.intent;
+    if (this.#unsettled.get(id) === change) this.#unsettled.delete(id);
+    setIndexed(this.#byDigest, digest, change, false);
+    setIndexed(this.#byBudget, budget, change, false);
+    setIndexed(this.#byNonce, nonce, change, false);
+    this.#older.delete(change);
+  }
+
+  /** Forgets the changes that ended before the longest window. */
+  prune(now: number): void {
+    // The clock of the journal never goes back, so these come first.
+    const firstKept = this.#ended.findIndex(({ lastTime }) => lastTime >= now - longestWindowMs);
+    const forgotten = this.#ended.splice(0, firstKept === -1 ? this.#ended.length : firstKept);
+    for (const change of forgotten) this.#forget(change);
+  }
+
+  clear(): void {
+    for (const index of [this.#unsettled, this.#byDigest, this.#byNonce, this.#byBudget, this.#older]) index.clear();
+    this.#orphanEndings = new Set();
+    this.#ended = [];
+    this.#timesNotUnderstood = [];
+    this.#clock.clear();
+  }
+
+  /** The entries of the changes, in the order in which they were written. */
+  entries(): readonly (IntentLine | EndingLine)[] {
+    const entries = this.#changes().flatMap(({ intent, position, begun, ending, lastTime }) => [
+      { line: intent, position, time: begun },
+      ...(ending === undefined ? [] : [{ line: ending, position, time: lastTime }]),
+    ]);
+    return entries.sort((a, b) => a.time - b.time || a.position - b.position).map(({ line }) => line);
+  }
+
+  #changes(): WindowChange[] {
+    return [...new Set([...this.#unsettled.values(), ...this.#ended])];
+  }
+
+  /** Moves all times with the server's clock, which was set by `byMs` when it should have shown `expected`. */
+  setClock(byMs: number, expected: number): void {
+    const movedMs = this.#clock.set(byMs, expected);
+    for (const change of this.#changes()) {
+      change.begun += movedMs;
+      change.lastTime += movedMs;
+    }
+    this.#timesNotUnderstood = this.#timesNotUnderstood.map((time) => time + movedMs);
+  }
+
+  /** How far a server's clock is behind the newest entry. */
+  clockSkew(now: number): number {
+    return this.#clock.skew(now);
+  }
+
   /** @throws if the journal has recent entries of another version, because they may be in conflict with any change */
-  const requireComparable = (now: number): void => {
-    timesNotUnderstood = timesNotUnderstood.filter((time) => time >= now - abandonedMs);
-    let until = timesNotUnderstood.reduce((latest, time) => Math.max(latest, time + abandonedMs), 0);
-    for (const change of older) {
-      const blocked = olderBlocksUntil(change, now);
-      if (blocked < now) older.delete(change);
-      until = Math.max(until, blocked);
+  requireComparable(now: number): void {
+    this.#timesNotUnderstood = this.#timesNotUnderstood.filter((time) => time >= now - abandonedMs);
+    let until = 0;
+    for (const time of this.#timesNotUnderstood) until = Math.max(until, time + abandonedMs);
+    for (const change of this.#older) {
+      const endedAt = this.#endedAt(change, now);
+      const blockedUntil = blocksUntil(this.#begunAt(change, now), endedAt);
+      if (blockedUntil < now) this.#older.delete(change);
+      until = Math.max(until, blockedUntil);
     }
     if (until >= now) throw new OtherVersion(until);
-  };
-  /** The position of an intent. Only changes with an earlier position can be in conflict with it. */
-  const orderOf = ({ id }: Intent): number => {
-    const change = unsettled.get(id);
-    if (change === undefined) throw new Error('the intent is not in the journal');
-    return change.order;
-  };
-  const relatedBefore = (order: number, digest: string, nonce: string | undefined, now: number): DatedChange[] => {
-    requireComparable(now);
-    const related = new Set([...indexed(byDigest, digest), ...indexed(byNonce, nonce)]);
-    return inOrder(
-      [...related].filter((change) => change.order < order),
+  }
+
+  #begunAt({ intent, begun }: WindowChange, now: number): number {
+    return this.#clock.latest(intent.time, begun, now);
+  }
+
+  #endedAt({ ending, lastTime }: WindowChange, now: number): number | undefined {
+    return ending && this.#clock.latest(ending.time, lastTime, now);
+  }
+
+  /**
+   * The changes that may be in conflict with a change of this digest, oldest first.
+   * @throws like `requireComparable`
+   */
+  related(digest: string, now: number): DatedChange[] {
+    return this.#relatedBefore(afterAll, digest, undefined, now);
+  }
+
+  /**
+   * The changes that may be in conflict with an intent and were written before it, oldest first.
+   * @throws like `related`, and if the intent is not in the window, because then its position is unknown
+   */
+  before(intent: Intent, now: number): DatedChange[] {
+    return this.#relatedBefore(this.#positionOf(intent), intent.digest, intent.nonce, now);
+  }
+
+  #relatedBefore(position: number, digest: string, nonce: string | undefined, now: number): DatedChange[] {
+    this.requireComparable(now);
+    const related = new Set([...changesWith(this.#byDigest, digest), ...changesWith(this.#byNonce, nonce)]);
+    return this.#inOrder(
+      [...related].filter((change) => change.position < position),
       now,
     );
-  };
-  const spentBefore = (order: number, budget: string | undefined, now: number): number[] => {
-    requireComparable(now);
-    return [...indexed(byBudget, budget)]
-      .filter((change) => change.order < order)
-      .map(({ intent, begun }) => clock.latest(intent.time, begun, now));
-  };
+  }
 
-  return {
-    /** Adds the next line, at the server's time `now`. */
-    add: (line: Line, now: number): void => {
-      // An invalid time makes no change old.
-      const dated = Number.isNaN(line.time) ? { ...line, time: now } : line;
-      if (dated.kind === 'notUnderstood') timesNotUnderstood.push(dated.time);
-      else if (dated.kind === 'intent') addIntent(dated);
-      else addEnding(dated);
-    },
-    /** Forgets the changes that ended before the longest window. */
-    prune: (now: number): void => {
-      // The clock of the journal never goes back, so these come first.
-      const kept = ended.findIndex(({ lastTime }) => lastTime >= now - longestWindowMs);
-      for (const change of ended.splice(0, kept === -1 ? ended.length : kept)) forget(change);
-    },
-    /** Adds the intents, oldest first, that were unfinished before the window. Some may have their ending in the window. */
-    addUnfinished: (lines: readonly IntentLine[]): void => {
-      for (const [place, intent] of lines.entries()) {
-        if (unsettled.has(intent.id) || orphanEndings?.has(intent.id)) continue;
-        const order = place - lines.length;
-        const change = { intent, order, begun: intent.time, lastTime: intent.time, ending: undefined };
-        unsettled.set(intent.id, change);
-        index(change, true);
-      }
-      orphanEndings = undefined;
-    },
-    /** The entries of the changes, in the order in which they were written. */
-    entries: (): readonly (IntentLine | EndingLine)[] =>
-      [...new Set([...unsettled.values(), ...ended])]
-        .flatMap(({ intent, order, begun, ending, lastTime }) => [
-          { line: intent, order, time: begun },
-          ...(ending === undefined ? [] : [{ line: ending, order, time: lastTime }]),
-        ])
-        .sort((a, b) => a.time - b.time || a.order - b.order)
-        .map(({ line }) => line),
-    clear: (): void => {
-      for (const index of [unsettled, byDigest, byNonce, byBudget, older]) index.clear();
-      orphanEndings = new Set();
-      ended = [];
-      timesNotUnderstood = [];
-      clock.clear();
-    },
-    /** Moves all times with the server's clock, which was set by `byMs` when it should have shown `expected`. */
-    setClock: (byMs: number, expected: number): void => {
-      const movedMs = clock.set(byMs, expected);
-      for (const change of new Set([...unsettled.values(), ...ended])) {
-        change.begun += movedMs;
-        change.lastTime += movedMs;
-      }
-      timesNotUnderstood = timesNotUnderstood.map((time) => time + movedMs);
-    },
-    clockSkew: clock.skew,
-    requireComparable,
-    /**
-     * The changes that may be in conflict with a change of this digest, oldest first.
-     * @throws like `requireComparable`
-     */
-    related: (digest: string, now: number): DatedChange[] => relatedBefore(anyOrder, digest, undefined, now),
-    /** The changes whose consent has this nonce, oldest first. */
-    withNonce: (nonce: string, now: number): DatedChange[] => inOrder(indexed(byNonce, nonce), now),
-    /**
-     * The changes that may be in conflict with an intent and were written before it, oldest first.
-     * @throws like `related`, and if the intent is not in the window, because then its position is unknown
-     */
-    before: (intent: Intent, now: number): DatedChange[] =>
-      relatedBefore(orderOf(intent), intent.digest, intent.nonce, now),
-    /**
-     * The times of the changes that count against the budget with this key.
-     * @throws like `related`
-     */
-    spent: (budget: string, now: number): number[] => spentBefore(anyOrder, budget, now),
-    /**
-     * The times of the changes that count against the budget of an intent and were written before it.
-     * @throws like `before`
-     */
-    spentBefore: (intent: Intent, now: number): number[] =>
-      intent.budget === undefined ? [] : spentBefore(orderOf(intent), intent.budget, now),
-    listUnfinished: (now: number): DatedChange[] => withOutcome(undefined, now),
-    listDeclined: (now: number): DatedChange[] => withOutcome('declined', now),
-  };
+  #positionOf({ id }: Intent): number {
+    const change = this.#unsettled.get(id);
+    if (change === undefined) throw new Error('the intent is not in the journal');
+    return change.position;
+  }
+
+  /** The changes whose consent has this nonce, oldest first. */
+  withNonce(nonce: string, now: number): DatedChange[] {
+    return this.#inOrder(changesWith(this.#byNonce, nonce), now);
+  }
+
+  /**
+   * The times of the changes that count against the budget with this key.
+   * @throws like `related`
+   */
+  spent(budget: string, now: number): number[] {
+    return this.#spentBefore(afterAll, budget, now);
+  }
+
+  /**
+   * The times of the changes that count against the budget of an intent and were written before it.
+   * @throws like `before`
+   */
+  spentBefore(intent: Intent, now: number): number[] {
+    return intent.budget === undefined ? [] : this.#spentBefore(this.#positionOf(intent), intent.budget, now);
+  }
+
+  #spentBefore(position: number, budget: string, now: number): number[] {
+    this.requireComparable(now);
+    const earlier = [...changesWith(this.#byBudget, budget)].filter((change) => change.position < position);
+    return earlier.map((change) => this.#begunAt(change, now));
+  }
+
+  listUnfinished(now: number): DatedChange[] {
+    return this.#withOutcome(undefined, now);
+  }
+
+  listDeclined(now: number): DatedChange[] {
+    return this.#withOutcome('declined', now);
+  }
+
+  /** @param outcome an outcome that is not final; undefined for unfinished changes */
+  #withOutcome(outcome: 'declined' | undefined, now: number): DatedChange[] {
+    const changes = [...this.#unsettled.values()].filter(({ ending }) => ending?.outcome === outcome);
+    return this.#inOrder(changes, now);
+  }
+
+  /** Changes with all their fields, oldest first. */
+  #inOrder(changes: Iterable<WindowChange>, now: number): DatedChange[] {
+    const ordered = [...changes].sort((a, b) => a.position - b.position);
+    return ordered.map((change) => ({
+      ...parseIntent(change.intent),
+      ending: change.ending && parseEnding(change.ending),
+      endedAt: this.#endedAt(change, now),
+    }));
+  }
 }
-
-/** No intent has this position, so all come before it. */
-const anyOrder = Number.POSITIVE_INFINITY;
 
 /** True if no other outcome can follow. A declined change can still become `not sent`, if its nonce was spent before. */
 const isFinal = (outcome: Ending['outcome']): boolean => outcome !== 'unknown' && outcome !== 'declined';
@@ -218,17 +273,17 @@ const isFinal = (outcome: Ending['outcome']): boolean => outcome !== 'unknown' &
 /** Changes by a key. */
 type Index = Map<string, Set<WindowChange>>;
 
-const indexed = (index: Index, key: string | undefined): Iterable<WindowChange> =>
+const changesWith = (index: Index, key: string | undefined): Iterable<WindowChange> =>
   (key === undefined ? undefined : index.get(key)) ?? [];
 
-function updateIndex(index: Index, key: string | undefined, change: WindowChange, isIndexed: boolean): void {
+/** Adds a change to an index, or removes it. Without a key, it is in no index. */
+function setIndexed(index: Index, key: string | undefined, change: WindowChange, isIndexed: boolean): void {
   if (key === undefined) return;
-  const changes = index.get(key);
-  if (!isIndexed) {
-    changes?.delete(change);
-    if (changes?.size === 0) index.delete(key);
-  } else if (changes === undefined) index.set(key, new Set([change]));
-  else changes.add(change);
+  const changes = index.get(key) ?? new Set();
+  if (isIndexed) changes.add(change);
+  else changes.delete(change);
+  if (changes.size === 0) index.delete(key);
+  else index.set(key, changes);
 }
 
 /**
@@ -236,33 +291,38 @@ function updateIndex(index: Index, key: string | undefined, change: WindowChange
  * earlier than the newest entry. After a server's clock was set back, too many changes count as recent, never too few. After it was set
  * forward, all changes keep their age.
  */
-function createJournalClock() {
-  let newest = Number.NEGATIVE_INFINITY;
+class JournalClock {
+  #newest = Number.NEGATIVE_INFINITY;
   /** How far the server's clock was set forward and not back since. */
-  let aheadMs = 0;
+  #aheadMs = 0;
   /** The time when it was set forward. Entries with an earlier time were written before. */
-  let aheadSince = Number.NEGATIVE_INFINITY;
+  #aheadSince = Number.NEGATIVE_INFINITY;
+
+  clear(): void {
+    this.#newest = Number.NEGATIVE_INFINITY;
+  }
 
   /** How far a server's clock is behind the newest entry. */
-  const skew = (now: number): number => Math.max(0, newest - now);
-  return {
-    skew,
-    clear: (): void => {
-      newest = Number.NEGATIVE_INFINITY;
-    },
-    /** The time of the next entry, which was written at `written` by the clock of its server. */
-    advance: (written: number): number => {
-      newest = Math.max(newest, written);
-      return newest <= aheadSince ? newest + aheadMs : newest;
-    },
-    /** The later of the times that both clocks give for an entry, so that neither clock makes it seem too old. */
-    latest: (written: number, byJournal: number, now: number): number => Math.max(written, byJournal - skew(now)),
-    /** Returns how far times have to be moved. They never move back by more than they were moved forward. */
-    set: (byMs: number, expected: number): number => {
-      const movedMs = Math.max(byMs, -aheadMs);
-      aheadMs += movedMs;
-      if (byMs > 0) aheadSince = expected;
-      return movedMs;
-    },
-  };
+  skew(now: number): number {
+    return Math.max(0, this.#newest - now);
+  }
+
+  /** The time of the next entry, which was written at `written` by the clock of its server. */
+  advance(written: number): number {
+    this.#newest = Math.max(this.#newest, written);
+    return this.#newest <= this.#aheadSince ? this.#newest + this.#aheadMs : this.#newest;
+  }
+
+  /** The later of the times that both clocks give for an entry, so that neither clock makes it seem too old. */
+  latest(written: number, byJournal: number, now: number): number {
+    return Math.max(written, byJournal - this.skew(now));
+  }
+
+  /** Returns how far times have to be moved. They never move back by more than they were moved forward. */
+  set(byMs: number, expected: number): number {
+    const movedMs = Math.max(byMs, -this.#aheadMs);
+    this.#aheadMs += movedMs;
+    if (byMs > 0) this.#aheadSince = expected;
+    return movedMs;
+  }
 }

@@ -3,7 +3,7 @@ import { longestWindowMs } from '../../src/journal/budget.js';
 import { abandonedMs } from '../../src/journal/conflict.js';
 import type { Ending, Entry, Intent } from '../../src/journal/entry.js';
 import { type IntentLine, type Line, readLine } from '../../src/journal/line.js';
-import { createWindow } from '../../src/journal/window.js';
+import { JournalWindow } from '../../src/journal/window.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
@@ -11,7 +11,7 @@ const hour = 60 * 60 * 1000;
 const lineOf = (entry: Entry) => readLine(JSON.stringify(entry));
 
 function windowOf(now: number, ...entries: readonly Entry[]) {
-  const window = createWindow();
+  const window = new JournalWindow();
   for (const entry of entries) {
     const line = lineOf(entry);
     if (line !== undefined) window.add(line, now);
@@ -245,7 +245,7 @@ describe('a clock that was set forward by two days', () => {
   });
 
   test('lets an entry that is not understood block changes no shorter', () => {
-    const window = createWindow();
+    const window = new JournalWindow();
     window.add({ kind: 'notUnderstood', time: noon }, noon);
     window.setClock(48 * hour, noon);
     expect(() => window.related('same', after + hour)).toThrow('of another version');
@@ -289,7 +289,7 @@ describe('what was unfinished before the window', () => {
 
 test('a line that a crash cut short after something that looks like its end is not a change', () => {
   const whole = JSON.stringify({ intent: intentAt(noon, { digest: 'torn' }) });
-  const window = createWindow();
+  const window = new JournalWindow();
   const torn = readLine(whole.slice(0, -1));
   if (torn !== undefined) window.add(torn, noon);
   expect(window.related('torn', noon)).toEqual([]);
@@ -297,7 +297,7 @@ test('a line that a crash cut short after something that looks like its end is n
 });
 
 test('of many changes, each is found until it is forgotten', () => {
-  const window = createWindow();
+  const window = new JournalWindow();
   const intents = Array.from({ length: 5_000 }, (_, index) =>
     intentAt(noon, { digest: `d${index % 4_999}`, nonce: `n${index}`, budget: 'b' }),
   );
