@@ -1,0 +1,180 @@
+import { type Log, ShownError } from '../util/log.js';
+import { counted, type SafeText, say, time as timeText, words } from '../util/safe-text.js';
+import { longestWindowMs } from './budget.js';
+import { clockWasSet } from './clock-warnings.js';
+import { linesAfter } from './file-lines.js';
+import { append, deviceOf, maximumBytes, readRotatedFile, rotatedFiles } from './file-open.js';
+import { createTail } from './file-tail.js';
+import { type EndingLine, type IntentLine, readId, readLine } from './line.js';
+import { JournalWindow } from './window.js';
+
+/** A larger difference between two clocks, in milliseconds, means that one was set. The uptime may be in whole seconds. */
+const clockToleranceMs = 2_000;
+
+/**
+ * Keeps the window of a journal in a file up to date. If the file is gone, was emptied or replaced, the window keeps its changes, and
+ * the entries that the file does not have are written into it again.
+ */
+export class FileWindow {
+  readonly #path: string;
+  readonly #now: () => Date;
+  readonly #uptime: () => number;
+  readonly #log: Log;
+  readonly #tail: ReturnType<typeof createTail>;
+  readonly #window = new JournalWindow();
+  /** Resolves when the last refresh has ended. */
+  #lastRefresh: Promise<unknown> = Promise.resolve();
+  /** Files last written before this time are not in the window. Undefined once their unfinished changes were added. */
+  #readSince: number | undefined;
+  /** The device of the journal's folder. */
+  #device: number | undefined;
+  /** Entries that the file does not have any more. */
+  readonly #lost = new Map<string, IntentLine | EndingLine>();
+  #warnings: readonly SafeText[] = [];
+  /** Both clocks at the last refresh, in milliseconds. */
+  #lastClocks: { readonly time: number; readonly uptime: number } | undefined;
+
+  constructor(path: string, now: () => Date, uptime: () => number, log: Log) {
+    this.#path = path;
+    this.#now = now;
+    this.#uptime = uptime;
+    this.#log = log;
+    this.#tail = createTail(path);
+  }
+
+  /** Warnings for operators, for example that entries had to be written again. */
+  get warnings(): readonly SafeText[] {
+    return this.#warnings;
+  }
+
+  /** @throws if the folder of the journal is on another device, for example because its disk is not mounted any more */
+  async requireDevice(): Promise<void> {
+    const current = await deviceOf(this.#path);
+    this.#device ??= current;
+    // A disk that is mounted again may have another number.
+    if (current !== this.#device && !(await this.#tail.isSameJournal()))
+      throw new ShownError(words('its folder is on another device than before: mount that device again'));
+    this.#device = current;
+  }
+
+  /**
+   * Returns the window with all lines of the file.
+   * @throws if a file cannot be read or is not a journal
+   */
+  refresh(): Promise<JournalWindow> {
+    const refreshed = this.#lastRefresh.then(() => this.#readNewLines());
+    this.#lastRefresh = refreshed.catch(() => undefined);
+    return refreshed;
+  }
+
+  async #readNewLines(): Promise<JournalWindow> {
+    await this.requireDevice();
+    const time = this.#now().getTime();
+    this.#noticeClockChange(time);
+    const newLines = this.#tail.read(time - longestWindowMs, () => this.#restart(time));
+    for await (const lines of newLines) for (const text of lines) this.#add(text, time);
+    this.#window.prune(time);
+    if (this.#lost.size > 0) await this.#restoreLost(time);
+    return this.#window;
+  }
+
+  #noticeClockChange(time: number): void {
+    const uptime = this.#uptime();
+    const last = this.#lastClocks ?? { time, uptime };
+    this.#lastClocks = { time, uptime };
+    const expected = last.time + uptime - last.uptime;
+    const byMs = time - expected;
+    if (Math.abs(byMs) <= clockToleranceMs) return;
+    this.#window.setClock(byMs, expected);
+    this.#log('warn', 'clock', { problem: clockWasSet(byMs) });
+  }
+
+  /** Begins a new window, because the file will be read from its beginning. All known entries count as lost until they are read. */
+  #restart(time: number): void {
+    for (const line of this.#window.entries()) this.#lost.set(keyOf(line), line);
+    this.#window.clear();
+    // Added before the lines of the new file, so that they keep their place before its intents.
+    for (const line of this.#lost.values()) this.#window.add(line, time);
+    this.#readSince = time - longestWindowMs;
+  }
+
+  #add(text: string, time: number): void {
+    const line = readLine(text);
+    if (line === undefined) return;
+    this.#window.add(line, time);
+    if (line.kind !== 'notUnderstood') this.#lost.delete(keyOf(line));
+  }
+
+  /** Writes the lost entries into the file. */
+  async #restoreLost(time: number): Promise<void> {
+    const restored = new Date(time).toISOString();
+    const texts = [...this.#lost.values()].map((line) => restoredText(line, restored));
+    for (const lines of batches(texts)) await append(this.#path, lines, this.#now, () => undefined);
+    const warning = say`the file was removed, emptied or replaced while this server ran: it wrote ${counted(this.#lost.size, 'line')} of the last day again at ${timeText(restored)}, and older lines are gone`;
+    this.#warnings = [warning];
+    this.#log('error', 'journal', { message: warning });
+    this.#lost.clear();
+  }
+
+  /**
+   * Returns the window with all lines of the file and the unfinished changes of older files.
+   * @throws if a file cannot be read or is not a journal
+   */
+  async refreshWithUnfinished(): Promise<JournalWindow> {
+    await this.refresh();
+    const until = this.#readSince;
+    if (until === undefined) return this.#window;
+    const unfinished = await unfinishedIn(await rotatedFiles(this.#path, 0, until));
+    await this.refresh();
+    // If the window began anew meanwhile, the files before it are other files.
+    if (until !== this.#readSince) return this.#window;
+    this.#window.addUnfinished(unfinished);
+    this.#readSince = undefined;
+    return this.#window;
+  }
+}
+
+const keyOf = ({ kind, id }: IntentLine | EndingLine) => `${kind} ${id}`;
+
+const restoredText = ({ kind, fields }: IntentLine | EndingLine, restored: string): string =>
+  `${JSON.stringify({ [kind]: { ...Object(fields), restored } })}\n`;
+
+/** Joins texts into fewer texts, each short enough for one write. */
+function batches(texts: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const text of texts) {
+    const last = joined.at(-1);
+    if (last !== undefined && Buffer.byteLength(last) + Buffer.byteLength(text) < maximumBytes)
+      joined[joined.length - 1] = last + text;
+    else joined.push(text);
+  }
+  return joined;
+}
+
+/** The intents in these files that have no ending in any of them. */
+async function unfinishedIn(paths: readonly string[]): Promise<IntentLine[]> {
+  const unfinished = new Map<string, IntentLine>();
+  for (const path of paths) {
+    await using file = await readRotatedFile(path);
+    if (file === undefined) continue;
+    for await (const { lines } of linesAfter(file, 0)) trackUnfinished(unfinished, lines);
+  }
+  return [...unfinished.values()];
+}
+
+/**
+ * Updates the unfinished intents with further lines. Parses only intents that do not end within these lines, because most changes end soon
+ * and the lines are all of a journal.
+ */
+function trackUnfinished(unfinished: Map<string, IntentLine>, lines: readonly string[]): void {
+  const begun = new Map<string, string>();
+  for (const text of lines) {
+    const line = readId(text);
+    if (line?.kind === 'intent') begun.set(line.id, text);
+    else if (line?.kind === 'ending' && !begun.delete(line.id)) unfinished.delete(line.id);
+  }
+  for (const [id, text] of begun) {
+    const line = readLine(text);
+    if (line?.kind === 'intent') unfinished.set(id, line);
+  }
+}
