@@ -21,28 +21,35 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
   let buffer: Buffer = Buffer.allocUnsafe(firstChunkBytes);
   /** Bytes of an incomplete line at the start of the buffer. */
   let incomplete = 0;
-  for (let position = offset; ; ) {
+  let position = offset;
+  for (;;) {
     const { bytesRead } = await file.read(buffer, incomplete, buffer.length - incomplete, position);
     if (bytesRead === 0) return;
     position += bytesRead;
     const filled = incomplete + bytesRead;
     const complete = buffer.subarray(0, filled).lastIndexOf(newline) + 1;
     incomplete = filled - complete;
-    // The last line as a whole, because entries of the same change differ only at the beginning.
-    const lastLine = complete < 2 ? 0 : buffer.lastIndexOf(newline, complete - 2) + 1;
     if (complete > 0)
       yield {
         lines: buffer.toString('utf8', 0, complete - 1).split('\n'),
         end: position - incomplete,
-        last: Buffer.from(buffer.subarray(Math.min(lastLine, Math.max(0, complete - lastBytes)), complete)),
+        last: lastLineOf(buffer.subarray(0, complete)),
       };
     buffer = withRoom(buffer, complete, filled);
   }
 }
 
+/** Copies the last line as a whole, because entries of the same change differ only at the beginning, and at least `lastBytes` bytes. */
+function lastLineOf(lines: Buffer): Buffer {
+  const endOfPrevious = lines.length < 2 ? -1 : lines.lastIndexOf(newline, lines.length - 2);
+  const longEnough = Math.max(0, lines.length - lastBytes);
+  return Buffer.from(lines.subarray(Math.min(endOfPrevious + 1, longEnough)));
+}
+
 /** A buffer that begins with the bytes from `start` to `end` of another and has room for more. It is the same buffer if its size fits. */
 function withRoom(buffer: Buffer, start: number, end: number): Buffer {
-  const size = end < buffer.length ? buffer.length : Math.max(chunkBytes, 2 * (end - start));
+  const isFull = end === buffer.length;
+  const size = isFull ? Math.max(chunkBytes, 2 * (end - start)) : buffer.length;
   const next = size === buffer.length ? buffer : Buffer.allocUnsafe(size);
   buffer.copy(next, 0, start, end);
   return next;
@@ -50,10 +57,10 @@ function withRoom(buffer: Buffer, start: number, end: number): Buffer {
 
 /** The lines of a file from the last one backwards. */
 export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
-  const { size } = await file.stat();
+  let { size: position } = await file.stat();
   /** The later pieces of a line whose beginning is not read yet, as Latin-1, because two reads may share a character of UTF-8. */
   let pieces: string[] = [];
-  for (let position = size; position > 0; ) {
+  while (position > 0) {
     const length = Math.min(firstChunkBytes, position);
     position -= length;
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);

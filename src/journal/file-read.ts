@@ -2,7 +2,7 @@ import { abandonedMs, changesOf } from './conflict.js';
 import type { Entry, RecordedChange } from './entry.js';
 import { linesFromEnd } from './file-lines.js';
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
-import { createTail } from './file-tail.js';
+import { FileTail } from './file-tail.js';
 import { defaultLimit, isOfAnother, type ListChangesOptions, type ReadOptions } from './journal.js';
 import { readEntry } from './line.js';
 
@@ -57,7 +57,7 @@ async function* newestFirst(path: string, since: number) {
  * @throws if a file cannot be read or is not a journal
  */
 export async function* readChanges(path: string, { since = 0, until, follow }: ReadOptions) {
-  const tail = createTail(path);
+  const tail = new FileTail(path);
   const open = new Map<string, RecordedChange>();
   /** Changes whose outcome is unknown. A known outcome may follow. */
   const unknown = new Map<string, RecordedChange>();

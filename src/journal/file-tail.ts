@@ -11,70 +11,80 @@ interface Position {
   readonly last: Buffer;
 }
 
-/**
- * Follows a journal in a file that other processes also write and rotate. `read` gives the lines that were appended since the last
- * read. The first read gives all lines of the files that were written since a time (milliseconds). If `read` cannot tell which lines are
- * new, it calls `onRestart` and begins like the first read. It throws if a file cannot be read or is not a journal.
- */
-export function createTail(path: string) {
-  let position: Position | undefined;
-  let isStarted = false;
+/** Follows a journal in a file that other processes also write and rotate. */
+export class FileTail {
+  readonly #path: string;
+  /** Undefined before the first line was read. */
+  #position: Position | undefined;
+  #isStarted = false;
 
-  async function* readFrom(file: FileHandle, offset: number): AsyncGenerator<Lines['lines']> {
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** False if the path leads to another journal than the one that was read, or to none. True before the first entry was read. */
+  async isSameJournal(): Promise<boolean> {
+    if (this.#position === undefined) return true;
+    await using file = await readJournalFile(this.#path);
+    return file !== undefined && (await endsAlike(this.#position, file));
+  }
+
+  /**
+   * Reads the lines that were appended since the last read. The first read gives all lines of the files that were written since a time
+   * (milliseconds). If it is unknown which lines are new, this calls `onRestart` and begins like the first read.
+   * @throws if a file cannot be read or is not a journal
+   */
+  async *read(since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {
+    const last = this.#position;
+    await using current = await readJournalFile(this.#path);
+    if (current !== undefined && last !== undefined && (await hasGrown(last, current))) {
+      yield* this.#readFile(current, last.offset);
+      return;
+    }
+    const rotated = last && (await this.#rotatedSince(last));
+    if (last !== undefined && rotated !== undefined) yield* this.#readRotated(rotated, last.offset, current);
+    else {
+      if (last !== undefined || !this.#isStarted) onRestart();
+      this.#isStarted = true;
+      this.#position = undefined;
+      yield* this.#readRotated(await rotatedFiles(this.#path, since), 0, current);
+    }
+    if (current !== undefined) yield* this.#readFile(current, 0);
+  }
+
+  async *#readFile(file: FileHandle, offset: number): AsyncGenerator<Lines['lines']> {
     const { dev, ino } = await file.stat();
     for await (const { lines, end, last } of linesAfter(file, offset)) {
       yield lines;
-      position = { dev, ino, offset: end, last };
+      this.#position = { dev, ino, offset: end, last };
     }
   }
+
   /** Reads rotated files up to `current`, which another process may have renamed since it was opened. */
-  async function* readRotated(
+  async *#readRotated(
     paths: readonly string[],
     offsetInFirst: number,
     current: FileHandle | undefined,
   ): AsyncGenerator<Lines['lines']> {
     const currentStats = await current?.stat();
-    for (const [index, rotated] of paths.entries()) {
-      if (currentStats !== undefined && (await isFile(rotated, currentStats))) return;
-      await using file = await readRotatedFile(rotated);
-      if (file !== undefined) yield* readFrom(file, index === 0 ? offsetInFirst : 0);
+    for (const [index, path] of paths.entries()) {
+      if (currentStats !== undefined && (await isFile(path, currentStats))) return;
+      await using file = await readRotatedFile(path);
+      if (file !== undefined) yield* this.#readFile(file, index === 0 ? offsetInFirst : 0);
     }
   }
-  /** The file that was read last, which was renamed since, and the rotated files after it. */
-  async function rotatedSince(lastRead: Position): Promise<readonly string[] | undefined> {
-    const paths = await rotatedFiles(path);
-    for (const [index, rotated] of [...paths.entries()].reverse())
-      if (await isFile(rotated, lastRead)) {
-        await using file = await readRotatedFile(rotated);
-        return file !== undefined && (await hasGrown(lastRead, file)) ? paths.slice(index) : undefined;
-      }
+
+  /** Returns the file at a position, which was renamed since, and the rotated files after it. Undefined if the file is not found. */
+  async #rotatedSince(position: Position): Promise<readonly string[] | undefined> {
+    const paths = await rotatedFiles(this.#path);
+    for (let index = paths.length - 1; index >= 0; index -= 1) {
+      const path = paths[index];
+      if (path === undefined || !(await isFile(path, position))) continue;
+      await using file = await readRotatedFile(path);
+      return file !== undefined && (await hasGrown(position, file)) ? paths.slice(index) : undefined;
+    }
     return undefined;
   }
-  return {
-    /** False if the path leads to another journal than the one that was read, or to none. True before the first entry was read. */
-    isSameJournal: async (): Promise<boolean> => {
-      if (position === undefined) return true;
-      await using file = await readJournalFile(path);
-      return file !== undefined && (await endsAlike(position, file));
-    },
-    read: async function* (since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {
-      const lastRead = position;
-      await using current = await readJournalFile(path);
-      if (current !== undefined && lastRead !== undefined && (await hasGrown(lastRead, current))) {
-        yield* readFrom(current, lastRead.offset);
-        return;
-      }
-      const rotated = lastRead && (await rotatedSince(lastRead));
-      if (lastRead !== undefined && rotated !== undefined) yield* readRotated(rotated, lastRead.offset, current);
-      else {
-        if (lastRead !== undefined || !isStarted) onRestart();
-        isStarted = true;
-        position = undefined;
-        yield* readRotated(await rotatedFiles(path, since), 0, current);
-      }
-      if (current !== undefined) yield* readFrom(current, 0);
-    },
-  };
 }
 
 /** True if a file was read up to this position and has only grown since. */

@@ -4,7 +4,7 @@ import { longestWindowMs } from './budget.js';
 import { clockWasSet } from './clock-warnings.js';
 import { linesAfter } from './file-lines.js';
 import { append, deviceOf, maximumBytes, readRotatedFile, rotatedFiles } from './file-open.js';
-import { createTail } from './file-tail.js';
+import { FileTail } from './file-tail.js';
 import { type EndingLine, type IntentLine, readId, readLine } from './line.js';
 import { JournalWindow } from './window.js';
 
@@ -20,7 +20,7 @@ export class FileWindow {
   readonly #now: () => Date;
   readonly #uptime: () => number;
   readonly #log: Log;
-  readonly #tail: ReturnType<typeof createTail>;
+  readonly #tail: FileTail;
   readonly #window = new JournalWindow();
   /** Resolves when the last refresh has ended. */
   #lastRefresh: Promise<unknown> = Promise.resolve();
@@ -39,7 +39,7 @@ export class FileWindow {
     this.#now = now;
     this.#uptime = uptime;
     this.#log = log;
-    this.#tail = createTail(path);
+    this.#tail = new FileTail(path);
   }
 
   /** Warnings for operators, for example that entries had to be written again. */

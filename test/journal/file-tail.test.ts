@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createTail } from '../../src/journal/file-tail.js';
+import { FileTail } from '../../src/journal/file-tail.js';
 
 let folder: string;
 let path: string;
@@ -34,7 +34,7 @@ const rotate = (second: number, ...next: readonly string[]) => {
 
 /** Looks again and again, each time for the names of lines, after the word `again` where everything is given again. */
 const createReader = (since = 0) => {
-  const tail = createTail(path);
+  const tail = new FileTail(path);
   return async (): Promise<string[]> => {
     const found: string[] = [];
     for await (const read of tail.read(since, () => found.push('again'))) found.push(...read.map(nameIn));
