@@ -1,5 +1,5 @@
 import { abandonedMs, changesOf } from './conflict.js';
-import type { Entry, RecordedChange } from './entry.js';
+import type { Ending, Entry, RecordedChange } from './entry.js';
 import { linesFromEnd } from './file-lines.js';
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
 import { FileTail } from './file-tail.js';
@@ -21,10 +21,10 @@ export async function listNewest(
   const ids = new Set<string>();
   for await (const entry of entriesNewestFirst(path, since, limit * listedBytes)) {
     if ('intent' in entry) {
-      const time = Date.parse(entry.intent.time);
-      if (time < since - abandonedMs) break;
-      if (time < since || isOfAnother(entry.intent, caller)) continue;
-      ids.add(entry.intent.id);
+      const { id, time } = entry.intent;
+      if (Date.parse(time) < since - abandonedMs) break;
+      if (Date.parse(time) < since || isOfAnother(entry.intent, caller)) continue;
+      ids.add(id);
     }
     entries.push(entry);
     if (ids.size === limit) break;
@@ -35,19 +35,19 @@ export async function listNewest(
 /** The entries of the file, and then of the files that were rotated since a time (milliseconds). Skips lines that are not understood. */
 async function* entriesNewestFirst(path: string, since: number, maximumBytes: number): AsyncGenerator<Entry> {
   let bytes = 0;
-  for await (const opened of newestFirst(path, since)) {
+  for await (const opened of filesNewestFirst(path, since)) {
     await using file = opened;
-    if (file !== undefined)
-      for await (const line of linesFromEnd(file)) {
-        bytes += Buffer.byteLength(line);
-        if (bytes > maximumBytes) return;
-        const entry = readEntry(line);
-        if (entry !== undefined) yield entry;
-      }
+    if (file === undefined) continue;
+    for await (const line of linesFromEnd(file)) {
+      bytes += Buffer.byteLength(line);
+      if (bytes > maximumBytes) return;
+      const entry = readEntry(line);
+      if (entry !== undefined) yield entry;
+    }
   }
 }
 
-async function* newestFirst(path: string, since: number) {
+async function* filesNewestFirst(path: string, since: number) {
   yield readJournalFile(path);
   for (const rotated of (await rotatedFiles(path, since)).reverse()) yield readRotatedFile(rotated);
 }
@@ -56,38 +56,47 @@ async function* newestFirst(path: string, since: number) {
  * Reads all of a journal in a file, as `Journal.read` describes. Memory holds only changes that are unfinished or unknown.
  * @throws if a file cannot be read or is not a journal
  */
-export async function* readChanges(path: string, { since = 0, until, follow }: ReadOptions) {
+export async function* readChanges(
+  path: string,
+  { since = 0, until = Number.POSITIVE_INFINITY, follow }: ReadOptions,
+): AsyncGenerator<RecordedChange> {
   const tail = new FileTail(path);
-  const open = new Map<string, RecordedChange>();
+  const unfinished: ChangesById = new Map();
   /** Changes whose outcome is unknown. A known outcome may follow. */
-  const unknown = new Map<string, RecordedChange>();
-  const isWanted = ({ time }: RecordedChange) =>
-    Date.parse(time) >= since && (until === undefined || Date.parse(time) < until);
-  const endedBy = (entry: Entry): RecordedChange | undefined => {
-    if ('intent' in entry) {
-      if (isWanted(entry.intent)) open.set(entry.intent.id, entry.intent);
-      return undefined;
-    }
-    const { ending } = entry;
-    const change = open.get(ending.id) ?? (ending.outcome === 'unknown' ? undefined : unknown.get(ending.id));
-    if (change === undefined) return undefined;
-    open.delete(ending.id);
-    const ended = { ...change, ending };
-    keepUnknown(unknown, ended);
-    return ended;
-  };
+  const unknown: ChangesById = new Map();
   do {
-    for await (const lines of tail.read(since, () => undefined))
-      for (const line of lines) {
-        const entry = readEntry(line);
-        const ended = entry && endedBy(entry);
-        if (ended !== undefined) yield ended;
+    for await (const entry of newEntries(tail, since)) {
+      if ('intent' in entry) {
+        const time = Date.parse(entry.intent.time);
+        if (time >= since && time < until) unfinished.set(entry.intent.id, entry.intent);
+        continue;
       }
+      const ended = endChange(entry.ending, unfinished, unknown);
+      if (ended !== undefined) yield ended;
+    }
   } while (await follow?.());
-  yield* open.values();
+  yield* unfinished.values();
 }
 
-function keepUnknown(unknown: Map<string, RecordedChange>, change: RecordedChange): void {
-  if (change.ending?.outcome === 'unknown') unknown.set(change.id, change);
-  else unknown.delete(change.id);
+/** The entries that were appended since the last read of a tail. Skips lines that are not understood. */
+async function* newEntries(tail: FileTail, since: number): AsyncGenerator<Entry> {
+  for await (const lines of tail.read(since, () => undefined))
+    for (const line of lines) {
+      const entry = readEntry(line);
+      if (entry !== undefined) yield entry;
+    }
+}
+
+type ChangesById = Map<string, RecordedChange>;
+
+/** Moves the change of an ending out of the unfinished changes. Returns the change, or undefined if the ending says nothing new. */
+function endChange(ending: Ending, unfinished: ChangesById, unknown: ChangesById): RecordedChange | undefined {
+  const isUnknown = ending.outcome === 'unknown';
+  const change = unfinished.get(ending.id) ?? (isUnknown ? undefined : unknown.get(ending.id));
+  if (change === undefined) return undefined;
+  const ended = { ...change, ending };
+  unfinished.delete(ending.id);
+  if (isUnknown) unknown.set(ending.id, ended);
+  else unknown.delete(ending.id);
+  return ended;
 }

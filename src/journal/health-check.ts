@@ -23,47 +23,47 @@ interface JournalWatch {
 
 /** Checks a journal regularly. Logs each new problem once, and its end. */
 export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
-  let ready = false;
-  let problem: string | undefined;
+  let wasReady = false;
+  /** The reason of the last check's error. */
+  let lastError: string | undefined;
   let isOfOtherVersion = false;
   let lastCheck: ReturnType<JournalWatch['lastCheck']> = { warnings: [] };
   let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  const logged = new Set<string>();
+  let isStopped = false;
+  const loggedWarnings = new Set<string>();
 
-  const note = (newProblem: string | undefined): void => {
-    if (newProblem !== undefined && newProblem !== problem)
-      log('error', 'journal', { error: newProblem, message: everyChangeRefused });
-    if (newProblem === undefined && problem !== undefined)
-      log('info', 'journal', { message: words('Changes can be recorded again.') });
-    problem = newProblem;
-    ready ||= newProblem === undefined;
+  const noteSuccess = (warnings: readonly SafeText[]): void => {
+    lastCheck = { warnings };
+    isOfOtherVersion = false;
+    for (const message of warnings) if (!loggedWarnings.has(message.text)) log('warn', 'journal', { message });
+    for (const message of warnings) loggedWarnings.add(message.text);
+    if (lastError !== undefined) log('info', 'journal', { message: words('Changes can be recorded again.') });
+    lastError = undefined;
+    wasReady = true;
   };
-  const warn = (warnings: readonly SafeText[]): void => {
-    for (const message of warnings) if (!logged.has(message.text)) log('warn', 'journal', { message });
-    for (const message of warnings) logged.add(message.text);
+  const noteError = (error: unknown): void => {
+    const problem = error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
+    lastCheck = { problem, warnings: [] };
+    isOfOtherVersion = error instanceof OtherVersion;
+    const reason = reasonOf(error);
+    if (reason !== lastError) log('error', 'journal', { error: reason, message: everyChangeRefused });
+    lastError = reason;
   };
   const check = async (): Promise<void> => {
     try {
-      lastCheck = { warnings: await journal.healthCheck() };
-      isOfOtherVersion = false;
-      warn(lastCheck.warnings);
-      note(undefined);
+      noteSuccess(await journal.healthCheck());
     } catch (error) {
-      const shown = error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
-      lastCheck = { problem: shown, warnings: [] };
-      isOfOtherVersion = error instanceof OtherVersion;
-      note(reasonOf(error));
+      noteError(error);
     }
-    if (!stopped) timer = setTimeout(check, ready ? afterwardsMs : untilReadyMs).unref();
+    if (!isStopped) timer = setTimeout(check, wasReady ? afterwardsMs : untilReadyMs).unref();
   };
   void check();
   return {
-    isReady: () => ready && !isOfOtherVersion,
+    isReady: () => wasReady && !isOfOtherVersion,
     lastCheck: () => lastCheck,
-    reachable: () => ready && problem === undefined,
+    reachable: () => wasReady && lastError === undefined,
     stop: () => {
-      stopped = true;
+      isStopped = true;
       clearTimeout(timer);
     },
   };

@@ -40,10 +40,11 @@ interface Written {
   readonly written: number;
 }
 
-/** The changes of `options` that were written since `from` (milliseconds) or are unfinished. */
+/** The changes of `options` that were written since `from` (milliseconds) or are unfinished, page by page. */
 async function* writtenSince(run: Run, { since = 0, until }: ReadOptions, from: number): AsyncGenerator<Written> {
   const range = [new Date(since), until === undefined ? null : new Date(until), new Date(from)];
-  for (let last = 0n, isLast = false; !isLast; ) {
+  let lastNumber = 0n;
+  for (;;) {
     const { rows } = await run(({ client }) =>
       client.query(
         `select number, intent, ending, extract(epoch from greatest(time, ended))::float8 * 1000 as written
@@ -51,22 +52,22 @@ async function* writtenSince(run: Run, { since = 0, until }: ReadOptions, from: 
          where number > $1 and time >= $2 and ($3::timestamptz is null or time < $3)
            and (time >= $4 or ended >= $4 or outcome is null)
          order by number limit ${pageSize}`,
-        [last.toString(), ...range],
+        [lastNumber.toString(), ...range],
       ),
     );
     for (const row of rows) {
       const { number, written } = placeSchema().parse(row);
-      last = number;
+      lastNumber = number;
       for (const change of understoodIn([row])) yield { change, written };
     }
-    isLast = rows.length < pageSize;
+    if (rows.length < pageSize) return;
   }
 }
 
 /** Reads all of a journal, as `Journal.read` describes. */
 export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<RecordedChange> {
-  const open = new Map<string, RecordedChange>();
-  /** By id: the endings of the last read, which the next read may find again. */
+  const unfinished = new Map<string, RecordedChange>();
+  /** The endings of the last read by id, because the next read may find them again. */
   let lastEndings = new Map<string, string>();
   let newest = 0;
   do {
@@ -75,15 +76,15 @@ export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<
       newest = Math.max(newest, written);
       const { id, ending } = change;
       if (ending === undefined) {
-        open.set(id, change);
+        unfinished.set(id, change);
         continue;
       }
-      open.delete(id);
-      const outcome = `${ending.time} ${ending.outcome}`;
-      endings.set(id, outcome);
-      if (lastEndings.get(id) !== outcome) yield change;
+      unfinished.delete(id);
+      const timeAndOutcome = `${ending.time} ${ending.outcome}`;
+      endings.set(id, timeAndOutcome);
+      if (lastEndings.get(id) !== timeAndOutcome) yield change;
     }
     lastEndings = endings;
   } while (await options.follow?.());
-  yield* open.values();
+  yield* unfinished.values();
 }

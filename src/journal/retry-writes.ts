@@ -29,14 +29,9 @@ export function createPersistence() {
    * @throws the last error, or a `Permanent` error at once
    */
   const write = (attempt: Attempt, signal?: AbortSignal): Promise<void> => {
-    // Not AbortSignal.any, which leaks memory in a signal that lives as long as the process.
-    const stop = new AbortController();
-    const end = () => stop.abort();
-    const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
-    if (signals.some(({ aborted }) => aborted)) end();
-    for (const each of signals) each.addEventListener('abort', end);
-    const written = persist(attempt, stop.signal).finally(() => {
-      for (const each of signals) each.removeEventListener('abort', end);
+    const stop = signalOfAny(signal === undefined ? [closing.signal] : [closing.signal, signal]);
+    const written = retry(attempt, stop.signal).finally(() => {
+      stop.release();
       underWay.delete(ended);
     });
     const ended = written.catch(() => undefined);
@@ -68,7 +63,23 @@ export function createPersistence() {
   };
 }
 
-async function persist(attempt: Attempt, signal: AbortSignal): Promise<void> {
+/**
+ * A signal that aborts with the first of several, until it is released. Not `AbortSignal.any`, which leaks memory in a signal that lives
+ * as long as the process.
+ */
+function signalOfAny(signals: readonly AbortSignal[]) {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  if (signals.some(({ aborted }) => aborted)) abort();
+  for (const signal of signals) signal.addEventListener('abort', abort);
+  const release = () => {
+    for (const signal of signals) signal.removeEventListener('abort', abort);
+  };
+  return { signal: controller.signal, release };
+}
+
+/** Repeats an attempt, with growing pauses, until it succeeds. When the signal aborts, one last attempt follows. */
+async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
   for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
     try {
       return await attempt();
@@ -83,14 +94,13 @@ async function persist(attempt: Attempt, signal: AbortSignal): Promise<void> {
 
 /** Waits for a pending commit, or until the signal aborts. */
 async function isCommitted({ committed }: CommitPending, signal: AbortSignal): Promise<boolean> {
-  const confirmed = committed.then(
-    () => true,
-    () => false,
-  );
-  const ended = new AbortController();
-  const aborted = once(signal, 'abort', { signal: ended.signal }).then(
-    () => false,
-    () => false,
-  );
-  return Promise.race([confirmed, aborted]).finally(() => ended.abort());
+  const succeeds = (work: Promise<unknown>) =>
+    work.then(
+      () => true,
+      () => false,
+    );
+  const listening = new AbortController();
+  const aborted = once(signal, 'abort', { signal: listening.signal });
+  const notCommitted = succeeds(aborted).then(() => false);
+  return Promise.race([succeeds(committed), notCommitted]).finally(() => listening.abort());
 }
