@@ -1,5 +1,6 @@
 import { boundedReason, reasonText } from '../consent/decline-reason.js';
 import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicitor.js';
+import type { EndedOutcome } from '../consent/outcome.js';
 import { acceptOf } from '../consent/plan.js';
 import type { PlanDecision } from '../consent/plan-decision.js';
 import { declinedByAnother, Refusal, refusalFailure } from '../consent/refusal.js';
@@ -10,43 +11,51 @@ import { callAgain, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { textsAt } from '../util/objects.js';
 import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
-import type { CallContext, CallDependencies, CallOutcome, Click, Question } from './context.js';
+import type { CallContext, CallDependencies, Click, Question } from './context.js';
 import { ofAnotherCall, stateUnavailable } from './plan-state.js';
 import { type Consent, intentOf, type PlannedChange } from './stages.js';
 
 /** The waiting plan that a call decides, if there is one. */
-type ClaimedPlan = ReturnType<typeof createClaimedPlan>;
+export class ClaimedPlan {
+  readonly #plans: CallDependencies['plans'];
+  readonly #log: CallDependencies['log'];
+  readonly #tool: string;
+  /** Nonce of the plan. Undefined until the call has claimed a plan. */
+  #nonce: string | undefined;
 
-export function createClaimedPlan({ plans, log }: Pick<CallDependencies, 'plans' | 'log'>, tool: string) {
-  let claimed: string | undefined;
+  constructor({ plans, log }: Pick<CallDependencies, 'plans' | 'log'>, tool: string) {
+    this.#plans = plans;
+    this.#log = log;
+    this.#tool = tool;
+  }
+
+  /**
+   * Takes a plan out of the plans that wait.
+   * @throws Refusal if another decision took it first, or if the plans cannot be written
+   */
+  async claim(nonce: string, decision: PlanDecision): Promise<void> {
+    const result = await this.#plans.claim(nonce, decision).catch((error: unknown) => {
+      throw stateUnavailable(error, this.#tool, this.#log);
+    });
+    if (result === 'taken') throw new Refusal('AlreadyDecided', []);
+    if (result === 'claimed') this.#nonce = nonce;
+  }
+
   /** Stores the outcome with the plan. Never rejects, because the outcome is known. */
-  const settle = async (outcome: CallOutcome): Promise<void> => {
-    if (claimed === undefined || outcome.kind === 'inputRequired') return;
-    await plans.settle(claimed, outcome);
-  };
-  return {
-    settle,
-    /**
-     * Takes a plan out of the plans that wait.
-     * @throws Refusal if another decision took it first, or if the plans cannot be written
-     */
-    async claim(nonce: string, decision: PlanDecision): Promise<void> {
-      const result = await plans.claim(nonce, decision).catch((error: unknown) => {
-        throw stateUnavailable(error, tool, log);
-      });
-      if (result === 'taken') throw new Refusal('AlreadyDecided', []);
-      if (result === 'claimed') claimed = nonce;
-    },
-    /** Stores the refusal that ended the call. After `AlreadyDecided`, the outcome belongs to the call that decided. */
-    async settleError(error: unknown): Promise<void> {
-      if (!(error instanceof Refusal) || error.code === 'AlreadyDecided') return;
-      await settle({ kind: 'failed', failure: refusalFailure(tool, error, true) });
-    },
-  };
+  async settle(outcome: EndedOutcome): Promise<void> {
+    if (this.#nonce !== undefined) await this.#plans.settle(this.#nonce, outcome);
+  }
+
+  /** Stores the refusal that ended the call. After `AlreadyDecided`, the outcome belongs to the call that decided. */
+  async settleError(error: unknown): Promise<void> {
+    if (!(error instanceof Refusal) || error.code === 'AlreadyDecided') return;
+    await this.settle({ kind: 'failed', failure: refusalFailure(this.#tool, error, true) });
+  }
 }
 
 /** A decision on a plan, before it is recorded. */
 interface Decision {
+  readonly kind: 'decided';
   readonly consent: Consent & { readonly nonce: string };
   /** Set if the person did not consent, or if a program answered. */
   readonly refusal?: Refusal | undefined;
@@ -59,7 +68,7 @@ interface Decision {
 }
 
 /**
- * Gets the consent that a change needs, or the question that the client has to answer first.
+ * Gets the consent that a change needs, or the question that the client has to answer first. Records the decision of a person.
  * @param step the result of `decideConsent`; a click counts instead
  * @param waitingNonce the nonce of the plan that the call's planId names, if it still waits
  * @throws Refusal if there is no consent
@@ -72,22 +81,24 @@ export async function approveChange(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Consent | Question> {
-  const decision = await decisionOn(step, planned, waitingNonce, context, dependencies);
-  if ('kind' in decision) return decision;
-  const { isDismissed, ifSpent } = decision;
+  const decision = await getDecision(step, planned, waitingNonce, context, dependencies);
+  if (decision.kind !== 'decided') return decision;
+  const { refusal, ifSpent } = decision;
   const { refusals, now } = dependencies;
-  const reason = decision.refusal && (await withoutSecrets(boundedReason(decision.reason), planned.call));
+  const reason = refusal && (await withoutSecrets(boundedReason(decision.reason), planned.call));
   const consent = { ...decision.consent, reason };
-  const refusal = withReason(decision.refusal, reason);
   if (refusals.isSpent(consent.nonce)) throw ifSpent;
   const kind = refusal === undefined ? 'accepted' : 'declined';
   await claimedPlan.claim(consent.nonce, { kind, person: consent.approver, at: now().getTime(), reason });
   context.click?.page?.onClaim();
   if (refusal === undefined) return consent;
-  const recorded = await refusals.decline(intentOf(planned.draft, consent, now()), isDismissed);
+
+  const recorded = await refusals.decline(intentOf(planned.draft, consent, now()), decision.isDismissed);
   if (recorded === 'spent') throw ifSpent;
-  if (recorded === 'declined') throw refusal;
-  throw new Refusal(refusal.code, [...refusal.problems, unwritten], refusal.more);
+  const problems = [...refusal.problems];
+  if (reason !== undefined) problems.push(reasonText(reason));
+  if (recorded === 'unwritten') problems.push(unwritten);
+  throw new Refusal(refusal.code, problems, refusal.more);
 }
 
 /** Removes the secrets of a call from a text that a person typed. */
@@ -98,22 +109,18 @@ async function withoutSecrets(text: string | undefined, { operation, input, endp
   return createRedactor([...secrets, keys?.secretAccessKey, keys?.sessionToken]).clean(text);
 }
 
-/** The refusal with the person's reason among its problems. */
-const withReason = (refusal: Refusal | undefined, reason: string | undefined): Refusal | undefined =>
-  refusal &&
-  (reason === undefined ? refusal : new Refusal(refusal.code, [...refusal.problems, reasonText(reason)], refusal.more));
-
 const unwritten = words(
   'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
 );
 
-function decisionOn(
+/** Gets the decision of a person, of a planId or of a setting. */
+async function getDecision(
   step: ConsentStep,
   planned: PlannedChange,
   waitingNonce: string | undefined,
   context: CallContext,
   dependencies: CallDependencies,
-): Decision | Consent | Promise<Decision | Question> {
+): Promise<Decision | Consent | Question> {
   if (context.click !== undefined) return clickDecision(planned, context.click, dependencies.now());
   switch (step.kind) {
     case 'given':
@@ -147,7 +154,7 @@ async function planIdDecision(
   if (refusals.isSpent(nonce)) throw ifSpent;
   const refusal = await refusals.againstPlanId(draft);
   if (refusal !== undefined) throw refusal;
-  return { consent: { kind: 'given', how: 'planId', nonce }, ifSpent };
+  return { kind: 'decided', consent: { kind: 'given', how: 'planId', nonce }, ifSpent };
 }
 
 /** Returns the nonce of a planId that is valid for a plan. */
@@ -168,11 +175,12 @@ function verifyPlanId(planId: string, digest: string, tokens: ConsentTokens): st
 /** An earlier answer was given by a program, because no person reads a question in this time (milliseconds). */
 export const shortestReadMs = 1000;
 
-function clickDecision(
-  { call, digest }: PlannedChange,
-  { decision, claims, page, reason, typedName }: Click,
-  time: Date,
-): Decision {
+/**
+ * The decision of a click on a plan. After `NobodyAsked` and `WrongName`, the plan continues to wait for a person.
+ * @throws Refusal if the click does not count
+ */
+function clickDecision({ call, digest }: PlannedChange, click: Click, time: Date): Decision {
+  const { decision, claims, page, reason, typedName } = click;
   const { confirm } = call.account;
   if (!takesClicks(confirm, page === undefined ? 'view' : 'page'))
     throw new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${confirm} by now, and this click does not count`]);
@@ -181,35 +189,28 @@ function clickDecision(
       say`the plan was shown for another endpoint, another account, another secret or other arguments, or the same change was sent since`,
     ]);
   const answeredAfterMs = time.getTime() - claims.issuedAt;
+  if (answeredAfterMs < shortestReadMs)
+    throw new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]);
+  if (decision === 'accept' && !isTyped(nameToType(call), typedName)) throw new Refusal('WrongName', []);
+
   const how = page === undefined ? 'clicked' : 'page';
   const consent = { kind: 'given', how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
   const ifSpent = new Refusal('AlreadyDecided', []);
-  // The plan continues to wait for a person.
-  if (answeredAfterMs < shortestReadMs)
-    throw new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]);
-  // The plan continues to wait here as well.
-  if (decision === 'accept' && !isTyped(nameToType(call), typedName)) throw new Refusal('WrongName', []);
-  if (decision === 'accept') return { consent, ifSpent };
+  if (decision === 'accept') return { kind: 'decided', consent, ifSpent };
   const who = words(page === undefined ? 'the user' : 'a person on the page');
   const problems = [say`${who} clicked "Do nothing"`];
-  return {
-    consent,
-    ifSpent,
-    reason,
-    refusal: confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems),
-  };
+  const refusal = confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
+  return { kind: 'decided', consent, ifSpent, reason, refusal };
 }
-
-/** How often a name can be typed in one call. */
-const mostTyping = 5;
 
 /** Asks the client's user, or takes the answer that this request carries. */
 async function askUser(
-  { call, draft, shown, question, digest }: PlannedChange,
+  planned: PlannedChange,
   nonce: string,
   { elicitor, signal, stop }: CallContext,
   { refusals, now }: CallDependencies,
 ): Promise<Decision | Question> {
+  const { call, draft, question, digest } = planned;
   if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
   const { resumedReply } = elicitor;
   if (resumedReply === undefined) await checkMayAsk(elicitor, draft, signal, refusals);
@@ -217,33 +218,53 @@ async function askUser(
     throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
   if (question === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
 
-  const accept = acceptOf(call);
   const claims = resumedReply?.claims ?? { use: 'question', digest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
-  if (resumedReply === undefined) elicitor.show?.(shown);
-  const typedName = nameToType(call);
-  const ask = (message: SafeText) => unlessStopped(stop, (over) => elicitor.ask(message, accept, over, typedName));
-  const again = say`That is not the name. ${question}`;
-  let reply = resumedReply?.read(accept.text, typedName) ?? (await ask(question));
-  let message = question;
-  for (let asked = 1; reply !== 'later' && reply.kind === 'wrongName' && asked < mostTyping; asked += 1) {
-    message = again;
-    reply = await ask(again);
+  const { reply, message } = await getReply(question, planned, elicitor, stop);
+  if (reply === 'later') {
+    const answer = { accept: acceptOf(call), typedName: nameToType(call) };
+    return { kind: 'inputRequired', message, answer, claims };
   }
-  if (reply === 'later') return { kind: 'inputRequired', message, answer: { accept, typedName }, claims };
   const { kind, reason } = reply;
   if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
-  const readMs = elicitor.isDirect === true ? Number.POSITIVE_INFINITY : answeredAfterMs;
-  const refusal = refusalOf(kind, readMs, question);
-  const how = refusal?.code === 'NobodyAsked' ? 'program' : 'asked';
+  const isProgram = elicitor.isDirect !== true && kind !== 'unanswered' && answeredAfterMs < shortestReadMs;
+  const shown = say`the question was: ${upTo(question, '\n') ?? question}`;
+  const how = isProgram ? 'program' : 'asked';
   return {
+    kind: 'decided',
     consent: { kind: 'given', how, nonce: claims.nonce, answeredAfterMs },
-    refusal,
+    refusal: isProgram ? refusalByProgram(kind, answeredAfterMs, shown) : refusalByPerson(kind, shown),
     reason,
     isDismissed: kind === 'cancelled',
     ifSpent: new Refusal('AlreadyDecided', []),
   };
+}
+
+/** How often a name can be typed in one call. */
+const mostTyping = 5;
+
+/**
+ * Reads the reply that this request carries, or asks the question. After a wrong name, asks again.
+ * @returns the reply, and the question that it answers
+ */
+async function getReply(
+  question: SafeText,
+  { call, shown }: PlannedChange,
+  elicitor: Elicitor,
+  stop: AbortSignal | undefined,
+): Promise<{ readonly reply: UserReply | 'later'; readonly message: SafeText }> {
+  const accept = acceptOf(call);
+  const typedName = nameToType(call);
+  const ask = (text: SafeText) => unlessStopped(stop, (over) => elicitor.ask(text, accept, over, typedName));
+  if (elicitor.resumedReply === undefined) elicitor.show?.(shown);
+  let message = question;
+  let reply = elicitor.resumedReply?.read(accept.text, typedName) ?? (await ask(question));
+  for (let typed = 1; typed < mostTyping && reply !== 'later' && reply.kind === 'wrongName'; typed += 1) {
+    message = say`That is not the name. ${question}`;
+    reply = await ask(message);
+  }
+  return { reply, message };
 }
 
 /** @throws Refusal if the user may not be asked now */
@@ -261,28 +282,23 @@ async function checkMayAsk(
   if (refusal !== undefined) throw refusal;
 }
 
-/** Returns the refusal that a reply is, or undefined for consent. */
-function refusalOf(
-  reply: Exclude<UserReply['kind'], 'wrongName'>,
-  afterMs: number,
-  message: SafeText,
-): Refusal | undefined {
-  const shown = say`the question was: ${upTo(message, '\n') ?? message}`;
-  if (reply !== 'unanswered' && afterMs < shortestReadMs)
-    return new Refusal('NobodyAsked', [say`the client ${words(verbs[reply])} it after ${afterMs} ms`, shown]);
-  if (reply === 'agreed') return undefined;
-  return new Refusal('Declined', [words(replies[reply]), shown]);
-}
+type ProgramReply = Exclude<UserReply['kind'], 'unanswered' | 'wrongName'>;
 
-/** Replies of a program. */
-const verbs = {
+/** The refusal of a reply that came before a person could have read the question. */
+const refusalByProgram = (reply: ProgramReply, afterMs: number, shown: SafeText): Refusal =>
+  new Refusal('NobodyAsked', [say`the client ${words(programReplies[reply])} it after ${afterMs} ms`, shown]);
+
+const programReplies = {
   agreed: 'agreed to',
   declined: 'declined',
   notChosen: 'answered',
   cancelled: 'cancelled',
-} as const satisfies Readonly<Record<Exclude<UserReply['kind'], 'unanswered' | 'wrongName'>, string>>;
+} as const satisfies Readonly<Record<ProgramReply, string>>;
 
-/** Replies of a person. */
+/** The refusal by a person. Undefined for consent. */
+const refusalByPerson = (reply: Exclude<UserReply['kind'], 'wrongName'>, shown: SafeText): Refusal | undefined =>
+  reply === 'agreed' ? undefined : new Refusal('Declined', [words(replies[reply]), shown]);
+
 const replies = {
   declined: 'the user declined',
   notChosen: 'the user answered without choosing',

@@ -1,6 +1,6 @@
 import type { EndedOutcome } from '../consent/outcome.js';
 import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
-import { approveChange, createClaimedPlan } from './approve-change.js';
+import { approveChange, ClaimedPlan } from './approve-change.js';
 import { withNotes } from './conclude-change.js';
 import { type CallContext, type CallDependencies, type CallOutcome, waitForPerson } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
@@ -73,7 +73,7 @@ async function approveAndSend(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const claimedPlan = createClaimedPlan(dependencies, planned.draft.tool);
+  const claimedPlan = new ClaimedPlan(dependencies, planned.draft.tool);
   const approve = () => approveChange(step, planned, claimedPlan, waitingNonce, context, dependencies);
   const asks = step.kind === 'ask' && context.click === undefined;
   try {

@@ -126,20 +126,16 @@ export const boundedIntent = (intent: Intent): Intent => ({
   reason: intent.reason === undefined ? undefined : bounded(intent.reason, 1024),
 });
 
-/** An ending whose texts are within bounds, with 8 request IDs at most. */
-export const boundedEnding = (ending: Ending): Ending => ({
-  ...ending,
-  key: ending.key === undefined ? undefined : bounded(ending.key, 1024),
-  code: ending.code === undefined ? undefined : bounded(ending.code, 512),
-  requestIds:
-    ending.requestIds &&
-    Object.fromEntries(
-      Object.entries(ending.requestIds)
-        .slice(0, 8)
-        .map((pair) => pair.map((text) => bounded(text, 512))),
-    ),
-  failed: ending.failed && {
-    ...ending.failed,
-    codes: ending.failed.codes.slice(0, 8).map((code) => bounded(code, 512)),
-  },
-});
+/** An ending whose texts are within bounds, with at most 8 request IDs and codes of failed entries. */
+export function boundedEnding(ending: Ending): Ending {
+  const { key, code, requestIds = {}, failed } = ending;
+  const ids = Object.entries(requestIds).slice(0, 8);
+  const boundedIds = ids.map(([name, id]) => [bounded(name, 512), bounded(id, 512)]);
+  return {
+    ...ending,
+    key: key === undefined ? undefined : bounded(key, 1024),
+    code: code === undefined ? undefined : bounded(code, 512),
+    requestIds: ending.requestIds && Object.fromEntries(boundedIds),
+    failed: failed && { ...failed, codes: failed.codes.slice(0, 8).map((failedCode) => bounded(failedCode, 512)) },
+  };
+}

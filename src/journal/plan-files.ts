@@ -32,46 +32,14 @@ function planFile(name: string): PlanFile | undefined {
  * A store with one file per plan in a folder of its own. A plan is decided by renaming its file, which succeeds for only one process.
  */
 export function createPlanFiles(folder: string): PlanStore {
-  const listFiles = async (): Promise<PlanFile[]> => {
-    const names = await readdir(folder).catch((error: unknown) => {
-      if (textAt(error, 'code') === 'ENOENT') return [];
-      throw error;
-    });
-    return names.map(planFile).filter((file) => file !== undefined);
-  };
-  const listPlans = async () => (await listFiles()).filter(({ isDraft }) => !isDraft);
-  const findFile = async (nonce: string) => (await listPlans()).find((file) => file.nonce === nonce);
-  const erase = async (files: readonly PlanFile[]) => {
-    for (const { name } of files) await unlink(join(folder, name)).catch(() => undefined);
-  };
-  const read = async (file: PlanFile): Promise<StoredPlan | undefined> => {
-    const path = join(folder, file.name);
-    const stats = await lstat(path).catch(() => undefined);
-    if (!stats?.isFile() || stats.size > maximumBytes) return undefined;
-    // It may have been decided or erased meanwhile.
-    const sealed = await readFile(path, 'utf8').catch(() => undefined);
-    return sealed === undefined ? undefined : { ...file, sealed };
-  };
-  /** Writes a draft and renames it when it is on disk, so that other processes see no half of a file. */
-  const write = async (name: string, text: string) => {
-    const draft = join(folder, `${name}.${randomUUID()}`);
-    const { O_CREAT, O_EXCL, O_WRONLY } = constants;
-    const file = await open(draft, O_CREAT | O_EXCL | O_WRONLY, 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, join(folder, name));
-  };
+  const findFile = async (nonce: string) => (await planFilesIn(folder)).find((file) => file.nonce === nonce);
   const add: PlanStore['add'] = async ({ nonce, owner, expiresAt, sealed }, mostWaiting) => {
     await makeFolder(folder);
-    const plans = await listPlans();
-    const waiting = plans.filter((plan) => plan.owner === owner && plan.state === 'waiting');
+    const files = await planFilesIn(folder);
+    const waiting = files.filter((file) => file.owner === owner && file.state === 'waiting');
     if (waiting.length >= mostWaiting) return false;
-    await write(`${owner}-${nonce}-${expiresAt}.waiting`, sealed);
-    await erase(beyondKept(plans, owner));
+    await writePlan(folder, `${owner}-${nonce}-${expiresAt}.waiting`, sealed);
+    await eraseFiles(folder, beyondKept(files, owner));
     return true;
   };
   let lastAdd: Promise<unknown> = Promise.resolve();
@@ -84,38 +52,90 @@ export function createPlanFiles(folder: string): PlanStore {
     },
     find: async (nonce) => {
       const file = await findFile(nonce);
-      if (file === undefined) return undefined;
-      const plan = await read(file);
-      if (plan !== undefined || file.state === 'decided') return plan;
+      const plan = file && (await readPlan(folder, file));
+      if (plan !== undefined || file === undefined || file.state === 'decided') return plan;
+      // It was decided or erased meanwhile.
       const decided = await findFile(nonce);
-      return decided && read(decided);
+      return decided && readPlan(folder, decided);
     },
     claim: async (nonce, sealed) => {
       const file = await findFile(nonce);
       if (file?.state !== 'waiting') return false;
-      const decided = file.name.replace(/waiting$/, 'decided');
-      const isClaimed = await rename(join(folder, file.name), join(folder, decided)).then(
-        () => true,
-        (error: unknown) => {
-          if (textAt(error, 'code') === 'ENOENT') return false;
-          throw error;
-        },
-      );
+      const decidedName = file.name.replace(/waiting$/, 'decided');
+      const isClaimed = await renameIfThere(join(folder, file.name), join(folder, decidedName));
       // The plan is claimed even if its new content cannot be written.
-      if (isClaimed) await write(decided, sealed).catch(() => undefined);
+      if (isClaimed) await writePlan(folder, decidedName, sealed).catch(() => undefined);
       return isClaimed;
     },
     update: async (nonce, sealed) => {
       const file = await findFile(nonce);
-      if (file?.state === 'decided') await write(file.name, sealed);
+      if (file?.state === 'decided') await writePlan(folder, file.name, sealed);
     },
     list: async () => {
-      const plans = await Promise.all((await listPlans()).map(read));
+      const files = await planFilesIn(folder);
+      const plans = await Promise.all(files.map((file) => readPlan(folder, file)));
       return plans.filter((plan) => plan !== undefined);
     },
-    countWaiting: async (time) =>
-      (await listPlans()).filter(({ state, expiresAt }) => state === 'waiting' && expiresAt >= time).length,
-    eraseBefore: async (time) => erase((await listFiles()).filter(({ expiresAt }) => expiresAt < time)),
+    countWaiting: async (time) => {
+      const files = await planFilesIn(folder);
+      return files.filter(({ state, expiresAt }) => state === 'waiting' && expiresAt >= time).length;
+    },
+    eraseBefore: async (time) => {
+      const files = await filesIn(folder);
+      await eraseFiles(
+        folder,
+        files.filter(({ expiresAt }) => expiresAt < time),
+      );
+    },
     close: async () => undefined,
   };
+}
+
+/** The plans in a folder, and drafts of plans. */
+async function filesIn(folder: string): Promise<PlanFile[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (textAt(error, 'code') === 'ENOENT') return [];
+    throw error;
+  });
+  return names.map(planFile).filter((file) => file !== undefined);
+}
+
+const planFilesIn = async (folder: string) => (await filesIn(folder)).filter(({ isDraft }) => !isDraft);
+
+/** Returns undefined if the file is gone, or is no file of a plan. */
+async function readPlan(folder: string, file: PlanFile): Promise<StoredPlan | undefined> {
+  const path = join(folder, file.name);
+  const stats = await lstat(path).catch(() => undefined);
+  if (!stats?.isFile() || stats.size > maximumBytes) return undefined;
+  const sealed = await readFile(path, 'utf8').catch(() => undefined);
+  return sealed === undefined ? undefined : { ...file, sealed };
+}
+
+/** Writes a draft and renames it when it is on disk, so that other processes see no half of a file. */
+async function writePlan(folder: string, name: string, text: string): Promise<void> {
+  const draft = join(folder, `${name}.${randomUUID()}`);
+  const { O_CREAT, O_EXCL, O_WRONLY } = constants;
+  const file = await open(draft, O_CREAT | O_EXCL | O_WRONLY, 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, join(folder, name));
+}
+
+async function eraseFiles(folder: string, files: readonly PlanFile[]): Promise<void> {
+  for (const { name } of files) await unlink(join(folder, name)).catch(() => undefined);
+}
+
+/** Resolves with false if there is no such file, for example because another process renamed it first. */
+async function renameIfThere(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if (textAt(error, 'code') === 'ENOENT') return false;
+    throw error;
+  }
 }

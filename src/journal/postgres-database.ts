@@ -66,7 +66,36 @@ interface ConnectionOptions {
   readonly databaseTime: (shown: number) => number;
 }
 
-function createConnections({ url, now, mostConnections, tables, databaseTime }: ConnectionOptions): ConnectionPool {
+function createConnections(options: ConnectionOptions): ConnectionPool {
+  const { url, mostConnections, tables } = options;
+  const pool = createPool(url, mostConnections);
+  /** Number of connections whose commit the database has not confirmed in time. */
+  let unconfirmed = 0;
+  return {
+    run: async (work, onCommit = () => undefined) => {
+      if (unconfirmed >= mostConnections)
+        throw new Error('the database does not confirm what was written on any connection');
+      const client = await pool.connect().catch(failWithCode);
+      const result = await workIn(client, work, options);
+      onCommit();
+      const committed = commit(client, tables);
+      if (await isDoneInTime(committed)) return result;
+      unconfirmed += 1;
+      const settle = () => {
+        unconfirmed -= 1;
+      };
+      committed.then(settle, settle);
+      throw new CommitPending(committed);
+    },
+    close: async () => {
+      const ended = pool.end();
+      // A commit that waits for a standby may do so for days.
+      if (unconfirmed === 0) await ended;
+    },
+  };
+}
+
+function createPool(url: string, mostConnections: number): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: mostConnections,
@@ -80,78 +109,69 @@ function createConnections({ url, now, mostConnections, tables, databaseTime }: 
   // Without listeners, these events would end the process. A broken connection fails its work or, if idle, is replaced.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
-  /** Connections whose commit the database has not confirmed in time. */
-  let unconfirmed = 0;
+  return pool;
+}
 
-  const begin = async (client: pg.PoolClient): Promise<Transaction> => {
-    const sent = now().getTime();
-    const results: unknown = await client.query(
-      `begin isolation level read committed; set local synchronous_commit = on; set local statement_timeout = ${statementMs};
-       set local idle_in_transaction_session_timeout = ${statementMs};
-       select extract(epoch from clock_timestamp())::float8 * 1000 as now`,
-    );
-    const shown: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.now : undefined;
-    const time = databaseTime(Number(shown));
-    const offsetMs = time < sent ? sent - time : Math.min(0, now().getTime() - time);
-    return { client, now: time, offsetMs };
-  };
+/** Runs work in a new transaction, and leaves the transaction open. After an error, the connection is closed. */
+async function workIn<Result>(
+  client: pg.PoolClient,
+  work: (transaction: Transaction) => Promise<Result>,
+  { now, databaseTime, tables }: ConnectionOptions,
+): Promise<Result> {
+  try {
+    await tables.ready(client);
+    return await work(await begin(client, now, databaseTime));
+  } catch (error) {
+    // The state of the connection is unknown. Closing it rolls back.
+    client.release(true);
+    tables.forget();
+    return failWithCode(error);
+  }
+}
 
-  /**
-   * A commit that waits for a standby is never given up, because the database would then either commit without the standby or wait on
-   * a lost connection. The connection keeps its place in the pool until the commit is confirmed or the connection is lost.
-   */
-  const commit = async (client: pg.PoolClient): Promise<void> => {
-    const statement = { text: 'commit', query_timeout: endlessMs };
-    const committed = client.query(statement).then(
-      () => client.release(),
-      (error: unknown) => {
-        client.release(true);
-        tables.forget();
-        return failWithCode(error);
-      },
-    );
-    const late = new AbortController();
-    const isConfirmed = await Promise.race([
-      committed.then(() => true),
-      delay(answerMs, false, { signal: late.signal, ref: false }).catch(() => false),
-    ]).finally(() => late.abort());
-    if (isConfirmed) return;
-    unconfirmed += 1;
-    const settle = () => {
-      unconfirmed -= 1;
-    };
-    committed.then(settle, settle);
-    throw new CommitPending(committed);
-  };
+async function begin(
+  client: pg.PoolClient,
+  now: () => Date,
+  databaseTime: ConnectionOptions['databaseTime'],
+): Promise<Transaction> {
+  const sentAt = now().getTime();
+  const results: unknown = await client.query(
+    `begin isolation level read committed; set local synchronous_commit = on; set local statement_timeout = ${statementMs};
+     set local idle_in_transaction_session_timeout = ${statementMs};
+     select extract(epoch from clock_timestamp())::float8 * 1000 as now`,
+  );
+  const shown: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.now : undefined;
+  const time = databaseTime(Number(shown));
+  const answeredAt = now().getTime();
+  const offsetMs = time < sentAt ? sentAt - time : Math.min(0, answeredAt - time);
+  return { client, now: time, offsetMs };
+}
 
-  const execute = async <Result>(client: pg.PoolClient, work: (transaction: Transaction) => Promise<Result>) => {
-    try {
-      await tables.ready(client);
-      return await work(await begin(client));
-    } catch (error) {
-      // The state of the connection is unknown. Closing it rolls back.
-      client.release(true);
-      tables.forget();
-      return failWithCode(error);
-    }
-  };
+/**
+ * Commits the transaction of a connection, and releases the connection. A commit that waits for a standby is never given up, because
+ * the database would then either commit without the standby or wait on a lost connection. The connection keeps its place in the pool
+ * until the commit is confirmed or the connection is lost.
+ */
+async function commit(client: pg.PoolClient, tables: ConnectionOptions['tables']): Promise<void> {
+  const statement = { text: 'commit', query_timeout: endlessMs };
+  try {
+    await client.query(statement);
+  } catch (error) {
+    client.release(true);
+    tables.forget();
+    return failWithCode(error);
+  }
+  client.release();
+}
 
-  return {
-    run: async (work, onCommit = () => undefined) => {
-      if (unconfirmed >= mostConnections)
-        throw new Error('the database does not confirm what was written on any connection');
-      const client = await pool.connect().catch(failWithCode);
-      const result = await execute(client, work);
-      onCommit();
-      await commit(client);
-      return result;
-    },
-    close: async () => {
-      const ended = pool.end();
-      // A commit that waits for a standby may do so for days.
-      if (unconfirmed === 0) await ended;
-    },
-  };
+/**
+ * Resolves with false if a commit takes longer than `answerMs`.
+ * @throws the error of the commit
+ */
+async function isDoneInTime(committed: Promise<void>): Promise<boolean> {
+  const waiting = new AbortController();
+  const late = delay(answerMs, false, { signal: waiting.signal, ref: false }).catch(() => false);
+  return Promise.race([committed.then(() => true), late]).finally(() => waiting.abort());
 }
 
 /**

@@ -22,7 +22,14 @@ import {
   type Intent,
   withoutRefusal,
 } from './entry.js';
-import { defaultLimit, type Journal, type ListChangesOptions, unwritable } from './journal.js';
+import {
+  type BeginOptions,
+  type BeginResult,
+  defaultLimit,
+  type Journal,
+  type ListChangesOptions,
+  unwritable,
+} from './journal.js';
 import type { Database, Transaction } from './postgres-database.js';
 import { checkHealth, requireAgreement, requireKeyFormat } from './postgres-health-check.js';
 import { changesIn, readRows, understoodIn } from './postgres-rows.js';
@@ -52,15 +59,50 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
     if (error instanceof CommitPending) persistence.writeAfter(error, attempt);
     else await persistence.writeSoon(attempt);
   };
+  const beginIn = async (transaction: Transaction, intent: Intent, options: BeginOptions): Promise<BeginResult> => {
+    warnOfClock(transaction.offsetMs);
+    requireAgreement(transaction);
+    const earlier = await lockRelated(transaction, intent);
+    const { budget } = options;
+    let result = findConflict(earlier, intent, options, transaction.now);
+    if (result.kind === 'begun' && budget !== undefined)
+      result = findOverspending(await selectSpent(transaction, intent.budget, budget), budget, transaction.now);
+    await insert(transaction, intent, result.kind === 'begun' ? undefined : unsent(intent.id, result.kind));
+    return result;
+  };
   return {
     healthCheck: () => run(checkHealth),
     unwritten: persistence.count,
-    end: (ending, signal) =>
-      persistence.write(() => run((transaction) => update(transaction, boundedEnding(ending))), signal),
+    begin: async (unboundedIntent, options) => {
+      const intent = boundedIntent(unboundedIntent);
+      let mayBeCommitted = false;
+      const onCommit = () => {
+        mayBeCommitted = true;
+      };
+      try {
+        return await run((transaction) => beginIn(transaction, intent, options), onCommit);
+      } catch (error) {
+        if (mayBeCommitted) await endUnwritten(intent, error);
+        return unwritable(database.name, error);
+      }
+    },
+    end: (unboundedEnding, signal) => {
+      const ending = boundedEnding(unboundedEnding);
+      return persistence.write(() => run((transaction) => update(transaction, ending)), signal);
+    },
+    decline: (unboundedIntent) =>
+      run(async (transaction) => {
+        const intent = boundedIntent(unboundedIntent);
+        const isSpent = isNonceSpent(await lockRelated(transaction, intent), intent.nonce);
+        const declined = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
+        await insert(transaction, intent, isSpent ? unsent(intent.id, 'consentUsed') : declined);
+        return !isSpent;
+      }),
     findDuplicate: (digest) =>
-      run(async (transaction) =>
-        findDuplicate(await selectRelated(transaction, digest, undefined), digest, transaction.now),
-      ),
+      run(async (transaction) => {
+        const related = await selectRelated(transaction, digest, undefined);
+        return findDuplicate(related, digest, transaction.now);
+      }),
     findByNonce: (nonce) =>
       run(async ({ client }) => {
         const { rows } = await client.query('select intent, ending from cloudops_mutations where nonce = $1', [nonce]);
@@ -68,38 +110,6 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
       }),
     budgetState: (key, budget) =>
       run(async (transaction) => budgetState(await selectSpent(transaction, key, budget), budget, transaction.now)),
-    begin: async (unbounded, { allowRepeat, budget }) => {
-      const intent = boundedIntent(unbounded);
-      let mayBeCommitted = false;
-      const onCommit = () => {
-        mayBeCommitted = true;
-      };
-      try {
-        return await run(async (transaction) => {
-          warnOfClock(transaction.offsetMs);
-          requireAgreement(transaction);
-          const earlier = await lockRelated(transaction, intent);
-          const conflict = findConflict(earlier, intent, { allowRepeat }, transaction.now);
-          const result =
-            conflict.kind === 'begun' && budget !== undefined
-              ? findOverspending(await selectSpent(transaction, intent.budget, budget), budget, transaction.now)
-              : conflict;
-          await insert(transaction, intent, result.kind === 'begun' ? undefined : unsent(intent.id, result.kind));
-          return result;
-        }, onCommit);
-      } catch (error) {
-        if (mayBeCommitted) await endUnwritten(intent, error);
-        return unwritable(database.name, error);
-      }
-    },
-    decline: (unbounded) =>
-      run(async (transaction) => {
-        const intent = boundedIntent(unbounded);
-        const isSpent = isNonceSpent(await lockRelated(transaction, intent), intent.nonce);
-        const declined = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
-        await insert(transaction, intent, isSpent ? unsent(intent.id, 'consentUsed') : declined);
-        return !isSpent;
-      }),
     listDeclined: (since, caller, client) =>
       run((transaction) => {
         const ageMs = now().getTime() - since;
