@@ -1,6 +1,6 @@
 import { addressOf } from '../consent/decision-page.js';
 import { type Guide, unlessStopped, type Visit } from '../consent/elicitor.js';
-import type { ConsentWay, EndedOutcome } from '../consent/outcome.js';
+import type { ConsentWay, EndedOutcome, Success } from '../consent/outcome.js';
 import { decisionLines } from '../consent/question.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentStep, whoDecides } from '../consent/required-consent.js';
@@ -22,7 +22,7 @@ import {
   stateUnavailable,
 } from './plan-state.js';
 import { visibleCaller } from './policy.js';
-import { type IntentDraft, intentOf, type PlannedChange, type ResolvedChange } from './stages.js';
+import { type IntentDraft, intentOf, type PlannedChange } from './stages.js';
 
 /** The answer to a call with a planId, or the nonce of the open plan that the call continues. */
 type PlanStatus =
@@ -40,26 +40,21 @@ export async function answerPlanStatus(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlanStatus | undefined> {
-  const { call, draft } = drafted;
-  const { withdraw } = call.control;
-  const visited = context.guide?.resumedReply;
-  const planId = visited === undefined ? call.control.planId : context.tokens.issue(visited.claims);
-  if (planId === undefined) {
-    if (withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
-    return undefined;
-  }
-  const waits = (state: PlanState) => {
-    if (visited !== undefined) return visited.visit === 'opened';
+  const { withdraw, planId: givenPlanId } = drafted.call.control;
+  const pageVisit = context.guide?.resumedReply;
+  const planId = pageVisit === undefined ? givenPlanId : context.tokens.issue(pageVisit.claims);
+  if (planId === undefined && withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
+  if (planId === undefined) return undefined;
+
+  const digestOfCall = async () => (await boundConsent(drafted, context, dependencies)).digest;
+  const isAwaited = (state: PlanState) => {
+    if (pageVisit !== undefined) return pageVisit.visit === 'opened';
     return !withdraw && (step.kind === 'status' || waitsOnPage(state, dependencies));
   };
-  // A call that asks the user, or needs no consent, does not need its planId. An invalid planId is then ignored.
-  const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || visited !== undefined;
-  const lookup = {
-    planId,
-    asked: drafted,
-    digestOfCall: async () => (await boundConsent(drafted, context, dependencies)).digest,
-  };
-  const state = await waitForDecision(lookup, waits, context, dependencies).catch((error: unknown) => {
+  const lookup = { planId, asked: drafted, digestOfCall };
+  const state = await waitForDecision(lookup, isAwaited, context, dependencies).catch((error: unknown) => {
+    // A call that asks the user, or needs no consent, does not need its planId. An invalid planId is then ignored.
+    const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageVisit !== undefined;
     if (!isNeeded && error instanceof Refusal && error.code === 'PlanRefused') return undefined;
     throw error;
   });
@@ -69,9 +64,9 @@ export async function answerPlanStatus(
     case 'ended':
       return { kind: 'answer', outcome: withPerson(state, context) };
     case 'underWay':
-      return { kind: 'answer', outcome: undecidedAnswer(draft.tool, planId, state) };
+      return { kind: 'answer', outcome: undecidedAnswer(drafted.draft.tool, planId, state) };
     case 'open':
-      return answerOpenPlan(state, planId, step, call, draft, visited, dependencies);
+      return answerOpenPlan(state, planId, step, drafted, pageVisit, dependencies);
   }
 }
 
@@ -86,19 +81,20 @@ async function answerOpenPlan(
   state: Extract<PlanState, { kind: 'open' }>,
   planId: string,
   step: ConsentStep,
-  { control, account }: ResolvedChange,
-  draft: IntentDraft,
-  visited: Guide['resumedReply'],
+  { call, draft }: DraftedChange,
+  pageVisit: Guide['resumedReply'],
   dependencies: CallDependencies,
 ): Promise<PlanStatus> {
   const { nonce, isRedeemable } = state;
   const { page, now } = dependencies;
-  if (visited !== undefined && isDeclined(visited, now())) throw await declinePlan(nonce, draft, dependencies);
-  if (control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
-  const asks = step.kind === 'ask' && !waitsOnPage(state, dependencies);
-  const redeems = step.kind === 'redeem' && isRedeemable;
-  if ((asks || redeems) && visited === undefined) return { kind: 'open', nonce };
-  const waitsFor = { whom: whoDecides(account.confirm, page?.kind ?? 'none'), decideAt: addressOf(nonce, page) };
+  if (pageVisit !== undefined && isDeclined(pageVisit, now())) throw await declinePlan(nonce, draft, dependencies);
+  if (call.control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
+
+  const isAsked = step.kind === 'ask' && !waitsOnPage(state, dependencies);
+  const isRedeemed = step.kind === 'redeem' && isRedeemable;
+  if ((isAsked || isRedeemed) && pageVisit === undefined) return { kind: 'open', nonce };
+  const whom = whoDecides(call.account.confirm, page?.kind ?? 'none');
+  const waitsFor = { whom, decideAt: addressOf(nonce, page) };
   return { kind: 'answer', outcome: undecidedAnswer(draft.tool, planId, state, waitsFor) };
 }
 
@@ -120,26 +116,22 @@ export async function sendToPage(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const { guide, tokens, stop } = context;
+  const { guide, tokens } = context;
   const { call, plan, draft } = planned;
   // With `approval`, another person decides.
   if (outcome.kind === 'failed' || guide === undefined || call.account.confirm === 'approval') return outcome;
   const { decideAt: address, planId } = outcome.success;
   if (address === undefined || planId === undefined) return outcome;
   const { digest, nonce } = tokens.read(planId);
+  const claims = { use: 'handle', digest, nonce } as const;
   const message = join([...decisionLines(plan, call, dependencies.questionLimits), onPage], '\n');
-  const claims = { use: 'handle', digest, nonce, issuedAt: dependencies.now().getTime() } as const;
-  // The plan waits on the page whether or not the user is asked to open it.
-  const send = () => unlessStopped(stop, (over) => guide.send(message, address, over));
-  const visit = await waitForPerson(context, send).catch((error: unknown): Visit => {
-    if (!(error instanceof Refusal))
-      dependencies.log('error', 'unexpected', { tool: draft.tool, error: errorName(error) });
-    return 'cancelled';
-  });
-  if (visit === 'later')
-    return { kind: 'inputRequired', message, answer: { address }, claims: { use: 'handle', digest, nonce } };
-  if (isDeclined({ visit, claims }, dependencies.now())) throw await declinePlan(nonce, draft, dependencies);
+  const issuedAt = dependencies.now().getTime();
+  const visit = await visitPage(message, address, guide, draft.tool, context, dependencies);
+  if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, claims };
+  if (isDeclined({ visit, claims: { ...claims, issuedAt } }, dependencies.now()))
+    throw await declinePlan(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
+
   const lookup = { planId, asked: planned, digestOfCall: async () => digest };
   const state = await waitForDecision(lookup, () => true, context, dependencies).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
@@ -148,28 +140,45 @@ export async function sendToPage(
   return state?.kind === 'ended' ? state.outcome : outcome;
 }
 
+/** Asks the user to open the page. An error counts as `cancelled`, because the plan waits on the page all the same. */
+async function visitPage(
+  message: SafeText,
+  address: string,
+  guide: Guide,
+  tool: string,
+  context: CallContext,
+  { log }: CallDependencies,
+): Promise<Visit | 'later'> {
+  const send = () => unlessStopped(context.stop, (over) => guide.send(message, address, over));
+  try {
+    return await waitForPerson(context, send);
+  } catch (error) {
+    if (!(error instanceof Refusal)) log('error', 'unexpected', { tool, error: errorName(error) });
+    return 'cancelled';
+  }
+}
+
 const onPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
 
 /**
  * Finds the state of a plan, and waits up to `statusWaitMs` while it can change.
- * @param waits whether the call waits for the end of an undecided plan
+ * @param isAwaited whether the call waits for the end of an undecided plan
  * @throws Refusal if the planId is not valid, or the state cannot be read
  */
 async function waitForDecision(
   lookup: PlanLookup,
-  waits: (state: PlanState) => boolean,
+  isAwaited: (state: PlanState) => boolean,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlanState> {
   const { signal, stop, tokens } = context;
   const { statusWaitMs, log } = dependencies;
-  const sources = { ...dependencies, tokens };
-  const find = () => findPlanState(lookup, sources);
+  const find = () => findPlanState(lookup, { ...dependencies, tokens });
   const fail = (error: unknown): never => {
     throw stateUnavailable(error, lookup.asked.draft.tool, log, lookup.planId);
   };
   const state = await find().catch(fail);
-  const canChange = state.kind === 'ended' ? isSettling(state) : waits(state);
+  const canChange = state.kind === 'ended' ? isSettling(state) : isAwaited(state);
   if (statusWaitMs === 0 || !canChange) return state;
   const isOver = () => signal.aborted || stop?.aborted === true;
   const wait = () => awaitEnd(find, ['open', 'underWay'], statusWaitMs, isOver);
@@ -206,34 +215,43 @@ interface WaitsFor {
 
 /** The answer about a plan that is undecided or under way. */
 export function undecidedAnswer(
-  name: string,
+  tool: string,
   planId: string | undefined,
   state: Exclude<PlanState, { kind: 'ended' }>,
-  { whom, decideAt }: WaitsFor = { whom: words('nobody') },
+  waitsFor: WaitsFor = { whom: words('nobody') },
 ): EndedOutcome {
-  const isOpen = state.kind === 'open';
-  return {
-    kind: 'succeeded',
-    success: {
-      summary: isOpen
-        ? say`This plan of ${own(name)} still waits for ${whom}.`
-        : say`Somebody has decided on this plan of ${own(name)}. The outcome is not known yet.`,
-      outcome: 'waiting',
-      ...(planId !== undefined && { planId }),
-      ...(isOpen && { planExpires: new Date(state.expiresAt).toISOString() }),
-      ...(isOpen && state.plan !== undefined && decideAt !== undefined && { decideAt }),
-      next: isOpen
-        ? next(
-            'user',
-            'decide',
-            'Call again later with the same arguments and this planId. To take the plan back, add withdraw: true.',
-          )
-        : next('agent', 'wait', 'Call again later with the same arguments and this planId.'),
-      warnings: [],
-      requestIds: {},
-    },
-  };
+  const success = state.kind === 'open' ? openPlan(tool, planId, state, waitsFor) : planUnderWay(tool, planId);
+  return { kind: 'succeeded', success };
 }
+
+const openPlan = (
+  tool: string,
+  planId: string | undefined,
+  { expiresAt, plan }: Extract<PlanState, { kind: 'open' }>,
+  { whom, decideAt }: WaitsFor,
+): Success => ({
+  summary: say`This plan of ${own(tool)} still waits for ${whom}.`,
+  outcome: 'waiting',
+  ...(planId !== undefined && { planId }),
+  planExpires: new Date(expiresAt).toISOString(),
+  ...(plan !== undefined && decideAt !== undefined && { decideAt }),
+  next: next(
+    'user',
+    'decide',
+    'Call again later with the same arguments and this planId. To take the plan back, add withdraw: true.',
+  ),
+  warnings: [],
+  requestIds: {},
+});
+
+const planUnderWay = (tool: string, planId: string | undefined): Success => ({
+  summary: say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
+  outcome: 'waiting',
+  ...(planId !== undefined && { planId }),
+  next: next('agent', 'wait', 'Call again later with the same arguments and this planId.'),
+  warnings: [],
+  requestIds: {},
+});
 
 type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now' | 'log'>;
 

@@ -20,29 +20,31 @@ export async function runChange(
 ): Promise<CallOutcome> {
   const { elicitor, click, look, principal } = context;
   const drafted = draftChange(call, context, dependencies);
-  const { draft } = drafted;
   if (look !== undefined) return lookAtPlan(look, drafted, context, dependencies);
 
   const step = consentStep(drafted, context, dependencies);
-  dependencies.log('info', 'consent', { tool: draft.tool, decision: step.kind, caller: principal?.name });
-  const replaced = click === undefined ? await findReplaced(drafted, context, dependencies) : undefined;
-  const replace = async () => replaced && withdrawReplaced(replaced, drafted, context, dependencies);
-  if (call.control.planId !== undefined) await replace();
-  const status = click === undefined ? await answerPlanStatus(step, drafted, context, dependencies) : undefined;
+  dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: principal?.name });
+  if (click !== undefined) {
+    const clicked = await planChange(drafted, [], context, dependencies);
+    return approveAndSend(step, clicked, undefined, context, dependencies);
+  }
+  const hasPlanId = call.control.planId !== undefined;
+  const replaced = await findReplaced(drafted, context, dependencies);
+  if (replaced !== undefined && hasPlanId) await withdrawReplaced(replaced, drafted, context, dependencies);
+  const status = await answerPlanStatus(step, drafted, context, dependencies);
   if (status?.kind === 'answer') return status.outcome;
 
-  const asks = step.kind === 'ask' && click === undefined;
   // A new question waits for the caller's earlier questions here, so that its plan takes account of their answers.
-  const isNewQuestion = asks && elicitor?.resumedReply === undefined;
+  const isNewQuestion = step.kind === 'ask' && elicitor?.resumedReply === undefined;
   using _turn = isNewQuestion
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
     : undefined;
   const planned = await planChange(drafted, [status?.nonce, replaced?.nonce], context, dependencies);
   // With the journal's remarks, one screen may be too small for the question.
-  const lastStep = asks ? consentStep(planned, context, dependencies) : step;
-  if (lastStep.kind !== 'refuse' && call.control.planId === undefined) await replace();
-  if (lastStep.kind !== 'plan' || click !== undefined)
-    return await approveAndSend(lastStep, planned, status?.nonce, context, dependencies);
+  const lastStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
+  if (replaced !== undefined && !hasPlanId && lastStep.kind !== 'refuse')
+    await withdrawReplaced(replaced, drafted, context, dependencies);
+  if (lastStep.kind !== 'plan') return await approveAndSend(lastStep, planned, status?.nonce, context, dependencies);
   const answer = await answerWithPlan(lastStep, planned, context, dependencies);
   return await sendToPage(answer, planned, context, dependencies);
 }
@@ -53,12 +55,13 @@ function consentStep(
   { elicitor, hasView = false, agreed = false }: CallContext,
   { page, refusals }: CallDependencies,
 ): ConsentStep {
-  const isFit = question !== undefined && !refusals.isAnsweredByProgram(draft);
+  const canBeAsked = question !== undefined && !refusals.isAnsweredByProgram(draft);
+  const questionOfClient = canBeAsked ? 'fits' : 'unfit';
   return decideConsent({
     mode: account.confirm,
     planOnly: control.planOnly,
     hasPlanId: control.planId !== undefined,
-    question: elicitor === undefined ? 'none' : isFit ? 'fits' : 'unfit',
+    question: elicitor === undefined ? 'none' : questionOfClient,
     hasView,
     page: page?.kind ?? 'none',
     agreed,
