@@ -45,69 +45,73 @@ export async function answerWithPlan(
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
   const { draft, digest, call } = planned;
-  const { operation, input, endpoint } = call;
-  const { newNonce, refusals, plans, page } = dependencies;
+  const { newNonce, refusals, plans, page, now } = dependencies;
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
-  const claims = { digest, nonce: newNonce(), subject: subjectOf(operation, endpoint.account, input) };
+  const nonce = newNonce();
   const againstChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
-  const storing = await storeForPeople(step, planned, claims, context, dependencies);
+  const storing = await storeForPeople(step, planned, nonce, context, dependencies);
   const inChat = step.withPlanId && againstChat === undefined;
   const byClick = step.withTicket && storing.kind !== 'closed';
   const onPage = step.withPage && storing.kind === 'stored';
-  const refusal = 'refusal' in storing ? storing.refusal : againstChat;
-  if (!call.control.planOnly && !inChat && !byClick && !onPage && refusal !== undefined) throw refusal;
+  const refusal = storing.refusal ?? againstChat;
+  const isPossible = inChat || byClick || onPage;
+  if (!isPossible && !call.control.planOnly && refusal !== undefined) throw refusal;
 
-  const decideAt = onPage ? addressOf(claims.nonce, page) : undefined;
+  const decideAt = onPage ? addressOf(nonce, page) : undefined;
   if (onPage) announce(planned, decideAt, dependencies);
   const hasPlanId = inChat || storing.kind === 'stored';
-  return planOutcome(planned, dependencies.now(), {
+  const use = inChat ? 'plan' : 'handle';
+  return planOutcome(planned, now(), {
     inChat,
     byClick,
     onPageUntil: onPage ? plans.expiry() : undefined,
     decideAt,
-    claims: { digest, nonce: claims.nonce },
+    claims: { digest, nonce },
     byAnother: call.account.confirm === 'approval',
     isDeadEnd: step.isDeadEnd === true,
-    planId: hasPlanId
-      ? context.tokens.issue({ use: inChat ? 'plan' : 'handle', digest, nonce: claims.nonce })
-      : undefined,
+    planId: hasPlanId ? context.tokens.issue({ use, digest, nonce }) : undefined,
   });
 }
 
 /** The result of storing a plan for the person who decides. Only `closed` rules out a click. */
-type Storing =
-  | { readonly kind: 'stored' | 'notNeeded' }
-  | { readonly kind: 'closed' | 'notStored'; readonly refusal: Refusal };
+interface Storing {
+  readonly kind: 'stored' | 'notNeeded' | 'closed' | 'notStored';
+  /** The reason for `closed` and `notStored`. */
+  readonly refusal?: Refusal;
+}
 
 /** Stores a plan for the person who decides on it and for the agent that asks for its state. */
 async function storeForPeople(
   { withTicket, withPage }: PlanStep,
   planned: PlannedChange,
-  claims: Pick<WaitingPlan, 'digest' | 'nonce' | 'subject'>,
+  nonce: string,
   { principal }: CallContext,
   { refusals, plans, now }: CallDependencies,
 ): Promise<Storing> {
   if (!withTicket && !withPage) return { kind: 'notNeeded' };
-  const { call, draft, plan, repeats } = planned;
+  const { call, draft, digest, plan, repeats } = planned;
   const againstAsking = await refusals.againstAsking(draft);
   if (againstAsking !== undefined) return { kind: 'closed', refusal: againstAsking };
   if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
+  const waitingPlan: WaitingPlan = {
+    digest,
+    nonce,
+    subject: subjectOf(call.operation, call.endpoint.account, call.input),
+    requestKey: draft.digest,
+    repeats,
+    issuedAt: now().getTime(),
+    tool: draft.tool,
+    args: call.args,
+    caller: draft.caller,
+    scopes: principal?.scopes,
+    agent: principal?.agent,
+    client: draft.client,
+    plan,
+    accept: acceptOf(call),
+    typedName: nameToType(call),
+  };
   try {
-    const isAdded = await plans.add({
-      ...claims,
-      requestKey: draft.digest,
-      repeats,
-      issuedAt: now().getTime(),
-      tool: draft.tool,
-      args: call.args,
-      caller: draft.caller,
-      scopes: principal?.scopes,
-      agent: principal?.agent,
-      client: draft.client,
-      plan,
-      accept: acceptOf(call),
-      typedName: nameToType(call),
-    });
+    const isAdded = await plans.add(waitingPlan);
     return isAdded ? { kind: 'stored' } : { kind: 'notStored', refusal: new Refusal('TooManyWaiting', []) };
   } catch {
     const problem = say`the plans that wait beside it cannot be written`;
@@ -123,28 +127,26 @@ function announce({ draft, plan }: PlannedChange, decideAt: string | undefined, 
 }
 
 function planOutcome({ call, shown: plan, others }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
-  const { operation, control } = call;
+  const tool = call.operation.name;
   const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
-  const remarks = others.map(({ text }) => text);
   const issuedAt = time.getTime();
   const expiresAt = inChat || onPageUntil === undefined ? issuedAt + tokenLifetimeMs : onPageUntil;
   const expires = new Date(expiresAt).toISOString();
+  const holdsUntil = planId !== undefined || byClick ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined;
+  const isOnlyOnPage = onPageUntil !== undefined && !inChat && !byClick;
+  const otherTexts = others.map(({ text }) => text);
+  const steps = [...replacing(tool, others, planId), nextSteps(tool, call.control.planOnly, ways)];
   const typedName = nameToType(call);
-  const canBeCarriedOut = planId !== undefined || byClick;
   return {
     kind: 'succeeded',
     success: {
-      summary: join([...remarks, say`Plan of ${own(operation.name)}; nothing was sent.`], ' '),
-      outcome: inChat || byClick || onPageUntil === undefined ? 'planned' : 'waiting',
-      show: planText(plan, canBeCarriedOut ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined),
+      summary: join([...otherTexts, say`Plan of ${own(tool)}; nothing was sent.`], ' '),
+      outcome: isOnlyOnPage ? 'waiting' : 'planned',
+      show: planText(plan, holdsUntil),
       plan,
       ...(planId !== undefined && { planId, planExpires: expires }),
       ...(decideAt !== undefined && { decideAt }),
-      next: next(
-        'user',
-        'decide',
-        join([...replacing(operation.name, others, planId), nextSteps(operation.name, control.planOnly, ways)], ' '),
-      ),
+      next: next('user', 'decide', join(steps, ' ')),
       warnings: [],
       requestIds: {},
     },
@@ -182,22 +184,29 @@ const replacing = (tool: string, others: readonly OtherPlan[], planId: string | 
   });
 
 /** Sentences about deciding without the agent. */
-function waysOfPeople(tool: string, { inChat, byClick, onPageUntil, decideAt, byAnother }: Ways): readonly SafeText[] {
-  // Some hosts claim to show views and show none, or do not pass clicks on.
-  const withoutButton = inChat
-    ? say`If they see no button, show them all of "show" and let them answer in the chat.`
-    : decideAt !== undefined
-      ? say`If they see no button, they decide at the link.`
-      : say`If they see no button, they can decide where this server runs, with cloudops-mcp view ${own(tool)} and the same arguments.`;
-  return sentences(
-    byClick && say`The user sees this plan with a button to agree and one to do nothing.`,
-    byClick && withoutButton,
-    decideAt !== undefined &&
-      say`Give the user the link in decideAt: ${words(byAnother ? 'somebody other than the user' : 'a person')} decides there.`,
-    decideAt === undefined &&
-      onPageUntil !== undefined &&
+function waysOfPeople(tool: string, ways: Ways): readonly SafeText[] {
+  const { byClick, onPageUntil, decideAt, byAnother } = ways;
+  const sentencesOfWays: SafeText[] = [];
+  if (byClick)
+    sentencesOfWays.push(
+      say`The user sees this plan with a button to agree and one to do nothing.`,
+      withoutButton(tool, ways),
+    );
+  if (decideAt !== undefined) {
+    const who = words(byAnother ? 'somebody other than the user' : 'a person');
+    sentencesOfWays.push(say`Give the user the link in decideAt: ${who} decides there.`);
+  } else if (onPageUntil !== undefined)
+    sentencesOfWays.push(
       say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`,
-  );
+    );
+  return sentencesOfWays;
+}
+
+/** Some hosts claim to show views and show none, or do not pass clicks on. */
+function withoutButton(tool: string, { inChat, decideAt }: Ways): SafeText {
+  if (inChat) return say`If they see no button, show them all of "show" and let them answer in the chat.`;
+  if (decideAt !== undefined) return say`If they see no button, they decide at the link.`;
+  return say`If they see no button, they can decide where this server runs, with cloudops-mcp view ${own(tool)} and the same arguments.`;
 }
 
 const afterPeople = (tool: string, { byClick, planId }: Ways): readonly SafeText[] =>

@@ -44,61 +44,63 @@ export function draftChange(call: ResolvedChange, context: CallContext, dependen
   return { call, draft: draftIntent(call, context, dependencies), verificationHint, plan, question };
 }
 
-/** A terminal shows the whole plan before the question, so that the question has room for any plan. */
-const questionFor = (
+/** The question about a plan, if the client can ask. A terminal shows the whole plan before, so its question has room for any plan. */
+function questionFor(
   plan: Plan,
   call: ResolvedChange,
   { elicitor }: CallContext,
   { questionLimits }: CallDependencies,
-): SafeText | undefined =>
-  elicitor && (questionText(plan, call, questionLimits) ?? (elicitor.isDirect ? plan.summary : undefined));
+): SafeText | undefined {
+  if (elicitor === undefined) return undefined;
+  return questionText(plan, call, questionLimits) ?? (elicitor.isDirect ? plan.summary : undefined);
+}
 
 /**
  * Checks a plan against the journal, and adds remarks about repetition, budget and other plans to the plan.
- * @param known nonces of the call's own plan and of the plan that it replaces
+ * @param ownNonces nonces of the call's own plan and of the plan that it replaces
  * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
  */
 export async function planChange(
   drafted: DraftedChange,
-  known: readonly (string | undefined)[],
+  ownNonces: readonly (string | undefined)[],
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlannedChange> {
   const { call, draft, verificationHint } = drafted;
   const { control, account } = call;
-  const { journal } = dependencies;
   const { duplicate, repeats, digest } = await boundConsent(drafted, context, dependencies);
   const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
   if (earlier !== undefined && !control.allowRepeat && !control.planOnly)
     throw repeated(earlier, call, verificationHint);
-  const budgetText = await checkBudget(journal, call.budget, control.planOnly);
+  const budgetText = await checkBudget(dependencies.journal, call.budget, control.planOnly);
   const plan = withRemarks(drafted.plan, earlier, budgetText);
   if (account.confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
-  const others = await otherPlans(drafted, known, context, dependencies);
-  const shown = withOtherPlans(
-    plan,
-    others.map(({ text }) => text),
-  );
+
+  const others = await otherPlans(drafted, ownNonces, context, dependencies);
+  const otherTexts = others.map(({ text }) => text);
+  const shown = withOtherPlans(plan, otherTexts);
   const question = shown === drafted.plan ? drafted.question : questionFor(shown, call, context, dependencies);
   return { call, draft, verificationHint, plan, others, shown, question, digest, repeats };
 }
 
 /** Finds the caller's other waiting plans for the same thing. None for a decision on a page, which shows them by itself. */
 async function otherPlans(
-  { call: { operation, account, endpoint, input, args }, draft }: DraftedChange,
-  known: readonly (string | undefined)[],
+  { call, draft }: DraftedChange,
+  ownNonces: readonly (string | undefined)[],
   { tokens, click }: CallContext,
   { plans, now }: CallDependencies,
 ): Promise<readonly OtherPlan[]> {
+  const { operation, account, endpoint, input, args } = call;
   const subject = subjectOf(operation, endpoint.account, input);
   if (subject === undefined || click !== undefined || account.confirm === 'off') return [];
   // The plan is made already, so that plans that cannot be read do not stop it.
   const all = await plans.list().catch(() => []);
-  const own = all.filter(
-    ({ caller, state, nonce }) => caller === draft.caller && state === 'waiting' && !known.includes(nonce),
-  );
-  return relatedPlans(own, { nonce: '', subject }).map((other) => ({
-    text: relatedText(other, { args, issuedAt: now().getTime() }, operation, now()),
+  const waiting = all.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
+  const others = relatedPlans(waiting, { subject }).filter(({ nonce }) => !ownNonces.includes(nonce));
+  const time = now();
+  const thisPlan = { args, issuedAt: time.getTime() };
+  return others.map((other) => ({
+    text: relatedText(other, thisPlan, operation, time),
     planId: tokens.issue({ use: 'handle', digest: other.digest, nonce: other.nonce }),
   }));
 }

@@ -16,15 +16,15 @@ export function subjectOf({ name: tool, change }: Operation, account: string, in
   return typeof name === 'string' ? { name, digest: digestOf([tool, account, values]) } : undefined;
 }
 
-/** The other plans of the same subject that wait or were accepted, oldest first. */
-export const relatedPlans = (plans: readonly FoundPlan[], { nonce, subject }: Pick<WaitingPlan, 'nonce' | 'subject'>) =>
-  plans.filter(
-    (other) =>
-      subject !== undefined &&
-      other.nonce !== nonce &&
-      other.subject?.digest === subject.digest &&
-      (other.state === 'waiting' || other.decision?.kind === 'accepted'),
-  );
+/** The other plans of the same subject that wait or were accepted, oldest first. `nonce` is absent for a plan that is not stored. */
+export function relatedPlans(
+  plans: readonly FoundPlan[],
+  { nonce, subject }: Partial<Pick<WaitingPlan, 'nonce' | 'subject'>>,
+): readonly FoundPlan[] {
+  if (subject === undefined) return [];
+  const others = plans.filter((other) => other.nonce !== nonce && other.subject?.digest === subject.digest);
+  return others.filter(({ state, decision }) => state === 'waiting' || decision?.kind === 'accepted');
+}
 
 /** Adds sentences about other plans for the same thing to a plan that is shown. No decision is bound to them. */
 export const withOtherPlans = (plan: Plan, others: readonly SafeText[]): Plan =>
@@ -54,15 +54,17 @@ const mostDifferences = 5;
 
 /** The arguments of another plan that differ, in words: `disk size 100 GB`. */
 function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, 'input'> | undefined): SafeText {
+  const values = new Map(leavesOf(args));
+  const otherValues = [...leavesOf(other)];
+  const differing = otherValues.filter(([path, value]) => values.get(path) !== value);
+  if (differing.length === 0)
+    return words(otherValues.length === values.size ? 'the same change' : 'with fewer arguments');
   const schema = operation?.input();
-  const [leaves, others] = [new Map(leavesOf(args)), new Map(leavesOf(other))];
-  const differing = [...others].filter(([path, value]) => leaves.get(path) !== value);
-  if (differing.length === 0) return words(others.size === leaves.size ? 'the same change' : 'with fewer arguments');
   const texts = differing.slice(0, mostDifferences).map(([path, value]) => {
+    const name = (schema && fieldInWords(schema, path)) ?? path;
     const text = typeof value === 'string' ? quoted(value, 40) : defined(JSON.stringify(value));
     const unit = schema && fieldUnit(schema, path);
-    const name = schema && fieldInWords(schema, path);
-    return say`${defined(name ?? path)} ${text}${defined(unit === undefined ? '' : ` ${unit}`)}`;
+    return say`${defined(name)} ${text}${defined(unit === undefined ? '' : ` ${unit}`)}`;
   });
   return join(texts, ', ');
 }
