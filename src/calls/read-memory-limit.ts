@@ -1,5 +1,5 @@
 import type { ByteLimit } from '../transport/http-client.js';
-import { createTurns } from '../util/turns.js';
+import { createTurns, type TakeTurn } from '../util/turns.js';
 
 const mebibyte = 1024 * 1024;
 
@@ -40,75 +40,115 @@ export interface ReadMemoryLimit {
 }
 
 export function createReadMemoryLimit(limits: ReadLimits = defaultReadLimits): ReadMemoryLimit {
-  const waiting = new Set<() => void>();
+  const memory = new SharedMemory(limits);
   const takeTurn = createTurns();
-  let taken = 0;
-  const hasRoom = () => taken + limits.bytesOfPage <= limits.bytesOfAll;
-  const give = (bytes: number) => {
-    taken -= bytes;
-    for (const begin of waiting) if (hasRoom()) begin();
-  };
+  return { share: (signal) => new CallShare(memory, limits, takeTurn, signal) };
+}
 
-  return {
-    share(signal) {
-      let own = 0;
-      let reserved = 0;
-      let exceeded: ReachedLimit | undefined;
-      const reserve = () => {
-        reserved = limits.bytesOfPage;
-        taken += reserved;
+/** Counts the bytes of all reads, and lets calls wait for room. */
+class SharedMemory {
+  readonly #limits: ReadLimits;
+  /** Bytes that were received or are reserved. */
+  #taken = 0;
+  /** Functions that end the wait of a call, in the order in which the calls came. */
+  readonly #waiting = new Set<() => void>();
+
+  constructor(limits: ReadLimits) {
+    this.#limits = limits;
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return this.#taken + bytes <= this.#limits.bytesOfAll;
+  }
+
+  take(bytes: number): void {
+    this.#taken += bytes;
+  }
+
+  giveBack(bytes: number): void {
+    this.#taken -= bytes;
+    for (const proceed of this.#waiting) if (this.hasRoomFor(this.#limits.bytesOfPage)) proceed();
+  }
+
+  /** Reserves the bytes of a page as soon as there is room. Resolves with false if that takes longer than `waitMs`. */
+  async reservePage(signal: AbortSignal): Promise<boolean> {
+    const { bytesOfPage } = this.#limits;
+    const mustWait = this.#waiting.size > 0 || !this.hasRoomFor(bytesOfPage);
+    if (mustWait && !signal.aborted) return this.#waitForRoom(signal);
+    this.take(bytesOfPage);
+    return true;
+  }
+
+  #waitForRoom(signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const end = (isReserved: boolean) => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', proceed);
+        this.#waiting.delete(proceed);
+        resolve(isReserved);
       };
-      const leave = () => {
-        const unused = reserved;
-        reserved = 0;
-        give(unused);
+      // A cancelled call continues to its next request, which notices the cancellation.
+      const proceed = () => {
+        this.take(this.#limits.bytesOfPage);
+        end(true);
       };
-      const wait = () =>
-        new Promise<boolean>((resolve) => {
-          const end = (hasEntered: boolean) => {
-            clearTimeout(timer);
-            signal.removeEventListener('abort', begin);
-            waiting.delete(begin);
-            resolve(hasEntered);
-          };
-          // A cancelled call continues to its next request, which notices the cancellation.
-          const begin = () => {
-            reserve();
-            end(true);
-          };
-          const timer = setTimeout(() => end(false), limits.waitMs);
-          signal.addEventListener('abort', begin);
-          waiting.add(begin);
-        });
-      return {
-        limits,
-        enter: async () => {
-          // Later pages each take a turn of the event loop, so that other work comes in between.
-          if (own > 0) await takeTurn(() => undefined);
-          if ((waiting.size > 0 || !hasRoom()) && !signal.aborted) return wait();
-          reserve();
-          return true;
-        },
-        leave,
-        admit: (bytes) => {
-          const more = Math.max(0, bytes - reserved);
-          if (own + bytes > limits.bytes) exceeded = 'call';
-          else if (taken + more > limits.bytesOfAll) exceeded = 'others';
-          if (exceeded !== undefined) return false;
-          reserved -= bytes - more;
-          taken += more;
-          own += bytes;
-          return true;
-        },
-        get exceeded() {
-          return exceeded;
-        },
-        [Symbol.dispose]: () => {
-          leave();
-          give(own);
-          own = 0;
-        },
-      };
-    },
-  };
+      const timer = setTimeout(() => end(false), this.#limits.waitMs);
+      signal.addEventListener('abort', proceed);
+      this.#waiting.add(proceed);
+    });
+  }
+}
+
+class CallShare implements ReadShare {
+  readonly limits: ReadLimits;
+  readonly #memory: SharedMemory;
+  readonly #takeTurn: TakeTurn;
+  readonly #signal: AbortSignal;
+  #received = 0;
+  /** Reserved bytes that were not received yet. */
+  #reserved = 0;
+  #exceeded: ReachedLimit | undefined;
+
+  constructor(memory: SharedMemory, limits: ReadLimits, takeTurn: TakeTurn, signal: AbortSignal) {
+    this.limits = limits;
+    this.#memory = memory;
+    this.#takeTurn = takeTurn;
+    this.#signal = signal;
+  }
+
+  get exceeded(): ReachedLimit | undefined {
+    return this.#exceeded;
+  }
+
+  async enter(): Promise<boolean> {
+    // Later pages each take a turn of the event loop, so that other work comes in between.
+    if (this.#received > 0) await this.#takeTurn(() => undefined);
+    const isReserved = await this.#memory.reservePage(this.#signal);
+    if (isReserved) this.#reserved = this.limits.bytesOfPage;
+    return isReserved;
+  }
+
+  leave(): void {
+    const unused = this.#reserved;
+    this.#reserved = 0;
+    this.#memory.giveBack(unused);
+  }
+
+  admit(bytes: number): boolean {
+    const ofReservation = Math.min(bytes, this.#reserved);
+    const more = bytes - ofReservation;
+    if (this.#received + bytes > this.limits.bytes) this.#exceeded = 'call';
+    else if (!this.#memory.hasRoomFor(more)) this.#exceeded = 'others';
+    if (this.#exceeded !== undefined) return false;
+    this.#reserved -= ofReservation;
+    this.#memory.take(more);
+    this.#received += bytes;
+    return true;
+  }
+
+  [Symbol.dispose](): void {
+    this.leave();
+    this.#memory.giveBack(this.#received);
+    this.#received = 0;
+  }
 }

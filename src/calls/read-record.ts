@@ -23,24 +23,20 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const given = withoutNulls(value);
   const parsed = schema.safeParse(given, { reportInput: true });
   if (parsed.success) return { record: isObject(given) ? { ...given } : {}, warnings: [], missingFields: [] };
-  if (!isObject(given))
-    return {
-      record: {},
-      warnings: [say`The answer is ${show(value)}, not an object; it was left out.`],
-      missingFields: [],
-    };
+  if (!isObject(given)) {
+    const warning = say`The answer is ${show(value)}, not an object; it was left out.`;
+    return { record: {}, warnings: [warning], missingFields: [] };
+  }
   const { issues } = parsed.error;
-  const missingFields = issues.filter(({ input }) => input === undefined).map(({ path }) => toDotPath(path));
-  const odd = issues.filter(({ input }) => input !== undefined);
+  const missing = issues.filter(({ input }) => input === undefined);
+  const wrong = issues.filter(({ input }) => input !== undefined);
   const repaired = structuredClone(given);
-  const warnings = odd.map((issue) => repair(repaired, issue));
+  const warnings = wrong.map((issue) => repair(repaired, issue));
+  const more = warnings.length - maximumWarnings;
   return {
     record: { ...compact(repaired) },
-    missingFields,
-    warnings: sentences(
-      ...warnings.slice(0, maximumWarnings),
-      warnings.length > maximumWarnings && say`${warnings.length - maximumWarnings} more fields were odd.`,
-    ),
+    missingFields: missing.map(({ path }) => toDotPath(path)),
+    warnings: sentences(...warnings.slice(0, maximumWarnings), more > 0 && say`${more} more fields were odd.`),
   };
 }
 
@@ -53,15 +49,12 @@ export function missingWarning(
   named: Readonly<Record<string, string>> = {},
 ): SafeText[] {
   const paths = missingFields.map((path) => path.replace(/\[\d+\]/g, '[]'));
-  const missing = Object.keys(named).filter((path) => paths.some((one) => path === one || path.startsWith(`${one}.`)));
-  return missing.length === 0
-    ? []
-    : [
-        say`The answer does not say ${listed(
-          missing.map((path) => say`${defined(named[path] ?? path)}`),
-          'or',
-        )}.`,
-      ];
+  // If a structure is missing, so is each field in it.
+  const isMissing = (path: string) => paths.some((absent) => path === absent || path.startsWith(`${absent}.`));
+  const missing = Object.entries(named).filter(([path]) => isMissing(path));
+  if (missing.length === 0) return [];
+  const descriptions = missing.map(([, description]) => say`${defined(description)}`);
+  return [say`The answer does not say ${listed(descriptions, 'or')}.`];
 }
 
 /** Converts or removes the value that an issue names. Returns the warning. */
@@ -73,10 +66,10 @@ function repair(record: unknown, issue: z.core.$ZodIssue): SafeText {
   const [last = ''] = issue.path.slice(-1);
   if (typeof parent === 'object' && parent !== null) Reflect.set(parent, last, converted);
   const fate = words(converted === undefined ? 'it was left out' : 'it was converted');
-  return say`${own(name)} in the answer is ${show(issue.input)}, not ${defined(called[expected] ?? 'what it should be')}; ${fate}.`;
+  return say`${own(name)} in the answer is ${show(issue.input)}, not ${defined(typeNames[expected] ?? 'what it should be')}; ${fate}.`;
 }
 
-const called: Readonly<Record<string, string>> = {
+const typeNames: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a whole number',
   int: 'a whole number',
@@ -119,38 +112,59 @@ export function truncateRecord(
   record: Readonly<Record<string, unknown>>,
   exact: readonly string[] = [],
 ): Omit<Reading, 'missingFields'> {
-  let left = maximumCharacters;
-  let leftOut = 0;
-  const text = (given: string, longest: number) => {
-    const shown = escapeInvisible(
-      given.length > longest ? `${given.slice(0, longest)}… (${given.length} characters)` : given,
-    );
-    left -= shown.length + 4;
-    return shown;
-  };
-  const fits = () => {
-    if (left <= 0) leftOut += 1;
-    return left > 0;
-  };
-  /** @param start length of the line's beginning, which is repeated for each element with its own lines */
-  const copy = (value: unknown, start: number): unknown => {
-    if (typeof value === 'string') return text(value, longestText);
-    left -= typeof value === 'object' ? start + 6 : 6;
-    if (Array.isArray(value)) return value.flatMap((element) => (fits() ? [copy(element, start)] : []));
-    if (!isObject(value)) return value;
-    return Object.fromEntries(
-      Object.keys(value).flatMap((name) => {
-        if (!fits() || name === '__proto__') return [];
-        const shownName = text(name, longestName);
-        const inner = value[name];
-        if (typeof inner !== 'string' || !exact.includes(name)) return [[shownName, copy(inner, shownName.length + 2)]];
-        left -= inner.length + 4;
-        return [[shownName, inner.slice(0, longestText)]];
-      }),
-    );
-  };
-  const shown = copy(record, 0);
+  const copier = new RecordCopier(exact);
+  const shown = copier.copy(record, 0);
+  const { leftOut } = copier;
   const warnings =
     leftOut === 0 ? [] : [say`The answer is too long to show: ${leftOut} fields or entries were left out.`];
   return { record: { ...Object(shown) }, warnings };
+}
+
+/** Copies a record until its copy has about `maximumCharacters` as text. */
+class RecordCopier {
+  readonly #exact: readonly string[];
+  #room = maximumCharacters;
+  /** Number of fields and entries for which there was no room. */
+  leftOut = 0;
+
+  constructor(exact: readonly string[]) {
+    this.#exact = exact;
+  }
+
+  /** @param indent length of the beginning of the value's line, which is repeated for each element with its own lines */
+  copy(value: unknown, indent: number): unknown {
+    if (typeof value === 'string') return this.#copyText(value, longestText);
+    this.#room -= typeof value === 'object' ? indent + 6 : 6;
+    if (Array.isArray(value)) return value.flatMap((element) => (this.#hasRoom() ? [this.copy(element, indent)] : []));
+    return isObject(value) ? this.#copyFields(value) : value;
+  }
+
+  #copyFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+    const copied: [string, unknown][] = [];
+    for (const [name, value] of Object.entries(fields)) {
+      if (!this.#hasRoom() || name === '__proto__') continue;
+      const shownName = this.#copyText(name, longestName);
+      copied.push([shownName, this.#copyField(name, value, shownName.length + 2)]);
+    }
+    return Object.fromEntries(copied);
+  }
+
+  #copyField(name: string, value: unknown, indent: number): unknown {
+    if (typeof value !== 'string' || !this.#exact.includes(name)) return this.copy(value, indent);
+    this.#room -= value.length + 4;
+    return value.slice(0, longestText);
+  }
+
+  #copyText(text: string, longest: number): string {
+    const cut = text.length > longest ? `${text.slice(0, longest)}… (${text.length} characters)` : text;
+    const shown = escapeInvisible(cut);
+    this.#room -= shown.length + 4;
+    return shown;
+  }
+
+  #hasRoom(): boolean {
+    if (this.#room > 0) return true;
+    this.leftOut += 1;
+    return false;
+  }
 }

@@ -227,7 +227,7 @@ async function sendWithinLimits(
   share: ReadShare,
 ): Promise<FinalReply | { readonly kind: 'stopped'; readonly limit: ReachedLimit }> {
   if (!(await share.enter())) return { kind: 'stopped', limit: 'others' };
-  const reply = await client.send(request).finally(share.leave);
+  const reply = await client.send(request).finally(() => share.leave());
   return share.exceeded === undefined ? reply : { kind: 'stopped', limit: share.exceeded };
 }
 
