@@ -88,70 +88,80 @@ interface SentChange extends ApprovedChange {
 
 /** Puts an accepted change into words. It stays accepted even if nothing of its answer can be read. */
 function acceptedSuccess(accepted: SentChange, log: Log): Success {
-  const { call, answer, plan, failed } = accepted;
-  const unread = (problem: SafeText): Success => ({
-    summary: say`The cloud accepted this (HTTP status ${answer.status}): ${plan.summary}`,
-    ...circumstances(accepted, []),
-    warnings: [...warningsOf(accepted), say`The answer cannot be read, because ${problem}.`],
-  });
-  if (answer.kind === 'unread') return unread(answer.problem);
+  const { answer } = accepted;
+  if (answer.kind === 'unread') return withoutAnswer(accepted, answer.problem);
   try {
-    const { record, warnings, missingFields } = answer;
-    const { operation, change, input, endpoint } = call;
-    const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
-    const told = join(contradictions, '; ');
-    const contradicts = contradictions.length > 0;
-    const own = operation.next?.(record, input, call.isOffered);
-    const shown = truncateRecord(record);
-    return {
-      // The summary comes first because some hosts pass on only the beginning of the structure.
-      summary: join(
-        sentences(
-          failed !== undefined && failedSentence(failed),
-          contradicts && say`The change was accepted, but its answer contradicts what was asked for: ${told}.`,
-          operation.summarize(record, input),
-        ),
-        ' ',
-      ),
-      ...circumstances(accepted, contradictions, own),
-      warnings: [
-        ...sentences(contradicts && say`The answer says ${told}.`),
-        ...warningsOf(accepted),
-        ...missingWarning(missingFields, operation.tellIfMissing),
-        ...warnings,
-        ...shown.warnings,
-      ],
-      answer: shown.record,
-    };
+    return withAnswer(accepted, answer);
   } catch (error) {
-    log('error', 'unexpected', faultFacts(call.operation, error));
-    return unread(words('this server made a mistake'));
+    log('error', 'unexpected', faultFacts(accepted.call.operation, error));
+    return withoutAnswer(accepted, words('this server made a mistake'));
   }
 }
 
-/** The result without the contents of the answer. */
+const withoutAnswer = (accepted: SentChange, problem: SafeText): Success => ({
+  summary: say`The cloud accepted this (HTTP status ${accepted.answer.status}): ${accepted.plan.summary}`,
+  ...circumstances(accepted, []),
+  warnings: [...warningsOf(accepted), say`The answer cannot be read, because ${problem}.`],
+});
+
+function withAnswer(
+  accepted: SentChange,
+  { record, warnings, missingFields }: Extract<Answer, { kind: 'read' }>,
+): Success {
+  const { call, failed } = accepted;
+  const { operation, change, input, endpoint } = call;
+  const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
+  const isContradicted = contradictions.length > 0;
+  const contradictionText = join(contradictions, '; ');
+  const summary = sentences(
+    failed !== undefined && failedSentence(failed),
+    isContradicted &&
+      say`The change was accepted, but its answer contradicts what was asked for: ${contradictionText}.`,
+    operation.summarize(record, input),
+  );
+  const nextOfOperation = operation.next?.(record, input, call.isOffered);
+  const shown = truncateRecord(record);
+  return {
+    // The summary comes first because some hosts pass on only the beginning of the structure.
+    summary: join(summary, ' '),
+    ...circumstances(accepted, contradictions, nextOfOperation),
+    warnings: [
+      ...sentences(isContradicted && say`The answer says ${contradictionText}.`),
+      ...warningsOf(accepted),
+      ...missingWarning(missingFields, operation.tellIfMissing),
+      ...warnings,
+      ...shown.warnings,
+    ],
+    answer: shown.record,
+  };
+}
+
+/** The facts about an accepted change that do not come from the record of its answer. */
 function circumstances(
   accepted: SentChange,
   contradictions: readonly SafeText[],
-  own?: Next,
+  nextOfOperation?: Next,
 ): Omit<Success, 'summary' | 'warnings'> {
   const { plan, answer, attempts, consent, sentAt, failed } = accepted;
+  const failedInWords = failed && {
+    count: failed.count,
+    codes: failed.codes.map(quotedShort),
+    names: failed.names.map(quotedShort),
+  };
   return {
     outcome: failed === undefined ? 'accepted' : 'partly',
-    ...(failed !== undefined && {
-      failed: { count: failed.count, codes: failed.codes.map(sayQuoted), names: failed.names.map(sayQuoted) },
-    }),
+    ...(failedInWords !== undefined && { failed: failedInWords }),
     consent: words(consentWays[consent.how]),
     sentAt,
     where: plan.where,
     effects: plan.consequences,
-    next: nextOf(accepted, contradictions, own),
+    next: nextOf(accepted, contradictions, nextOfOperation),
     requestIds: answer.requestIds,
     ...(attempts.length > 1 && { attempts }),
   };
 }
 
-const sayQuoted = (text: string): SafeText => quoted(text, 200);
+const quotedShort = (text: string): SafeText => quoted(text, 200);
 
 /** Consent that follows an answer with the plan. */
 const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
@@ -159,11 +169,11 @@ const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 /** The plan's warnings, unless the caller has read the plan. */
 const warningsOf = ({ consent, plan }: SentChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
 
-/** @param own the operation's own next step */
+/** The next step after an accepted change. A contradiction, a repetition or failed entries come before the operation's own step. */
 function nextOf(
   { call, answer, repeats, verificationHint, failed }: SentChange,
   contradictions: readonly SafeText[],
-  own: Next | undefined,
+  nextOfOperation: Next | undefined,
 ): Next {
   if (contradictions.length > 0)
     return next(
@@ -185,16 +195,20 @@ function nextOf(
       say`${forReader({ agent: 'Tell the user what failed', person: 'Not done' })}: ${failedNames(failed) ?? say`${failed.count} entries`}. ${forReader({ agent: 'Only if they want it, call again for these entries alone', person: 'Try again only for these' })}: the others are done.`,
     );
   const report = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
-  if (own !== undefined) return next(own.who, own.action, join([report, own.text], ' '));
+  if (nextOfOperation !== undefined) {
+    const { who, action, text } = nextOfOperation;
+    return next(who, action, join([report, text], ' '));
+  }
   return stepAfterAccepted(call, report, answer.kind === 'read' ? answer.record : undefined);
 }
 
 /** Adds notes about other changes to an outcome. */
-export function withNotes(outcome: EndedOutcome, more: readonly SafeText[]): EndedOutcome {
-  if (more.length === 0) return outcome;
-  const { notes = [] } = outcome.kind === 'failed' ? outcome.failure : outcome.success;
-  const all = { notes: [...notes, ...more] };
-  return outcome.kind === 'failed'
-    ? { ...outcome, failure: { ...outcome.failure, ...all } }
-    : { ...outcome, success: { ...outcome.success, ...all } };
+export function withNotes(outcome: EndedOutcome, newNotes: readonly SafeText[]): EndedOutcome {
+  if (newNotes.length === 0) return outcome;
+  if (outcome.kind === 'failed') {
+    const { failure } = outcome;
+    return { ...outcome, failure: { ...failure, notes: [...(failure.notes ?? []), ...newNotes] } };
+  }
+  const { success } = outcome;
+  return { ...outcome, success: { ...success, notes: [...(success.notes ?? []), ...newNotes] } };
 }

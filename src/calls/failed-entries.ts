@@ -32,10 +32,13 @@ export function failedEntries(
 ): FailedEntries | undefined {
   const list = failures === undefined ? undefined : valueAt(record, failures);
   // XML has no list of one element.
-  const entries = Array.isArray(list) ? list : isObject(list) ? [list] : [];
-  if (entries.length === 0) return undefined;
-  const codes = entries.flatMap((entry) => codeFields.map((name) => textAt(entry, name)).find(isText) ?? []);
-  const names = entries.slice(0, mostNames).flatMap((entry) => nameOf(entry) ?? []);
+  const entries = isObject(list) ? [list] : list;
+  if (!Array.isArray(entries) || entries.length === 0) return undefined;
+  const codes = entries.map(codeOf).filter((code) => code !== undefined);
+  const names = entries
+    .slice(0, mostNames)
+    .map(nameOf)
+    .filter((name) => name !== undefined);
   return {
     count: entries.length,
     asked: longestList(input) || undefined,
@@ -48,11 +51,14 @@ export function failedEntries(
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const shortened = (text: string) => escapeInvisible(text.slice(0, longestText));
 
+const codeOf = (entry: unknown): string | undefined => codeFields.map((name) => textAt(entry, name)).find(isText);
+
 /** The first text of an entry that does not describe its error. */
-const nameOf = (entry: unknown): string | undefined =>
-  Object.entries(Object(entry)).find(
-    (pair): pair is [string, string] => isText(pair[1]) && !isAboutError.test(pair[0]),
-  )?.[1];
+function nameOf(entry: unknown): string | undefined {
+  for (const [field, value] of Object.entries(Object(entry)))
+    if (isText(value) && !isAboutError.test(field)) return value;
+  return undefined;
+}
 
 /** The length of the longest list in the arguments, also in arguments that are JSON. */
 function longestList(value: unknown): number {

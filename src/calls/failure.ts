@@ -57,39 +57,47 @@ interface ErrorMeaning {
   readonly unknownCode?: string;
 }
 
+/** The failure because of an error of the service, with the service's words and our advice. */
 function serviceFailure(
   call: FailedCall,
-  { response: { status, headers, bodyFailure }, attempts, endedAt, keyId }: AnsweredReply,
+  reply: AnsweredReply,
   requestIds: RequestIds,
-  { requestId, ...told }: ServiceError,
+  { requestId, ...said }: ServiceError,
   meaning: ErrorMeaning,
 ): Failure {
-  const serviceSays =
-    bodyFailure === undefined ? told : { message: `(the body was lost: ${bodyFailure.code})`, ...told };
-  const theirs = headers.date === undefined ? words('not given') : quoted(headers.date, 60);
-  const clocks = say`this machine's clock: ${defined(endedAt.toUTCString())}; the cloud's: ${theirs}`;
+  const { response, attempts, keyId } = reply;
+  const { status, headers, bodyFailure } = response;
   const { operation, accountName = keyId } = call;
   const facts = {
     api: operation.api,
     isStorage: operation.service === 'storage',
     account: accountName,
     retryAfterSeconds: secondsOf(headers['retry-after']),
-    region: told.region,
+    region: said.region,
   };
-  const { code, next } = remedyFor(operation.errors, told.code, meaning.status, facts, meaning.unknownCode);
-  const cause =
-    told.code === undefined ? say`HTTP status ${status}` : say`${coded(told.code, code)} (HTTP status ${status})`;
-  const known = requestId === undefined || Object.values(requestIds).includes(requestId);
+  const { code, next } = remedyFor(operation.errors, said.code, meaning.status, facts, meaning.unknownCode);
+  const statusText = say`HTTP status ${status}`;
+  const cause = said.code === undefined ? statusText : say`${codeText(said.code, code)} (${statusText})`;
+  const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
+  const serviceSays = { ...lostBody, ...said };
+  const isNewId = requestId !== undefined && !Object.values(requestIds).includes(requestId);
   return failureOf(call, meaning.mayHaveArrived, {
     problem: say`the cloud ${verbOf(meaning.status)} ${cause}`,
     code,
-    problems: told.code === 'RequestTimeTooSkewed' ? [clocks] : [],
+    problems: said.code === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
     status,
     ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
-    requestIds: known ? requestIds : { ...requestIds, RequestId: requestId ?? '' },
+    requestIds: isNewId ? { ...requestIds, RequestId: requestId } : requestIds,
     attempts,
     next,
   });
+}
+
+/** Both clocks at the end of the exchange. */
+function clocksText({ response, endedAt }: AnsweredReply): SafeText {
+  const { date } = response.headers;
+  const theirs = date === undefined ? words('not given') : quoted(date, 60);
+  return say`this machine's clock: ${defined(endedAt.toUTCString())}; the cloud's: ${theirs}`;
 }
 
 function verbOf(status: number): SafeText {
@@ -98,7 +106,7 @@ function verbOf(status: number): SafeText {
 }
 
 /** A code of the service. Quoted unless it is a code that this server knows. */
-const coded = (code: string, known: string) => (code === known ? own(code) : quoted(code, 100));
+const codeText = (code: string, known: string) => (code === known ? own(code) : quoted(code, 100));
 
 const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 
@@ -180,14 +188,17 @@ function failedBecause({ name }: Operation, problem: SafeText): SafeText {
   return forReader({ agent: full, person: sentence(say`${problem}.`), operator: full });
 }
 
-/** @param mayHaveArrived whether the service may have acted on the request. Irrelevant for a read */
+/**
+ * Makes the failure of a call. If a change may have been made, its advice replaces the advice of the cause.
+ * @param mayHaveArrived whether the service may have acted on the request. Irrelevant for a read
+ */
 function failureOf(
   { operation, ifUnknown }: FailedCall,
   mayHaveArrived: boolean,
-  { problem, code, next: step, attempts = [], ...known }: Cause,
+  { problem, code, next: nextAfterCause, attempts = [], ...otherFields }: Cause,
 ): Failure {
-  const changes = operation.effect !== 'read';
-  const isUnknown = changes && mayHaveArrived;
+  const isChange = operation.effect !== 'read';
+  const isUnknown = isChange && mayHaveArrived;
   return {
     summary: isUnknown
       ? say`${own(operation.name)} has an unknown outcome: ${problem}.`
@@ -195,9 +206,9 @@ function failureOf(
     code,
     problems: [],
     requestIds: {},
-    ...known,
-    ...(changes && { mayHaveHappened: mayHaveArrived }),
-    next: isUnknown && ifUnknown !== undefined ? ifUnknown : step,
+    ...otherFields,
+    ...(isChange && { mayHaveHappened: mayHaveArrived }),
+    next: isUnknown && ifUnknown !== undefined ? ifUnknown : nextAfterCause,
     ...(attempts.length > 1 && { attempts }),
   };
 }

@@ -79,18 +79,16 @@ const notFoundYet = say`"Not found" proves nothing for ten minutes.`;
  */
 function followingRead(call: FollowedCall, record?: unknown): SafeText | undefined {
   const { operation, followTool } = call;
-  const { follow } = operation;
-  const input = withoutSecrets(call, call.input);
-  if (follow === undefined || followTool === undefined) return undefined;
-  const values = Object.entries(follow.arguments).map(
-    ([name, path]) => [name, valueAt({ input, answer: record }, path)] as const,
-  );
-  if (values.some(([, value]) => value === undefined)) return undefined;
-  const given = values.map(
-    ([name, value]) =>
-      say`${own(name)} ${typeof value === 'string' ? quoted(value, 200) : defined(JSON.stringify(value))}`,
-  );
-  const withArguments = given.length === 0 ? words('') : say` with ${join(given, ', ')}`;
+  if (operation.follow === undefined || followTool === undefined) return undefined;
+  const sources = { input: withoutSecrets(call, call.input), answer: record };
+  const argumentTexts: SafeText[] = [];
+  for (const [name, path] of Object.entries(operation.follow.arguments)) {
+    const value = valueAt(sources, path);
+    if (value === undefined) return undefined;
+    const valueText = typeof value === 'string' ? quoted(value, 200) : defined(JSON.stringify(value));
+    argumentTexts.push(say`${own(name)} ${valueText}`);
+  }
+  const withArguments = argumentTexts.length === 0 ? words('') : say` with ${join(argumentTexts, ', ')}`;
   return say`${own(followTool)}${withArguments}`;
 }
 
