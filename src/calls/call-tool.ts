@@ -40,14 +40,14 @@ export function createCallStack(options: CallStackOptions): CallStack {
 }
 
 export function createCallTool(dependencies: CallDependencies): CallTool {
-  const { accounts, log } = dependencies;
-  const shared = { memory: createReadMemoryLimit(), lastingRecords: createLastingRecords() };
+  const sharedByReads = { memory: createReadMemoryLimit(), lastingRecords: createLastingRecords() };
 
   const carryOut = async (operation: Operation, resolution: AccountResolution, context: CallContext) => {
     const call = await resolveCall(operation, resolution, context, dependencies);
-    if (call.kind === 'read') return runRead(call, shared, context, dependencies);
-    const ready = showsPlan(call, context) ? await readBefore(call, callTool, context, dependencies.now) : call;
-    return ready.kind === 'failed' ? ready : runChange(ready, context, dependencies);
+    if (call.kind === 'read') return runRead(call, sharedByReads, context, dependencies);
+    if (!showsPlan(call, context)) return runChange(call, context, dependencies);
+    const callAfterRead = await readBefore(call, callTool, context, dependencies.now);
+    return callAfterRead.kind === 'failed' ? callAfterRead : runChange(callAfterRead, context, dependencies);
   };
 
   /** A read is given up at once when the server shuts down, because it changes nothing. */
@@ -55,21 +55,30 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     unlessStopped(context.stop, (signal) => carryOut(operation, resolution, { ...context, signal }), context.signal);
 
   const callTool: CallTool = async (operation, args, context) => {
-    const resolution = resolveAccount(accounts, operation, args, context.principal);
-    const account = resolution.kind === 'found' ? resolution.name : undefined;
+    const resolution = resolveAccount(dependencies.accounts, operation, args, context.principal);
     const run = operation.effect === 'read' && context.stop !== undefined ? readUntilStop : carryOut;
     const outcome = await run(operation, resolution, context).catch((error) => failed(operation, error, dependencies));
-    const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
-    log(failure?.mayHaveHappened === true ? 'warn' : 'info', 'call', {
-      tool: operation.name,
-      account,
-      ok: failure === undefined,
-      ...(failure !== undefined && { code: failure.code, mayHaveHappened: failure.mayHaveHappened ?? false }),
-      caller: context.principal?.name,
-    });
+    const account = resolution.kind === 'found' ? resolution.name : undefined;
+    logCall(operation.name, account, outcome, context, dependencies);
     return account === undefined ? outcome : withAccount(outcome, account);
   };
   return callTool;
+}
+
+function logCall(
+  tool: string,
+  account: string | undefined,
+  outcome: CallOutcome,
+  { principal }: CallContext,
+  { log }: CallDependencies,
+): void {
+  const caller = principal?.name;
+  if (outcome.kind !== 'failed') {
+    log('info', 'call', { tool, account, ok: true, caller });
+    return;
+  }
+  const { code, mayHaveHappened = false } = outcome.failure;
+  log(mayHaveHappened ? 'warn' : 'info', 'call', { tool, account, ok: false, code, mayHaveHappened, caller });
 }
 
 /** False for a call that carries its decision. Its plan was shown before, or is not shown at all. */
@@ -93,7 +102,7 @@ async function readBefore(
   now: () => Date,
 ): Promise<ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }>> {
   const { operation, input, accountName: account } = call;
-  const { name, preflight } = operation;
+  const { preflight } = operation;
   if (preflight === undefined) return call;
   const readArguments = preflight.input(input);
   const args = account === undefined ? readArguments : { ...readArguments, account };
@@ -101,17 +110,19 @@ async function readBefore(
   if (outcome.kind === 'inputRequired') return call;
   if (outcome.kind === 'succeeded') {
     const { summary, answer = {} } = outcome.success;
-    return { ...call, found: say`Found at ${time(now().toISOString())}: ${summary}`, alert: preflight.alert?.(answer) };
+    const found = say`Found at ${time(now().toISOString())}: ${summary}`;
+    return { ...call, found, alert: preflight.alert?.(answer) };
   }
+
   const { failure } = outcome;
   if (failure.code === 'Stopping') throw new Refusal('Stopping', []);
-  if (preflight.decisiveErrors?.includes(failure.code) !== true)
-    return {
-      ...call,
-      found: say`What is there now is not known. ${join([failure.summary, ...failure.problems], ' ')}`,
-    };
-  const summary = say`${own(name)} was not sent. ${failure.summary}`;
-  return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } };
+  const isDecisive = preflight.decisiveErrors?.includes(failure.code) === true;
+  if (isDecisive) {
+    const summary = say`${own(operation.name)} was not sent. ${failure.summary}`;
+    return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } };
+  }
+  const reason = join([failure.summary, ...failure.problems], ' ');
+  return { ...call, found: say`What is there now is not known. ${reason}` };
 }
 
 /** The failure of a call that threw. A change that throws was not sent, because `sendTracked` throws nothing after the first byte. */

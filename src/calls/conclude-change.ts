@@ -13,7 +13,7 @@ import { type Answer, type AnsweredCall, readAnswer, readsErrors } from './read-
 import type { ApprovedChange } from './stages.js';
 
 /** The result of a change that was sent, or was about to be sent. */
-type ChangeResult =
+export type ChangeResult =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | {
       readonly kind: 'accepted';

@@ -5,7 +5,7 @@ import { Refusal } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { nearest } from '../util/did-you-mean.js';
 import { textAt, withValueAt } from '../util/objects.js';
-import { join as joinShown, own, type SafeText, say, words } from '../util/safe-text.js';
+import { join as joinTexts, own, type SafeText, say, words } from '../util/safe-text.js';
 import { validate } from './validate.js';
 
 /**
@@ -30,15 +30,14 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       if (folder === undefined) return problem(words('no folder of secrets is configured (CLOUDOPS_SECRETS_DIR)'));
       const files = await filesIn(folder);
       // The name is only compared with existing names, and never becomes a path itself.
-      const found = files.get(name);
+      const file = files.get(name);
       // A text that cannot be a name may be the secret itself.
-      const shown = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
-      if (found === undefined) return problem(say`${shown} does not exist; ${known(name, [...files.keys()])}`);
-      const text = await readChecked(found).catch(() => undefined);
-      if (text === undefined) return problem(say`${shown} cannot be read`);
-      return text === 'too large'
-        ? problem(say`${shown} is larger than 64 KiB`)
-        : { kind: 'secret', text: text.toString('utf8').trim() };
+      const shownName = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
+      if (file === undefined) return problem(say`${shownName} does not exist; ${existing(name, [...files.keys()])}`);
+      const content = await readChecked(file).catch(() => undefined);
+      if (content === undefined) return problem(say`${shownName} cannot be read`);
+      if (content === 'too large') return problem(say`${shownName} is larger than 64 KiB`);
+      return { kind: 'secret', text: content.toString('utf8').trim() };
     },
   };
 }
@@ -46,7 +45,7 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
 const problem = (text: SafeText): SecretFile => ({ kind: 'problem', problem: text });
 
 /** A regular file in the folder, identified when it was checked. */
-interface Found {
+interface CheckedFile {
   readonly path: string;
   readonly dev: number;
   readonly ino: number;
@@ -56,7 +55,7 @@ interface Found {
  * Reads a checked file. It may have been replaced since, so this compares its identity, follows no link, waits for no pipe, and reads
  * at most `maximumBytes`.
  */
-async function readChecked({ path, dev, ino }: Found): Promise<Buffer | 'too large' | undefined> {
+async function readChecked({ path, dev, ino }: CheckedFile): Promise<Buffer | 'too large' | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
@@ -75,13 +74,14 @@ async function readChecked({ path, dev, ino }: Found): Promise<Buffer | 'too lar
   }
 }
 
-async function filesIn(folder: string): Promise<Map<string, Found>> {
+async function filesIn(folder: string): Promise<Map<string, CheckedFile>> {
   const root = await realpath(folder).catch(() => undefined);
-  const names =
-    root === undefined ? [] : (await readdir(root).catch(() => [])).filter((name) => !name.startsWith('.')).sort();
-  const files = new Map<string, Found>();
-  for (const name of names) {
-    const path = await realpath(join(root ?? '', name)).catch(() => '');
+  const files = new Map<string, CheckedFile>();
+  if (root === undefined) return files;
+  const names = await readdir(root).catch(() => []);
+  for (const name of names.sort()) {
+    if (name.startsWith('.')) continue;
+    const path = await realpath(join(root, name)).catch(() => '');
     if (!path.startsWith(`${root}${sep}`)) continue;
     const stats = await stat(path).catch(() => undefined);
     if (stats?.isFile()) files.set(name, { path, dev: stats.dev, ino: stats.ino });
@@ -89,29 +89,27 @@ async function filesIn(folder: string): Promise<Map<string, Found>> {
   return files;
 }
 
-const known = (name: string, names: readonly string[]) =>
-  names.length === 0 ? words('the folder has no secrets') : say`there are ${joinNames(nearest(name, names, 20))}`;
-
-const joinNames = (names: readonly string[]) =>
-  joinShown(
-    names.map((name) => say`${own(name)}`),
-    ', ',
-  );
+/** The names that exist, or the 20 nearest to a name. */
+function existing(name: string, names: readonly string[]): SafeText {
+  if (names.length === 0) return words('the folder has no secrets');
+  const nearestNames = nearest(name, names, 20).map((nearestName) => own(nearestName));
+  return say`there are ${joinTexts(nearestNames, ', ')}`;
+}
 
 /**
  * Replaces the names of secrets with the secrets, and validates the result. Returns the names by the dotted path of the secret.
+ * @param valid validated arguments
  * @throws Refusal
  */
 export async function insertSecrets(
   operation: Operation,
-  given: Readonly<Record<string, unknown>>,
-  namePaths: NonNullable<Operation['secretNames']>,
+  valid: Readonly<Record<string, unknown>>,
   files: SecretFiles,
   region: string,
 ): Promise<{ readonly input: Record<string, unknown>; readonly secretNames: Readonly<Record<string, string>> }> {
   const secretNames: Record<string, string> = {};
-  let input: unknown = given;
-  for (const [namePath, secretPath] of Object.entries(namePaths)) {
+  let input: unknown = valid;
+  for (const [namePath, secretPath] of Object.entries(operation.secretNames ?? {})) {
     const name = textAt(input, namePath);
     if (name === undefined) continue;
     const secret = await files.read(name);
@@ -120,5 +118,5 @@ export async function insertSecrets(
     input = withValueAt(withoutName, secretPath, () => secret.text);
     secretNames[secretPath] = name;
   }
-  return { input: input === given ? { ...given } : validate(operation, input, region), secretNames };
+  return { input: input === valid ? { ...valid } : validate(operation, input, region), secretNames };
 }

@@ -15,14 +15,14 @@ import type { IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './st
 
 /** Begins the journal entry of a change. */
 const draftIntent = (
-  { operation, change, input, request, shown = request, endpoint, keyId, budget }: ResolvedChange,
+  { operation, change, input, request, shownRequest = request, endpoint, keyId, budget }: ResolvedChange,
   { client, principal }: CallContext,
   { newId, process }: CallDependencies,
 ): IntentDraft => ({
   id: newId(),
   tool: operation.name,
   what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
-  target: `${request.method} ${endpoint.origin}${shown.target}`,
+  target: `${request.method} ${endpoint.origin}${shownRequest.target}`,
   account: endpoint.account,
   key: keyId,
   client,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reasonText } from '../consent/decline-reason.js';
-import type { EndedOutcome, Failure } from '../consent/outcome.js';
+import type { EndedOutcome, Failure, Success } from '../consent/outcome.js';
 import type { FoundPlan } from '../consent/plans.js';
 import { declinedByAnother, Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from '../consent/tokens.js';
@@ -77,7 +77,7 @@ export async function findStateOfPlan(
   if (plan !== undefined && plan.requestKey !== asked.draft.digest) throw ofAnotherChange();
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };
   const change = await journal.findByNonce(claims.nonce).catch((error: unknown) => {
-    // Whoever decides on a stored plan claims it first.
+    // A person who decides on a stored plan claims it first, so a waiting plan has no change.
     if (plan?.state === 'waiting') return undefined;
     throw error;
   });
@@ -86,7 +86,7 @@ export async function findStateOfPlan(
   if (change?.ending !== undefined)
     return {
       kind: 'ended',
-      outcome: endOf(change, asked),
+      outcome: outcomeInJournal(change, asked),
       person: change.approver,
       isSettling: plan !== undefined && isFresh(change.ending, time),
     };
@@ -124,14 +124,16 @@ export async function awaitEnd(
   waitMs: number,
   isOver: () => boolean,
 ): Promise<PlanState> {
-  for (let waited = 0; ; waited += pollMs) {
-    const isLast = () => waited >= waitMs || isOver();
+  for (let waitedMs = 0; ; waitedMs += pollMs) {
+    const isLastPoll = () => waitedMs >= waitMs || isOver();
     const state = await find().catch((error: unknown) => {
-      if (error instanceof Refusal || isLast()) throw error;
+      if (error instanceof Refusal || isLastPoll()) throw error;
       return undefined;
     });
-    const isOpen = state === undefined || waitsWhile.includes(state.kind) || isSettling(state);
-    if (state !== undefined && (!isOpen || isLast())) return state;
+    if (state !== undefined) {
+      const canChange = waitsWhile.includes(state.kind) || isSettling(state);
+      if (!canChange || isLastPoll()) return state;
+    }
     await delay(pollMs);
   }
 }
@@ -160,9 +162,9 @@ export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims
 }
 
 /** The outcome of a change from its journal entry, which another server may have written, and from the call that asks for it. */
-function endOf(change: RecordedChange, { call, verificationHint }: AskedChange): EndedOutcome {
+function outcomeInJournal(change: RecordedChange, { call, verificationHint }: AskedChange): EndedOutcome {
   const { tool, what, time, ending } = change;
-  const { outcome, status, code, requestIds = {}, failed: inPart } = ending ?? { outcome: 'unknown' };
+  const { outcome, status, code, requestIds = {} } = ending ?? { outcome: 'unknown' };
   const deed = quoted(what, 500);
   const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];
   const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
@@ -171,29 +173,9 @@ function endOf(change: RecordedChange, { call, verificationHint }: AskedChange):
   });
   switch (outcome) {
     case 'accepted':
-      return {
-        kind: 'succeeded',
-        success: {
-          summary: say`The cloud accepted this earlier${inPart === undefined ? words('') : say`, but ${inPart.count} of its entries failed`}: ${deed}.`,
-          outcome: inPart === undefined ? 'accepted' : 'partly',
-          ...(inPart !== undefined && {
-            failed: {
-              count: inPart.count,
-              codes: inPart.codes.map((failedCode) => quoted(failedCode, 100)),
-              names: [],
-            },
-          }),
-          sentAt: shownTime(time).text,
-          next: stepAfterAccepted(call, forAgent('Tell the user the outcome and the request IDs.')),
-          warnings: [say`The answer of the cloud was not kept.`],
-          requestIds,
-        },
-      };
+      return { kind: 'succeeded', success: acceptedEarlier(change, call) };
     case 'declined':
-      return {
-        kind: 'failed',
-        failure: refusalFailure(tool, refusalIn(change), true),
-      };
+      return { kind: 'failed', failure: refusalFailure(tool, refusalIn(change), true) };
     case 'rejected':
       return failed({
         summary: say`The cloud refused this: ${deed}.`,
@@ -209,6 +191,22 @@ function endOf(change: RecordedChange, { call, verificationHint }: AskedChange):
         next: stepIfUnknown(call, verificationHint, time),
       });
   }
+}
+
+/** The result of an accepted change, without its answer, which the journal does not have. */
+function acceptedEarlier({ what, time, ending }: RecordedChange, call: FollowedCall): Success {
+  const { requestIds = {}, failed } = ending ?? {};
+  const inPart = failed === undefined ? words('') : say`, but ${failed.count} of its entries failed`;
+  const codes = (failed?.codes ?? []).map((code) => quoted(code, 100));
+  return {
+    summary: say`The cloud accepted this earlier${inPart}: ${quoted(what, 500)}.`,
+    outcome: failed === undefined ? 'accepted' : 'partly',
+    ...(failed !== undefined && { failed: { count: failed.count, codes, names: [] } }),
+    sentAt: shownTime(time).text,
+    next: stepAfterAccepted(call, forAgent('Tell the user the outcome and the request IDs.')),
+    warnings: [say`The answer of the cloud was not kept.`],
+    requestIds,
+  };
 }
 
 /** The refusal of a declined change. */

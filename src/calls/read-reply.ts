@@ -1,7 +1,7 @@
 import type { Failure, RequestIds } from '../consent/outcome.js';
 import type { Operation } from '../tools/define-operation.js';
 import type { Body } from '../transport/parse-body.js';
-import { requestIdsOf } from '../transport/service-error.js';
+import { requestIdsOf, type ServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
 import { apparentError, declaredError, isReadAsText, readBody } from './answered-error.js';
@@ -50,7 +50,7 @@ export async function readAnswer(call: AnsweredCall, reply: FinalReply): Promise
   return { kind: 'unread', status, requestIds, problem, isUnclear: readsErrors(operation) };
 }
 
-/** Reads a whole answer whose status is a success. */
+/** Reads a whole answer whose status is a success. It may still be an error, or no answer of the API. */
 async function readSuccess(
   call: AnsweredCall,
   reply: FinalReply & { kind: 'answered' },
@@ -58,24 +58,28 @@ async function readSuccess(
 ): Promise<Answer> {
   const { operation, input } = call;
   const { status, headers } = reply.response;
+  const failed = (error: ServiceError): Answer => ({
+    kind: 'failed',
+    failure: answeredError(call, reply, requestIds, error),
+  });
   const declared = await declaredError(operation, reply);
-  if (declared !== undefined) return { kind: 'failed', failure: answeredError(call, reply, requestIds, declared) };
+  if (declared !== undefined) return failed(declared);
 
-  const isEmpty = operation.answer === 'none';
-  const problem = unreadable(reply.body, operation.answer);
+  const expectsNone = operation.answer === 'none';
+  const problem = formatProblem(reply.body, operation.answer);
   const extract = (body: unknown) => operation.extract(body, input, headers, status);
-  const value = problem === undefined && !isEmpty ? await readBody(operation, reply, extract) : undefined;
+  const value = problem === undefined && !expectsNone ? await readBody(operation, reply, extract) : undefined;
   const apparent = apparentError(operation, reply, value);
-  if (apparent !== undefined) return { kind: 'failed', failure: answeredError(call, reply, requestIds, apparent) };
+  if (apparent !== undefined) return failed(apparent);
 
   const isUnclear = reply.body.kind === 'html' || readsErrors(operation);
   const unread = { kind: 'unread', status, requestIds, isUnclear } as const;
   if (problem !== undefined) return { ...unread, problem };
-  if ((operation.effect === 'read' || isUnclear) && !isEmpty && value === undefined)
+  const needsValue = !expectsNone && (operation.effect === 'read' || isUnclear);
+  if (needsValue && value === undefined)
     return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };
-  const reading = isEmpty
-    ? { record: {}, warnings: [], missingFields: [] }
-    : readRecord((operation.pages?.page ?? operation.output)(), value);
+  const schemaOf = operation.pages?.page ?? operation.output;
+  const reading = expectsNone ? { record: {}, warnings: [], missingFields: [] } : readRecord(schemaOf(), value);
   return { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date), ...reading };
 }
 
@@ -88,18 +92,20 @@ function isoDate(httpDate = ''): string | undefined {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
-function unreadable(body: Body, format: Operation['answer']): SafeText | undefined {
+/** Returns the problem if a body does not have the format that an operation expects. */
+function formatProblem(body: Body, format: Operation['answer']): SafeText | undefined {
   if (body.kind === (format === 'none' ? 'empty' : format)) return undefined;
   if (body.kind !== 'html' && isReadAsText(format, body)) return undefined;
-  const called = {
-    xml: 'XML',
-    xmlText: 'XML',
-    json: 'JSON',
-    html: 'an HTML page',
-    text: 'plain text',
-    empty: 'empty',
-    none: 'empty',
-  } as const;
   if (body.kind === 'malformed') return say`it looks like ${own(body.format)}, but ${defined(body.problem)}`;
-  return say`it is ${words(called[body.kind])}, not ${words(called[format])}`;
+  return say`it is ${words(formatNames[body.kind])}, not ${words(formatNames[format])}`;
 }
+
+const formatNames = {
+  xml: 'XML',
+  xmlText: 'XML',
+  json: 'JSON',
+  html: 'an HTML page',
+  text: 'plain text',
+  empty: 'empty',
+  none: 'empty',
+} as const;

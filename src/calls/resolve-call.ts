@@ -32,11 +32,12 @@ export async function resolveCall(
   const cloud = await account.cloud();
   const operation = operationOf(cloud, asked);
   const valid = validate(operation, args, cloud.region, argumentName);
-  const complete =
-    operation.secretNames === undefined
-      ? { input: valid, secretNames: {} }
-      : await insertSecrets(operation, valid, operation.secretNames, secretFiles, cloud.region);
-  const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = complete.input;
+  const hasSecretNames = operation.secretNames !== undefined;
+  const withSecrets = hasSecretNames
+    ? await insertSecrets(operation, valid, secretFiles, cloud.region)
+    : { input: valid, secretNames: {} };
+  const { secretNames } = withSecrets;
+  const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = withSecrets.input;
 
   const apiRequest = await operation.request(input);
   const region = operation.signing?.region ?? apiRequest.region;
@@ -60,17 +61,14 @@ export async function resolveCall(
     endpoint,
     input,
     request,
-    shown: await requestWithoutSecrets({ operation, input, request, endpoint, secretNames: complete.secretNames }),
+    shownRequest: await requestWithoutSecrets({ operation, input, request, endpoint, secretNames }),
     keyId,
     args: repeatableArguments(valid, accountName),
-    secretNames: complete.secretNames,
+    secretNames,
     regionSource: regionSourceOf(cloud, region),
     budget: budgetOf(cloud, account.budget, principal?.name),
     isOffered,
-    followTool: operations.find(
-      ({ name, api, effect }) =>
-        effect === 'read' && (name === operation.follow?.read || api === operation.follow?.read) && isOffered(name),
-    )?.name,
+    followTool: followToolOf(operation, operations, isOffered),
     control: {
       planOnly: planOnly === true,
       planId: typeof planId === 'string' ? planId : undefined,
@@ -79,6 +77,17 @@ export async function resolveCall(
       replaces: typeof replaces === 'string' ? replaces : undefined,
     },
   };
+}
+
+/** The name of the read that shows the progress of a change, if it is offered. */
+function followToolOf(
+  { follow }: Operation,
+  operations: readonly Operation[],
+  isOffered: (tool: string) => boolean,
+): string | undefined {
+  if (follow === undefined) return undefined;
+  const reads = operations.filter(({ effect, name, api }) => effect === 'read' && [name, api].includes(follow.read));
+  return reads.find(({ name }) => isOffered(name))?.name;
 }
 
 /** The API reference lists regions of its own object storage, which are not those of another store that speaks S3. */
@@ -111,16 +120,14 @@ function withOtherProblems(
   args: unknown,
   argumentName: ArgumentName | undefined,
 ): Refusal {
-  const others = (): readonly SafeText[] => {
-    try {
-      validate(operation, args, '', argumentName);
-      return [];
-    } catch (error) {
-      if (error instanceof Refusal) return error.problems;
-      throw error;
-    }
-  };
-  return new Refusal('InvalidArguments', [problem, ...others()], { next: askWhichIsMeant });
+  let otherProblems: readonly SafeText[] = [];
+  try {
+    validate(operation, args, '', argumentName);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    otherProblems = error.problems;
+  }
+  return new Refusal('InvalidArguments', [problem, ...otherProblems], { next: askWhichIsMeant });
 }
 
 /** The arguments from which the same change can be called again, for example after a person agreed on a page. */

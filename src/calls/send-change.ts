@@ -2,11 +2,12 @@ import type { EndedOutcome, Failure } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Ending, Intent } from '../journal/entry.js';
 import type { BeginResult } from '../journal/journal.js';
-import { NotSent, type SignedClient } from '../transport/signed-client.js';
+import { type FinalReply, NotSent, type SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
+import type { Log } from '../util/log.js';
 import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import { budgetSpent } from './check-budget.js';
-import { endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
+import { type ChangeResult, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
 import type { CallDependencies } from './context.js';
 import { keysRefusal, wireRequest } from './endpoint.js';
 import { type FailedCall, faultFacts, serverFault } from './failure.js';
@@ -32,22 +33,27 @@ export async function sendChange(
 
   const sentAt = now().toISOString();
   const sentCall = { ...call, ifUnknown: stepIfUnknown(call, approved.verificationHint, sentAt) };
-  let key: string | undefined;
-  const result = await requestToSend(call, intent)
-    .then(client.send)
-    .then(
-      (reply) => {
-        key = reply.keyId;
-        return readResult(sentCall, reply, log);
-      },
-      (error: unknown) => {
-        log('error', 'unexpected', faultFacts(call.operation, error));
-        return { kind: 'failed', failure: sendingFault(sentCall, error) } as const;
-      },
-    );
+  const { result, key } = await sendAndRead(sentCall, intent, client, log);
   const ending = { id: intent.id, time: now().toISOString(), key, ...endingOf(result) };
   const notes = await writeEnding(ending, intent, { journal, log });
   return withNotes(outcomeOf(result, approved, sentAt, log), notes);
+}
+
+/** Sends the request and reads the reply. Never rejects. Returns the result, and the ID of the key that signed the request. */
+async function sendAndRead(
+  call: ResolvedChange & FailedCall,
+  intent: Intent,
+  client: SignedClient,
+  log: Log,
+): Promise<{ readonly result: ChangeResult; readonly key?: string }> {
+  let reply: FinalReply;
+  try {
+    reply = await client.send(await requestToSend(call, intent));
+  } catch (error) {
+    log('error', 'unexpected', faultFacts(call.operation, error));
+    return { result: { kind: 'failed', failure: sendingFault(call, error) } };
+  }
+  return { result: await readResult(call, reply, log), key: reply.keyId };
 }
 
 /**
@@ -64,17 +70,12 @@ async function requestToSend({ operation, input, endpoint, request }: ResolvedCh
   }
 }
 
-/** A UUID that belongs to the consent of a change. Its bits that are free come from a digest (RFC 9562, version 8). */
+/** A UUID that belongs to the consent of a change: version 8 of RFC 9562, whose free bits come from a digest. */
 function tokenOf({ nonce, id }: Pick<Intent, 'nonce' | 'id'>): string {
   const digits = digestOf(['idempotency token', nonce ?? id]);
-  const [a, b, c, d, e] = [
-    digits.slice(0, 8),
-    digits.slice(8, 12),
-    digits.slice(13, 16),
-    digits.slice(17, 20),
-    digits.slice(20, 32),
-  ];
-  return `${a}-${b}-8${c}-8${d}-${e}`;
+  const version = `8${digits.slice(13, 16)}`;
+  const variant = `8${digits.slice(17, 20)}`;
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
 }
 
 function beginRefusal(
@@ -103,24 +104,23 @@ function sendingFault(call: FailedCall, error: unknown): Failure {
 /** An answer waits at most this long for its ending in the journal (milliseconds). Writing continues after that. */
 const endingMs = 10_000;
 
-/** Writes the ending of a change. Returns a note if that failed or takes too long. */
+/** Writes the ending of a change. Returns a note if that failed or takes longer than `endingMs`. */
 async function writeEnding(
   ending: Ending,
   { tool, id }: Intent,
   { journal, log }: Pick<CallDependencies, 'journal' | 'log'>,
 ): Promise<readonly SafeText[]> {
-  const written = journal.end(ending).then(
+  const notes = journal.end(ending).then(
     (): SafeText[] => [],
     (error: unknown) => {
       log('error', 'journal', { tool, id, error: error instanceof Error ? error.message : 'unknown' });
       return [words('The outcome could not be written into the journal, which will call it unknown.')];
     },
   );
+  const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<SafeText[]>((resolve) => {
-    timer = setTimeout(resolve, endingMs, [
-      words('The outcome is not in the journal yet. It is written as soon as that is possible.'),
-    ]);
+  const notesIfLate = new Promise<SafeText[]>((resolve) => {
+    timer = setTimeout(resolve, endingMs, [lateNote]);
   });
-  return Promise.race([written, late]).finally(() => clearTimeout(timer));
+  return Promise.race([notes, notesIfLate]).finally(() => clearTimeout(timer));
 }

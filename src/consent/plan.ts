@@ -81,7 +81,7 @@ export interface PlanInput {
   readonly args: Fields;
   readonly request: WireRequest;
   /** The request as people and the journal see it: with fingerprints in place of secrets. Absent for a request without secrets. */
-  readonly shown?: WireRequest | undefined;
+  readonly shownRequest?: WireRequest | undefined;
   readonly endpoint: Endpoint;
   /** Name of the account, if accounts have names. */
   readonly accountName?: string | undefined;
@@ -99,7 +99,7 @@ export interface PlanInput {
 
 /** Makes the plan of a change. A pure function. */
 export function makePlan(call: PlanInput): Plan {
-  const { operation, change, input, request, shown = request, endpoint, keyId } = call;
+  const { operation, change, input, request, shownRequest = request, endpoint, keyId } = call;
   const { origin, region, service, profile, isSandbox = false } = endpoint;
   const { defaults, warnings } = hintsOf(operation, change, input, region);
   const schema = operation.input();
@@ -110,13 +110,13 @@ export function makePlan(call: PlanInput): Plan {
   return {
     summary: say`${change.headline(input, region)}.`,
     method: request.method,
-    url: origin + shown.target,
+    url: origin + shownRequest.target,
     headers: {
-      ...shown.headers,
+      ...shownRequest.headers,
       [profile.dateHeader]: 'the time of sending',
       authorization: `signed as ${keyId} for service ${service} in ${region}`,
     },
-    ...(shown.content !== undefined && { body: shownBody(call, shown.content) }),
+    ...(shownRequest.content !== undefined && { body: shownBody(call, shownRequest.content) }),
     where: whereOf(call),
     ...(call.found !== undefined && { found: call.found }),
     ...(call.alert !== undefined && { alert: call.alert }),
