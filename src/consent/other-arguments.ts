@@ -27,20 +27,29 @@ export function otherArguments(
   longestList: number,
 ): OtherArguments {
   const isNamed = (path: string) => named.some((name) => path === name || path.startsWith(`${name}.`));
-  const others = [...leavesOf(input)].filter(([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')));
+  const leaves = [...leavesOf(input)].filter(([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')));
   const lists = listsIn(input);
-  const isIn = (list: string, path: string) => path.startsWith(`${list}[`);
-  const fields = others.filter(([path]) => !lists.some(([list]) => isIn(list, path)));
-  return {
-    // A list of one value reads like a value.
-    fields: grouped(fields.map(([path, value]) => [path.replace(/\[0\]$/, ''), value])),
-    lists: lists.flatMap(([list, entries]) => {
-      const leaves = others.filter(([path]) => isIn(list, path));
-      if (leaves.length === 0) return [];
-      if (entries.length > longestList) return [shortenedList(list, entries)];
-      return entries.some(isObject) ? grouped(leaves) : [say`${own(list)} ${join(entries.map(valueText), ', ')}`];
-    }),
-  };
+  const fields = leaves.filter(([path]) => !lists.some(([list]) => path.startsWith(`${list}[`)));
+  // A list of one value reads like a value.
+  const valuesByPath = fields.map(([path, value]) => [path.replace(/\[0\]$/, ''), value] as const);
+  const listTexts: SafeText[] = [];
+  for (const [list, entries] of lists) {
+    const leavesOfList = leaves.filter(([path]) => path.startsWith(`${list}[`));
+    if (leavesOfList.length > 0) listTexts.push(...textsOfList(list, entries, leavesOfList, longestList));
+  }
+  return { fields: grouped(valuesByPath), lists: listTexts };
+}
+
+/** Describes a list: shortened, or with all values of its objects, or with all its values. */
+function textsOfList(
+  path: string,
+  entries: readonly unknown[],
+  leaves: readonly (readonly [string, unknown])[],
+  longestList: number,
+): SafeText[] {
+  if (entries.length > longestList) return [shortenedList(path, entries)];
+  if (entries.some(isObject)) return grouped(leaves);
+  return [say`${own(path)} ${join(entries.map(valueText), ', ')}`];
 }
 
 /** The arguments that are in no list, in a sentence. Lists stand in tables. */

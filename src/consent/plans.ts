@@ -100,61 +100,49 @@ interface PlansOptions {
 
 export function createPlans({ store, keys, now, lifetimeMs, log = () => undefined }: PlansOptions): Plans {
   const persistence = createPersistence();
-  // The seal covers nonce and expiry, so that the store can neither exchange plans nor prolong them.
-  const sealOf = ({ nonce, expiresAt }: Pick<StoredPlan, 'nonce' | 'expiresAt'>) =>
-    createSeal(keys, { purpose: 'cloudops waiting plan', associatedData: `${nonce} ${expiresAt}`, longest });
-  const read = ({ nonce, sealed, state, expiresAt }: StoredPlan): FoundPlan | undefined => {
-    if (expiresAt < now().getTime()) return undefined;
-    const text = sealOf({ nonce, expiresAt }).open(sealed);
-    const plan = text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;
-    return plan === undefined ? undefined : { ...plan, nonce, state, expiresAt };
-  };
+  const openUnexpired = (stored: StoredPlan): FoundPlan | undefined =>
+    stored.expiresAt < now().getTime() ? undefined : openPlan(keys, stored);
   const find: Plans['find'] = async (nonce) => {
     const stored = await store.find(nonce);
-    return stored && read(stored);
+    return stored && openUnexpired(stored);
   };
   const erase = () => store.eraseBefore(now().getTime());
-  const sealFound = (plan: FoundPlan, end: Pick<WaitingPlan, 'outcome' | 'decision'>): string => {
-    const { state: _, expiresAt: __, ...kept } = plan;
-    return sealOf(plan).seal(JSON.stringify(withStoredTexts({ ...kept, ...end })));
-  };
-  const settle = async (nonce: string, outcome: EndedOutcome): Promise<void> => {
-    const plan = await find(nonce);
-    if (plan === undefined) return;
-    const sealed = sealFound(plan, { outcome });
+  const storeOutcome = async (nonce: string, outcome: EndedOutcome): Promise<void> => {
+    const found = await find(nonce);
+    if (found === undefined) return;
+    const sealed = sealPlan(keys, found, { ...planOf(found), outcome });
     // An outcome that is too long is still in the journal, without its answer.
     if (sealed.length <= longest) await store.update(nonce, sealed);
   };
   return {
     erase,
     expiry: () => now().getTime() + lifetimeMs,
-    async add(plan) {
+    add: async (plan) => {
       await erase();
-      const owner = createHash('sha256')
-        .update(`caller ${plan.caller ?? ''}`)
-        .digest('hex')
-        .slice(0, 16);
-      const place = { nonce: plan.nonce, expiresAt: plan.issuedAt + lifetimeMs };
-      const sealed = sealOf(place).seal(JSON.stringify(withStoredTexts(plan)));
+      const { nonce } = plan;
+      const expiresAt = plan.issuedAt + lifetimeMs;
+      const sealed = sealPlan(keys, { nonce, expiresAt }, plan);
       if (sealed.length > longest) return false;
-      return store.add({ ...place, owner, sealed }, mostWaiting);
+      return store.add({ nonce, expiresAt, owner: ownerOf(plan), sealed }, mostWaiting);
     },
     find,
-    async claim(nonce, decision) {
-      const plan = await find(nonce);
-      if (plan === undefined) return 'unknown';
-      return (await store.claim(nonce, sealFound(plan, { decision }))) ? 'claimed' : 'taken';
+    claim: async (nonce, decision) => {
+      const found = await find(nonce);
+      if (found === undefined) return 'unknown';
+      const sealed = sealPlan(keys, found, { ...planOf(found), decision });
+      return (await store.claim(nonce, sealed)) ? 'claimed' : 'taken';
     },
     settle: (nonce, outcome) =>
       persistence.writeSoon(() =>
-        settle(nonce, outcome).catch((error: unknown) => {
+        storeOutcome(nonce, outcome).catch((error: unknown) => {
           log('error', 'journal', { plan: nonce, error: reasonOf(error) });
           throw error;
         }),
       ),
-    async list() {
+    list: async () => {
       await erase();
-      const plans = (await store.list()).map(read).filter((plan) => plan !== undefined);
+      const stored = await store.list();
+      const plans = stored.map(openUnexpired).filter((plan) => plan !== undefined);
       return plans.sort((a, b) => a.issuedAt - b.issuedAt);
     },
     countWaiting: () => store.countWaiting(now().getTime()),
@@ -164,6 +152,31 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
     },
   };
 }
+
+type SealedPlace = Pick<StoredPlan, 'nonce' | 'expiresAt'>;
+
+/** The seal covers nonce and expiry, so that the store can neither exchange plans nor prolong them. */
+const sealOf = (keys: SealingKeys, { nonce, expiresAt }: SealedPlace) =>
+  createSeal(keys, { purpose: 'cloudops waiting plan', associatedData: `${nonce} ${expiresAt}`, longest });
+
+const sealPlan = (keys: SealingKeys, place: SealedPlace, plan: WaitingPlan): string =>
+  sealOf(keys, place).seal(JSON.stringify(withStoredTexts(plan)));
+
+/** Returns undefined if the plan cannot be unsealed or understood. */
+function openPlan(keys: SealingKeys, { nonce, expiresAt, state, sealed }: StoredPlan): FoundPlan | undefined {
+  const text = sealOf(keys, { nonce, expiresAt }).open(sealed);
+  const { data } = schema().safeParse(text === undefined ? undefined : JSON.parse(text));
+  return data && { ...data, nonce, state, expiresAt };
+}
+
+/** A plan without the fields of its store. */
+function planOf({ state: _, expiresAt: __, ...plan }: FoundPlan): WaitingPlan {
+  return plan;
+}
+
+/** A digest of the caller. */
+const ownerOf = ({ caller = '' }: WaitingPlan): string =>
+  createHash('sha256').update(`caller ${caller}`).digest('hex').slice(0, 16);
 
 /** Checks only the fields that are shown or acted on, because a sealed plan may come from another version of this server. */
 const schema = lazy(() =>

@@ -19,9 +19,9 @@ export interface Refusals {
   isAnsweredByProgram(entry: Asked): boolean;
   /** True if the nonce was refused and the journal does not have that yet. */
   isSpent(nonce: string): boolean;
-  /** Returns the reason for not asking this caller's user. */
+  /** Returns the reason for not asking this caller's user. Counts refusals per client. */
   againstAsking(entry: Asked): Promise<Refusal | undefined>;
-  /** Returns the reason for not carrying out a change by planId. */
+  /** Returns the reason for not carrying out a change by planId. A refusal through any client counts, except if it only closed the question. */
   againstPlanId(entry: Asked & Pick<Intent, 'digest'>): Promise<Refusal | undefined>;
   /** Makes a last attempt to write the unwritten refusals. */
   close(): Promise<void>;
@@ -47,75 +47,78 @@ export function createRefusals(
   log: Log,
 ): Refusals {
   const persistence = createPersistence();
+  /** Refusals that the journal does not have yet, by nonce. */
   const unwritten = new Map<string, Intent>();
-
   /** Questions that were only closed, oldest first. Other processes count them as refusals. */
   let dismissed: readonly Intent[] = [];
-
   /** Clients that answer by themselves, by their caller. Not by session, because from 2026-07-28 on there is none. */
-  let answering: readonly string[] = [];
-  const clientKey = ({ caller, client }: Asked) => JSON.stringify([caller, client]);
+  let answeringClients: readonly string[] = [];
 
   /** Refusals and questions before this time do not count (milliseconds). */
-  const since = () => now().getTime() - tokenLifetimeMs;
-  /** Digests of the changes that a caller's user refused within the lifetime of a question. */
-  const refusedBy = async ({ caller }: Asked, client?: string): Promise<readonly string[]> => {
-    const start = since();
-    const isOfCaller = (refusal: Intent) =>
-      refusal.caller === caller &&
-      (caller !== undefined || client === undefined || refusal.client === client) &&
-      !withoutRefusal.includes(refusal.consent);
+  const countsSince = () => now().getTime() - tokenLifetimeMs;
+  /** Digests of the changes that a caller's user refused recently, through one client or, without `client`, through any. */
+  const refusedDigests = async ({ caller }: Asked, client?: string): Promise<readonly string[]> => {
+    const since = countsSince();
     const inMemory = [...unwritten.values()].filter(
-      (refusal) => isOfCaller(refusal) && Date.parse(refusal.time) >= start,
+      (refusal) => Date.parse(refusal.time) >= since && isRefusalOf(refusal, caller, client),
     );
-    return [...(await journal.listDeclined(start, caller, client)), ...inMemory.map(({ digest }) => digest)];
+    const inJournal = await journal.listDeclined(since, caller, client);
+    return [...inJournal, ...inMemory.map(({ digest }) => digest)];
   };
-  /** True if the change was refused more often than its question was only closed. `refused` has the digests of `refusedBy`. */
-  const isBinding = (refused: readonly string[], { caller, digest }: Pick<Intent, 'caller' | 'digest'>) => {
-    const start = since();
-    const closed = dismissed.filter(
-      (question) => question.caller === caller && question.digest === digest && Date.parse(question.time) >= start,
-    );
-    return refused.filter((other) => other === digest).length > closed.length;
+  const againstAsking: Refusals['againstAsking'] = async (entry) => {
+    const refused = await refusedDigests(entry, entry.client).catch(() => undefined);
+    if (refused === undefined) return uncountable();
+    return refused.length >= mostRefusals ? new Refusal('TooManyRefusals', []) : undefined;
   };
-  /** Refusals through any client bind a change. Refusals that end the questions are counted per client. */
-  const against = async (entry: Asked, reason: (refused: readonly string[]) => Refusal | undefined) => {
+  const againstPlanId: Refusals['againstPlanId'] = async (entry) => {
+    const refusal = await againstAsking(entry);
+    if (refusal !== undefined) return refusal;
+    const refused = await refusedDigests(entry).catch(() => undefined);
+    if (refused === undefined) return uncountable();
+    const isSameChange = ({ caller, digest }: Intent) => caller === entry.caller && digest === entry.digest;
+    const since = countsSince();
+    const closed = dismissed.filter((question) => isSameChange(question) && Date.parse(question.time) >= since);
+    const refusals = refused.filter((digest) => digest === entry.digest);
+    if (refusals.length <= closed.length) return undefined;
+    return new Refusal('Declined', [say`the user declined this change less than ten minutes ago`]);
+  };
+  const decline: Refusals['decline'] = async (intent, isDismissed = false) => {
+    const key = intent.nonce ?? intent.id;
+    if (unwritten.has(key)) return 'spent';
+    if (isDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
+    if (intent.consent === 'program')
+      answeringClients = [...answeringClients, clientKey(intent)].slice(-mostRemembered);
+    unwritten.set(key, intent);
     try {
-      const counted = await refusedBy(entry, entry.client);
-      return counted.length >= mostRefusals ? new Refusal('TooManyRefusals', []) : reason(await refusedBy(entry));
-    } catch {
-      return new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
+      const isFirst = await journal.decline(intent);
+      unwritten.delete(key);
+      return isFirst ? 'declined' : 'spent';
+    } catch (error) {
+      log('error', 'journal', { tool: intent.tool, id: intent.id, error: reasonOf(error) });
+      const attempt = async () => void (await journal.decline({ ...intent, id: newId() }));
+      persistence.write(attempt).then(
+        () => unwritten.delete(key),
+        () => undefined,
+      );
+      return 'unwritten';
     }
   };
-
   return {
-    async decline(intent, isDismissed = false) {
-      const key = intent.nonce ?? intent.id;
-      if (unwritten.has(key)) return 'spent';
-      if (isDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
-      if (intent.consent === 'program') answering = [...answering, clientKey(intent)].slice(-mostRemembered);
-      unwritten.set(key, intent);
-      try {
-        const isFirst = await journal.decline(intent);
-        unwritten.delete(key);
-        return isFirst ? 'declined' : 'spent';
-      } catch (error) {
-        log('error', 'journal', { tool: intent.tool, id: intent.id, error: reasonOf(error) });
-        const written = () => unwritten.delete(key);
-        const again = async () => void (await journal.decline({ ...intent, id: newId() }));
-        persistence.write(again).then(written, () => undefined);
-        return 'unwritten';
-      }
-    },
-    isAnsweredByProgram: (entry) => answering.includes(clientKey(entry)),
+    decline,
+    isAnsweredByProgram: (entry) => answeringClients.includes(clientKey(entry)),
     isSpent: (nonce) => unwritten.has(nonce) || unwritten.size >= mostUnwritten,
-    againstAsking: (entry) => against(entry, () => undefined),
-    againstPlanId: (entry) =>
-      against(entry, (refused) =>
-        isBinding(refused, entry)
-          ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
-          : undefined,
-      ),
+    againstAsking,
+    againstPlanId,
     close: persistence.close,
   };
+}
+
+const clientKey = ({ caller, client }: Asked) => JSON.stringify([caller, client]);
+
+const uncountable = () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
+
+/** True if a person refused the change of a caller or, if callers are not authenticated, of a client. */
+function isRefusalOf(refusal: Intent, caller: string | undefined, client: string | undefined): boolean {
+  if (refusal.caller !== caller || withoutRefusal.includes(refusal.consent)) return false;
+  return caller !== undefined || client === undefined || refusal.client === client;
 }
