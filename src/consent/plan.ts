@@ -99,42 +99,48 @@ export interface PlanInput {
 
 /** Makes the plan of a change. A pure function. */
 export function makePlan(call: PlanInput): Plan {
-  const { operation, change, input, request, shownRequest = request, endpoint, keyId } = call;
-  const { origin, region, service, profile, isSandbox = false } = endpoint;
-  const { defaults, warnings } = hintsOf(operation, change, input, region);
+  const { operation, change, input, endpoint, found, alert } = call;
+  const { region, isSandbox = false } = endpoint;
   const schema = operation.input();
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
   const shownInput = withoutSecrets(call, input);
-  const tables = planTables(operation, shownInput);
   const also = otherArguments(change.named, shownInput, shortList);
+  const hasOthers = also.fields.length > 0 || also.lists.length > 0;
+  const tables = planTables(operation, shownInput);
+  const hints = hintsOf(operation, change, input, region);
+  const destruction = operation.effect === 'delete' ? [say`This is destructive.`] : [];
   return {
     summary: say`${change.headline(input, region)}.`,
-    method: request.method,
-    url: origin + shownRequest.target,
-    headers: {
-      ...shownRequest.headers,
-      [profile.dateHeader]: 'the time of sending',
-      authorization: `signed as ${keyId} for service ${service} in ${region}`,
-    },
-    ...(shownRequest.content !== undefined && { body: shownBody(call, shownRequest.content) }),
+    ...requestOf(call),
     where: whereOf(call),
-    ...(call.found !== undefined && { found: call.found }),
-    ...(call.alert !== undefined && { alert: call.alert }),
-    consequences: sentences(
-      operation.effect === 'delete' && say`This is destructive.`,
-      ...change.consequences(input, region),
-    ).map(inWords),
+    ...(found !== undefined && { found }),
+    ...(alert !== undefined && { alert }),
+    consequences: [...destruction, ...change.consequences(input, region)].map(inWords),
     risks: risksOf(call),
-    ...([...also.fields, ...also.lists].length > 0 && { also }),
+    ...(hasOthers && { also }),
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
-    defaults: defaults.map(({ path, value }) => ({
-      name: say`${defined(fieldInWords(schema, path) ?? path)}`,
+    defaults: hints.defaults.map(({ path, value }) => ({
+      name: defined(fieldInWords(schema, path) ?? path),
       value: say`${defined(value)}`,
     })),
-    warnings: [...pastedSecrets(call), ...warnings].map(inWords),
+    warnings: [...pastedSecrets(call), ...hints.warnings].map(inWords),
     notChecked: change.notChecked.map(defined),
   };
+}
+
+/** The request as a person reviews it. It is signed when it is sent. */
+function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | 'body'> {
+  const { request, shownRequest = request, endpoint, keyId } = call;
+  const { origin, region, service, profile } = endpoint;
+  const headers = {
+    ...shownRequest.headers,
+    [profile.dateHeader]: 'the time of sending',
+    authorization: `signed as ${keyId} for service ${service} in ${region}`,
+  };
+  const { content } = shownRequest;
+  const body = content === undefined ? {} : { body: shownBody(call, content) };
+  return { method: request.method, url: origin + shownRequest.target, headers, ...body };
 }
 
 function whereOf(call: PlanInput): readonly SafeText[] {
@@ -172,18 +178,25 @@ const risksIn = (risks: readonly Risk[]): SafeText =>
   );
 
 /** Warnings about secrets that came with the call although a name would suffice. */
-const pastedSecrets = ({ operation: { secrets = [], secretNames = {} }, input, secretNames: named = {} }: PlanInput) =>
-  secrets.flatMap((path) => {
-    if (textsAt(input, path).length === 0 || named[path] !== undefined) return [];
-    const [byName] = Object.entries(secretNames).find(([, secret]) => secret === path) ?? [];
-    const other =
-      byName === undefined
+function pastedSecrets({ operation, input, secretNames = {} }: PlanInput): readonly SafeText[] {
+  const pasted = (operation.secrets ?? []).filter(
+    (path) => textsAt(input, path).length > 0 && secretNames[path] === undefined,
+  );
+  return pasted.map((path) => {
+    const namePath = namePathOf(operation, path);
+    const advice =
+      namePath === undefined
         ? words('')
-        : say` Give ${argument(byName)} instead: it takes the name of a secret on this server.`;
-    return [
-      say`${argument(path.replaceAll('[]', ''))} came with the call, so the client and the provider of its model have seen it and may keep it.${other}`,
-    ];
+        : say` Give ${argument(namePath)} instead: it takes the name of a secret on this server.`;
+    return say`${argument(path.replaceAll('[]', ''))} came with the call, so the client and the provider of its model have seen it and may keep it.${advice}`;
   });
+}
+
+/** The path of the argument that names the secret at a path, if there is one. */
+function namePathOf({ secretNames = {} }: Operation, secretPath: string): string | undefined {
+  const [namePath] = Object.entries(secretNames).find(([, secret]) => secret === secretPath) ?? [];
+  return namePath;
+}
 
 /** A place that a change goes to, with its origin. */
 interface Place {
@@ -251,27 +264,27 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
 const isAbsent = (args: Fields, path: string) => valueAt(args, path) === undefined;
 
 /** The documented defaults for absent arguments in a region. */
-const knownDefaults = ({ defaults }: Operation, args: Fields, region: string) =>
-  defaults
-    .filter(({ path }) => isAbsent(args, path))
-    .flatMap((preset) => {
-      const value = valueIn(region, preset);
-      return value === undefined ? [] : [{ path: preset.path, value }];
-    });
+function knownDefaults({ defaults }: Operation, args: Fields, region: string): { path: string; value: string }[] {
+  const known: { path: string; value: string }[] = [];
+  for (const documented of defaults) {
+    const value = valueIn(region, documented);
+    if (value !== undefined && isAbsent(args, documented.path)) known.push({ path: documented.path, value });
+  }
+  return known;
+}
 
 const valueIn = (region: string, { value, inRegion }: Default) => (inRegion === undefined ? value : inRegion[region]);
 
 /** Paths of absent arguments whose default is not documented. Fields of an object that is absent itself are left out. */
 function undocumentedDefaults(operation: Operation, args: Fields, region: string): readonly string[] {
+  const { unknownDefaults = [], defaults } = operation;
   const isInAbsentObject = (path: string) => {
     const object = path.split('.').slice(0, -1).join('.');
     return object !== '' && isAbsent(args, object);
   };
-  const { unknownDefaults = [], defaults } = operation;
-  return [
-    ...unknownDefaults.filter((path) => !isInAbsentObject(path)),
-    ...defaults.filter((preset) => valueIn(region, preset) === undefined).map(({ path }) => path),
-  ].filter((path) => isAbsent(args, path));
+  const unknown = unknownDefaults.filter((path) => !isInAbsentObject(path));
+  const unknownInRegion = defaults.filter((documented) => valueIn(region, documented) === undefined);
+  return [...unknown, ...unknownInRegion.map(({ path }) => path)].filter((path) => isAbsent(args, path));
 }
 
 function undocumentedWarning(paths: readonly string[], costDrivers: readonly string[] = []): SafeText {
@@ -280,19 +293,21 @@ function undocumentedWarning(paths: readonly string[], costDrivers: readonly str
   return say`Not given: ${join(paths.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`;
 }
 
-/** A copy with the names or fingerprints of secrets in place of secrets. */
-export const withoutSecrets = <Fields>(
+/** Copies a value with the names or fingerprints of secrets in place of secrets. Returns the same value if it holds none. */
+export function withoutSecrets<Value>(
   { operation, input, secretNames = {} }: Pick<PlanInput, 'operation' | 'input' | 'secretNames'>,
-  fields: Fields,
-): Fields =>
-  (operation.secrets ?? []).reduce((copy, path) => {
+  value: Value,
+): Value {
+  let copy = value;
+  for (const path of operation.secrets ?? []) {
     const name = secretNames[path];
-    return textsAt(input, path).reduce(
-      (kept, secret) =>
-        withText(kept, secret, name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`),
-      copy,
-    );
-  }, fields);
+    for (const secret of textsAt(input, path)) {
+      const replacement = name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`;
+      copy = withText(copy, secret, replacement);
+    }
+  }
+  return copy;
+}
 
 /** The body of a request without secrets, which may be at any place in the body. */
 function shownBody(call: PlanInput, body: RequestBody): unknown {
@@ -318,23 +333,22 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
 
 /** The lines of a plan: the headline, the risks, and all other facts. Lists are left out, because they have tables. */
 export function planParts(plan: Plan) {
-  const short = fitted(plan.summary);
-  const risk = plan.risks.length === 0 ? [] : [say`Risk: ${risksIn(plan.risks)}.`];
-  const risks = [...(plan.others ?? []), ...(plan.alert === undefined ? risk : [alertLine(plan)])];
+  const headline = fitted(plan.summary);
+  const risks = [...(plan.others ?? [])];
+  if (plan.alert !== undefined) risks.push(alertLine(plan));
+  else if (plan.risks.length > 0) risks.push(say`Risk: ${risksIn(plan.risks)}.`);
+  const defaults = plan.defaults.map(({ name, value }) => say`${name}: ${value}`);
   const details = [
-    ...inFull(short),
+    ...inFull(headline),
     say`Where: ${join(plan.where, ', ')}.`,
     ...alsoSentence(plan.also),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...section(words('What will happen:'), plan.consequences),
     ...section(words('Warnings:'), plan.warnings),
-    ...section(
-      words('Defaults that the cloud applies:'),
-      plan.defaults.map(({ name, value }) => say`${name}: ${value}`),
-    ),
+    ...section(words('Defaults that the cloud applies:'), defaults),
     ...section(words('Not checked:'), plan.notChecked),
   ];
-  return { headline: short.line, risks, details };
+  return { headline: headline.line, risks, details };
 }
 
 const riskSentences: Readonly<Record<Risk, SafeText>> = {

@@ -6,7 +6,7 @@ import {
   longestLabelName,
   type SafeText,
   say,
-  sentence as sentenceOf,
+  sentence,
   shortNames,
   type Wording,
   words,
@@ -40,41 +40,45 @@ const longestAccount = 'account '.length + 24;
  */
 export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits): SafeText | undefined {
   const whole = questionWith(plan, call, limits, Number.POSITIVE_INFINITY);
-  const text = whole.text.length > limits.characters ? questionWith(plan, call, limits, shortList) : whole;
-  return text.text.length > limits.characters ? undefined : text;
+  if (whole.text.length <= limits.characters) return whole;
+  const shortened = questionWith(plan, call, limits, shortList);
+  return shortened.text.length <= limits.characters ? shortened : undefined;
 }
 
 /** @param longestList longer lists are shortened */
 function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longestList: number): SafeText {
   const { change, input } = call;
-  const { fields, lists } = otherArguments(change.named, withoutSecrets(call, input), longestList);
-  const sentence = <const Title extends string>(title: Wording<Title>, parts: readonly SafeText[]) =>
-    parts.length === 0 ? [] : [say`${words(title)}: ${join(parts, ', ')}.`];
-  const decision = [...decisionLines(plan, call, limits), whereLine(call, limits)];
+  const others = otherArguments(change.named, withoutSecrets(call, input), longestList);
   const risks = riskSentencesOf(plan);
-  const lines = [
+  const isRisk = (sentence: SafeText) => risks.some((risk) => risk.equals(sentence));
+  const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
+  const firstLines = [...decisionLines(plan, call, limits), whereLine(call, limits)];
+  const otherLines = [
     ...inFull(shortHeadline(call, limits)),
     ...(plan.found === undefined ? [] : [plan.found]),
-    ...plan.consequences.filter((consequence) => !risks.some((risk) => risk.equals(consequence))),
-    ...sentence('Where', plan.where),
-    ...sentence('Also', [...lists, ...fields]),
-    ...sentence(
-      'Defaults',
-      plan.defaults.map(({ name, value }) => say`${name} ${value}`),
-    ),
+    ...plan.consequences.filter((consequence) => !isRisk(consequence)),
+    ...titled('Where', plan.where),
+    ...titled('Also', [...others.lists, ...others.fields]),
+    ...titled('Defaults', defaults),
     ...plan.warnings,
-    ...sentence('Not checked', plan.notChecked),
+    ...titled('Not checked', plan.notChecked),
   ];
+  const room = limits.lines - firstLines.length;
+  if (otherLines.length <= room) return join([...firstLines, ...otherLines], '\n');
   // If there are too many lines, the last lines share one, and nothing is left out.
-  const room = limits.lines - decision.length;
-  const kept = lines.length <= room ? lines : [...lines.slice(0, room - 1), join(lines.slice(room - 1), ' ')];
-  return join([...decision, ...kept], '\n');
+  const lastLine = join(otherLines.slice(room - 1), ' ');
+  return join([...firstLines, ...otherLines.slice(0, room - 1), lastLine], '\n');
 }
+
+/** A title with its parts in a sentence. No sentence without parts. */
+const titled = <const Title extends string>(title: Wording<Title>, parts: readonly SafeText[]): SafeText[] =>
+  parts.length === 0 ? [] : [say`${words(title)}: ${join(parts, ', ')}.`];
 
 /** The change, and its alert with its risks and the other plans. Clients that cut the second line cut the other plans. */
 export function decisionLines(plan: Plan, call: PlanInput, limits: QuestionLimits): readonly SafeText[] {
+  const headline = say`${shortHeadline(call, limits).line}?`;
   const alert = [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
-  return [say`${shortHeadline(call, limits).line}?`, ...(alert.length === 0 ? [] : [join(alert, ' ')])];
+  return alert.length === 0 ? [headline] : [headline, join(alert, ' ')];
 }
 
 const shortHeadline = ({ change, input, endpoint }: PlanInput, { lineLength }: QuestionLimits) =>
@@ -86,5 +90,5 @@ function whereLine(call: PlanInput, { lineLength }: QuestionLimits): SafeText {
   const places = placesOf(call).map(({ name }) => shortNames(name, longestLabelName));
   const room = lineLength - account.text.length - ', .'.length;
   while (places.length > 1 && join(places, ', ').text.length > room) places.pop();
-  return say`${sentenceOf(join([fitted(join(places, ', '), room).line, account], ', '))}.`;
+  return say`${sentence(join([fitted(join(places, ', '), room).line, account], ', '))}.`;
 }
