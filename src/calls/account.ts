@@ -87,22 +87,32 @@ export function resolveAccount(
   principal: Principal | undefined,
 ): AccountResolution {
   const usable = accountsOf(accounts, principal);
-  const [only] = usable.all;
-  if (only === undefined) return { kind: 'none' };
-  if (!accounts.areNamed) return { kind: 'found', account: only, name: undefined, isDefault: false, args };
-  const { account: name, ...others } = isObject(args) ? args : {};
-  const rest = isObject(args) ? others : args;
-  if (name !== undefined && name !== null) {
-    const account = usable.all.find((each) => each.name === name);
-    if (account !== undefined) return { kind: 'found', account, name: account.name, isDefault: false, args: rest };
-    const given = typeof name === 'string' ? quoted(name, 60) : words('the value given');
-    return { kind: 'unclear', problem: say`account: ${given} is not an account; ${choiceOf(usable.all)}`, args: rest };
-  }
+  const [first] = usable.all;
+  if (first === undefined) return { kind: 'none' };
+  if (!accounts.areNamed) return { kind: 'found', account: first, name: undefined, isDefault: false, args };
+  if (!isObject(args)) return defaultAccountFor(usable, first, operation, principal, args);
+  const { account: name, ...otherArgs } = args;
+  if (name === undefined || name === null) return defaultAccountFor(usable, first, operation, principal, otherArgs);
+  const account = usable.all.find((usableAccount) => usableAccount.name === name);
+  if (account !== undefined) return { kind: 'found', account, name: account.name, isDefault: false, args: otherArgs };
+  const shownName = typeof name === 'string' ? quoted(name, 60) : words('the value given');
+  const problem = say`account: ${shownName} is not an account; ${choiceOf(usable.all)}`;
+  return { kind: 'unclear', problem, args: otherArgs };
+}
+
+/** The account of a call that names none. If no account allows the operation, the first one, whose policy gives the reason. */
+function defaultAccountFor(
+  usable: Accounts,
+  first: Account,
+  operation: Operation,
+  principal: Principal | undefined,
+  args: unknown,
+): AccountResolution {
   const allowing = accountsFor(usable, operation, principal);
-  const account = allowing.length === 0 ? only : presetAmong(allowing, usable.byDefault);
+  const account = allowing.length === 0 ? first : presetAmong(allowing, usable.byDefault);
   if (account !== undefined)
-    return { kind: 'found', account, name: account.name, isDefault: allowing.length > 1, args: rest };
-  return { kind: 'unclear', problem: say`account: is required; ${choiceOf(allowing)}`, args: rest };
+    return { kind: 'found', account, name: account.name, isDefault: allowing.length > 1, args };
+  return { kind: 'unclear', problem: say`account: is required; ${choiceOf(allowing)}`, args };
 }
 
 /** Suggests no similar name, because a change for one account must not happen in another. */

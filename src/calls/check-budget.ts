@@ -37,15 +37,16 @@ export async function checkBudget(
   planOnly: boolean,
 ): Promise<SafeText | undefined> {
   if (limit === undefined) return undefined;
-  const state = await journal.budgetState(key, limit).catch(() => {
-    if (!planOnly) throw new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
-  });
-  if (state === undefined) return undefined;
-  const spent = budgetSpent(limit, state);
-  if (state.left > 0)
-    return say`This is change ${limit.mostChanges - state.left + 1} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
-  if (!planOnly) throw spent;
-  return say`It cannot be sent: ${join(spent.problems, '; ')}.`;
+  const state = await journal.budgetState(key, limit).catch(() => undefined);
+  if (state === undefined && planOnly) return undefined;
+  if (state === undefined) throw new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
+  if (state.left > 0) {
+    const number = limit.mostChanges - state.left + 1;
+    return say`This is change ${number} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
+  }
+  const refusal = budgetSpent(limit, state);
+  if (!planOnly) throw refusal;
+  return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;
 }
 
 /** The refusal of a change beyond its budget. */

@@ -46,19 +46,10 @@ export function resolveEndpoint(
   asked: string = cloud.region,
 ): Endpoint {
   const region = signing?.region ?? asked;
-  const endpoint = cloud.endpoints[service];
+  const address = cloud.endpoints[service];
   const { account, keys, isSandbox = false } = cloud;
-  if (endpoint === undefined || 'missing' in keys) {
-    if (isSandbox)
-      throw new Refusal('NotConfigured', [say`the built-in sandbox has no API ${own(service)}`], {
-        next: operatorMust('unset CLOUDOPS_SANDBOX to use the cloud'),
-      });
-    throw new Refusal(
-      'NotConfigured',
-      missingSettings(cloud, service).map((name) => say`${own(name)} is not set`),
-    );
-  }
-  const url = withHostPrefix(new URL(endpoint.replaceAll('{region}', region)), hostPrefix);
+  if (address === undefined || 'missing' in keys) throw notConfigured(cloud, service);
+  const url = withHostPrefix(new URL(address.replaceAll('{region}', region)), hostPrefix);
   return {
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/+$/, ''),
@@ -69,6 +60,15 @@ export function resolveEndpoint(
     keys,
     ...(isSandbox && { isSandbox }),
   };
+}
+
+function notConfigured(cloud: Cloud, service: Service): Refusal {
+  if (cloud.isSandbox === true)
+    return new Refusal('NotConfigured', [say`the built-in sandbox has no API ${own(service)}`], {
+      next: operatorMust('unset CLOUDOPS_SANDBOX to use the cloud'),
+    });
+  const problems = missingSettings(cloud, service).map((name) => say`${own(name)} is not set`);
+  return new Refusal('NotConfigured', problems);
 }
 
 /** @throws Refusal if the host can have no prefix, because it is an address */

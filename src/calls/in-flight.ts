@@ -11,28 +11,29 @@ export interface InFlightCalls {
 }
 
 export function createInFlightCalls(): InFlightCalls {
+  /** The work under way, with the controllers that can abort it. */
   const running = new Map<AbortController, Promise<unknown>>();
-  let ending = false;
+  let isDetached = false;
   return {
     async track(signal, work) {
       const controller = new AbortController();
-      const follow = () => {
-        if (!ending) controller.abort(signal.reason);
+      const abort = () => {
+        if (!isDetached) controller.abort(signal.reason);
       };
-      signal.addEventListener('abort', follow);
-      if (signal.aborted) follow();
-      const done = work(controller.signal);
-      running.set(controller, done);
+      signal.addEventListener('abort', abort);
+      if (signal.aborted) abort();
+      const result = work(controller.signal);
+      running.set(controller, result);
       try {
-        return await done;
+        return await result;
       } finally {
         running.delete(controller);
-        signal.removeEventListener('abort', follow);
+        signal.removeEventListener('abort', abort);
       }
     },
     count: () => running.size,
     detach() {
-      ending = true;
+      isDetached = true;
     },
     async finish(graceMs) {
       const timer = setTimeout(() => {

@@ -65,19 +65,21 @@ export function checkRegions({ regions }: Policy, requested: string | undefined,
   if (regions === undefined) return;
   for (const [path, value] of leavesOf({ region: requested, input })) {
     // Models of other APIs have names such as `SourceRegion`.
-    const [, name] = /(region|availabilityZone)s?(?:\[\d+\])?$/i.exec(path) ?? [];
-    if (name === undefined || typeof value !== 'string') continue;
+    const [, kind] = /(region|availabilityZone)s?(?:\[\d+\])?$/i.exec(path) ?? [];
+    if (kind === undefined || typeof value !== 'string') continue;
+    const isRegion = kind.toLowerCase() === 'region';
     // A zone of an unknown region may be in any region.
-    const isRegion = name.toLowerCase() === 'region';
     const region = isRegion ? value : regionOfZone(value);
     if (region !== undefined && regions.includes(region)) continue;
-    const what = words(isRegion ? 'region' : 'the region of zone');
+    const subject = words(isRegion ? 'region' : 'the region of zone');
+    const verdict = words(region === undefined ? 'unknown, so not' : 'not');
     throw new Refusal('NotAllowed', [
-      say`${what} ${quoted(value, 40)} is ${words(region === undefined ? 'unknown, so not' : 'not')} among those of CLOUDOPS_REGIONS: ${defined(regions.join(', '))}`,
+      say`${subject} ${quoted(value, 40)} is ${verdict} among those of CLOUDOPS_REGIONS: ${defined(regions.join(', '))}`,
     ]);
   }
 }
 
+/** Returns the reason for not allowing an operation, as a clause. */
 function reasonAgainst(
   policy: Policy,
   operation: Operation,

@@ -14,19 +14,21 @@ export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { r
 export function earlierOf(change: RecordedChange, viewer: string | undefined): Earlier {
   if (isOfAnother(change, viewer)) return { kind: 'another' };
   const { time, ending } = change;
-  const outcome = ending === undefined ? 'not ended' : ending.outcome === 'accepted' ? 'accepted' : 'unknown';
-  return { kind: 'own', call: { outcome, sentAt: time, requestIds: ending?.requestIds ?? {} } };
+  if (ending === undefined) return { kind: 'own', call: { outcome: 'not ended', sentAt: time, requestIds: {} } };
+  const { requestIds = {} } = ending;
+  const outcome = ending.outcome === 'accepted' ? 'accepted' : 'unknown';
+  return { kind: 'own', call: { outcome, sentAt: time, requestIds } };
 }
 
 /** The earlier change as a clause. */
 function earlierText(earlier: Earlier): SafeText {
   if (earlier.kind === 'another') return words('another caller sent the same change before');
-  const came = {
+  const clauses = {
     accepted: 'the same call was accepted before',
     unknown: 'the same call was sent before, and its outcome is unknown',
     'not ended': 'the same call was sent before and has not ended',
   } as const;
-  return words(came[earlier.call.outcome]);
+  return words(clauses[earlier.call.outcome]);
 }
 
 /** The warning on a plan that would repeat the earlier change. */
@@ -55,16 +57,21 @@ export function repeated(earlier: Earlier, call: FollowedCall, verificationHint:
   });
 }
 
+/** The next step after a repetition was refused. */
 function afterEarlier(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
   if (outcome === 'not ended')
     return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
-  if (outcome === 'accepted')
+  if (outcome === 'accepted') {
+    const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
+    const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
+    const repetition = words(again[call.operation.effect]);
     return next(
       'user',
       'decide',
-      say`${forAgent('Tell the user when it was accepted, and the request IDs. ')}${callAgainFirst} with allowRepeat: true only ${forReader({ agent: 'if, having heard that, they ask for', person: 'for' })} ${words(again[call.operation.effect])}.`,
+      say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`,
     );
+  }
   const { who, action, text } = stepToVerify(call, verificationHint, words('When ten minutes have passed since then,'));
   return next(
     who,

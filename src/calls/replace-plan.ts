@@ -44,14 +44,14 @@ export async function withdrawReplaced(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<void> {
-  const withdrawn = {
+  const entry = {
     ...draft,
     id: dependencies.newId(),
     what: escapeInvisible(plan.plan.summary.text),
     target: `${plan.plan.method} ${plan.plan.url}`,
     digest: plan.requestKey,
   };
-  await withdrawPlan(plan.nonce, withdrawn, dependencies).catch(async (error: unknown) => {
+  await withdrawPlan(plan.nonce, entry, dependencies).catch(async (error: unknown) => {
     if (!(error instanceof Refusal) || error.code !== 'AlreadyDecided') throw error;
     // The decision only completes the message.
     const decided = await dependencies.plans.find(plan.nonce).catch(() => undefined);

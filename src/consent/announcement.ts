@@ -34,32 +34,38 @@ const spanMs = 10 * 60_000;
 
 /** Announces waiting plans in the log and by a webhook. Calls do not wait for announcements, and succeed without them. */
 export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
-  const clientOf = lazy(openClient);
+  const openClientOnce = lazy(openClient);
   let underWay = 0;
   let recent: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
-  /** Returns the reason for sending no message. */
-  const problem = (caller: string | undefined): string | undefined => {
+  /** Counts an announcement, or returns the reason for sending no message. */
+  const countAnnouncement = (caller: string | undefined): string | undefined => {
     if (underWay >= mostUnderWay) return 'too many announcements are under way';
     const at = now().getTime();
     recent = recent.filter((announcement) => at - announcement.at < spanMs);
-    if (recent.filter((announcement) => announcement.caller === caller).length >= mostOfCaller)
-      return 'too many announcements of this caller in ten minutes';
+    const ofCaller = recent.filter((announcement) => announcement.caller === caller);
+    if (ofCaller.length >= mostOfCaller) return 'too many announcements of this caller in ten minutes';
     recent = [...recent, { caller, at }];
     return undefined;
+  };
+  const sendMessage = async (hook: Webhook, announcement: Announcement): Promise<void> => {
+    const body = bodyOf(announcement);
+    underWay += 1;
+    try {
+      await retryPost(async () => post(await openClientOnce(), hook, body, now()), pause);
+    } catch (error) {
+      // The reason is a code, so the log never holds the URL.
+      log('warn', 'webhook', { error: reasonOf(error) });
+    } finally {
+      underWay -= 1;
+    }
   };
   return (announcement: Announcement): void => {
     const { tool, caller, decideAt } = announcement;
     log('info', 'decision needed', { tool, caller, decideAt });
     if (webhook === undefined) return;
-    const error = problem(caller);
-    if (error !== undefined) return void log('warn', 'webhook', { caller, error });
-    underWay += 1;
-    void announce(announcement, (body) => clientOf().then((client) => post(client, webhook, body, now())), pause)
-      // The reason is a code, so the log never holds the URL.
-      .catch((error: unknown) => log('warn', 'webhook', { error: reasonOf(error) }))
-      .finally(() => {
-        underWay -= 1;
-      });
+    const error = countAnnouncement(caller);
+    if (error !== undefined) log('warn', 'webhook', { caller, error });
+    else void sendMessage(webhook, announcement);
   };
 }
 
@@ -68,37 +74,37 @@ const quietDelay = (milliseconds: number) => delay(milliseconds, undefined, { re
 /** An answer that further attempts would not change. */
 class Refused extends Error {}
 
-async function announce(
-  announcement: Announcement,
-  send: (body: string) => Promise<void>,
+/** Repeats an attempt after each pause of `pausesMs`, unless it is refused. */
+async function retryPost(
+  attempt: () => Promise<void>,
   pause: (milliseconds: number) => Promise<unknown>,
 ): Promise<void> {
-  const body = bodyOf(announcement);
-  for (let attempt = 0; ; attempt += 1) {
+  for (const pauseMs of pausesMs) {
     try {
-      return await send(body);
+      return await attempt();
     } catch (error) {
-      const pauseMs = pausesMs[attempt];
-      if (error instanceof Refused || pauseMs === undefined) throw error;
+      if (error instanceof Refused) throw error;
       await pause(pauseMs);
     }
   }
+  return attempt();
 }
 
 async function post(client: HttpClient, { url, key }: Webhook, body: string, time: Date): Promise<void> {
   const timestamp = String(Math.floor(time.getTime() / 1000));
-  const signature =
-    key === undefined
-      ? {}
-      : { 'x-cloudops-signature': `sha256=${createHmac('sha256', key).update(`${timestamp}.${body}`).digest('hex')}` };
-  const headers = { 'content-type': 'application/json', 'x-cloudops-timestamp': timestamp, ...signature };
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-cloudops-timestamp': timestamp };
+  if (key !== undefined) {
+    const mac = createHmac('sha256', key).update(`${timestamp}.${body}`).digest('hex');
+    headers['x-cloudops-signature'] = `sha256=${mac}`;
+  }
   const { origin, pathname, search } = new URL(url);
   const request = { method: 'POST', origin, path: `${pathname}${search}`, headers, body, newConnection: true } as const;
   const response = await client.send(request, AbortSignal.timeout(answerMs));
   if (response.kind === 'failure') throw new Error(response.code);
   const { status } = response;
   if (status >= 200 && status < 300) return;
-  throw new (status === 429 || status >= 500 ? Error : Refused)(`HTTP status ${status}`);
+  const problem = `HTTP status ${status}`;
+  throw status === 429 || status >= 500 ? new Error(problem) : new Refused(problem);
 }
 
 /** The headline and the link, in Slack's format, which other services read as well. */

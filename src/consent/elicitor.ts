@@ -60,12 +60,13 @@ export async function unlessStopped<Result>(
   if (signal?.aborted) abort();
   if (stop === undefined) return work(over.signal);
   if (stop.aborted) throw new Refusal('Stopping', []);
-  const stopped = new Promise<never>((_, reject) => {
+  const stopping = new Promise<never>((_, reject) => {
     stop.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: over.signal });
   });
   try {
-    return await Promise.race([stopped, work(over.signal)]);
+    return await Promise.race([stopping, work(over.signal)]);
   } finally {
+    // Ends the work, and removes both listeners.
     over.abort();
   }
 }

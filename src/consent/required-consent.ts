@@ -76,8 +76,7 @@ function whyNobody({ mode, question }: ConsentRequest): ConsentStep {
 }
 
 /** Ways to carry out a plan later. */
-function waysOf(request: ConsentRequest) {
-  const { mode, planOnly, question, hasView, page } = request;
+function waysOf({ mode, planOnly, question, hasView, page }: ConsentRequest) {
   const isForPerson = asksPerson(mode) && question !== 'fits';
   const decidesOnPage = {
     none: false,
