@@ -30,46 +30,52 @@ type AnyResult = Partial<Success> & Partial<Failure>;
  */
 export function resultText(result: Success | Failure): string {
   const fields: AnyResult = result;
-  const { summary, problems = [], plan, show, answer, next } = fields;
-  const { account, code, status, serviceSays, mayHaveHappened } = fields;
-  const { outcome, consent, sentAt, planId, decideAt, planExpires } = fields;
-  const { requestIds, attempts = [], earlier, failed } = fields;
-  const { where = [], effects = [], defaults = [], warnings = [], notes = [] } = fields;
+  const { summary, problems = [], plan, show, answer, outcome } = fields;
+  const lines: (SafeText | string)[] = [];
+  if (summary !== undefined) lines.push(summary);
+  if (problems.length > 0) lines.push('', ...problems.map((problem) => `- ${problem}`));
+  if (show !== undefined) lines.push('', 'show:', show);
+  if (plan !== undefined) lines.push('', 'Request:', ...requestLines(plan));
+  lines.push('', ...factLines(fields));
+  if (answer !== undefined) lines.push(...render({ answer }));
   const isLong = show !== undefined || answer !== undefined || outcome === 'accepted';
-  const line = (name: string, value: SafeText | string | number | undefined) =>
-    value === undefined ? [] : [`${name}: ${value}`];
-  return [
-    ...(summary === undefined ? [] : [summary]),
-    ...(problems.length === 0 ? [] : ['', ...problems.map((problem) => `- ${problem}`)]),
-    ...(show === undefined ? [] : ['', 'show:', show]),
-    ...(plan === undefined ? [] : ['', 'Request:', ...requestLines(plan)]),
-    '',
-    ...line('account', account),
-    ...line('outcome', outcome),
-    ...line('failed', failed && say`${failed.count} (${joined(failed.codes) ?? words('no codes')})`),
-    ...line('consent', consent),
-    ...line('sentAt', sentAt),
-    ...line('where', where.join(', ') || undefined),
-    ...effects.flatMap((effect) => line('effect', effect)),
-    ...line('planId', planId),
-    ...line('decideAt', decideAt),
-    ...line('planExpires', planExpires),
-    ...line('code', code),
-    ...line('status', status),
-    ...line('the cloud says', saidBy(serviceSays)),
-    ...line('requestIds', idList(requestIds)),
-    ...line('mayHaveHappened', mayHaveHappened === undefined ? undefined : mayHaveHappened ? 'yes' : 'no'),
-    ...line('attempts', attemptsText(attempts)),
-    ...line('earlier call', earlierText(earlier)),
-    ...defaults.flatMap((one) => line('default', one)),
-    ...warnings.flatMap((warning) => line('warning', warning)),
-    ...notes.flatMap((note) => line('note', note)),
-    ...line('to act', next && `${next.who} (${next.action})`),
-    ...line('next', next?.text),
-    ...(answer === undefined ? [] : render({ answer })),
-    ...(summary === undefined || !isLong ? [] : ['', headlineOf(summary)]),
-  ].join('\n');
+  if (summary !== undefined && isLong) lines.push('', headlineOf(summary));
+  return lines.join('\n');
 }
+
+/** The facts of a result besides its summary, problems, plan and answer, one line each. */
+function factLines(fields: AnyResult): string[] {
+  const { failed, where = [], mayHaveHappened, next } = fields;
+  const facts: readonly (readonly [string, SafeText | string | number | undefined])[] = [
+    ['account', fields.account],
+    ['outcome', fields.outcome],
+    ['failed', failed && say`${failed.count} (${joined(failed.codes) ?? words('no codes')})`],
+    ['consent', fields.consent],
+    ['sentAt', fields.sentAt],
+    ['where', joined(where)],
+    ...eachAs('effect', fields.effects),
+    ['planId', fields.planId],
+    ['decideAt', fields.decideAt],
+    ['planExpires', fields.planExpires],
+    ['code', fields.code],
+    ['status', fields.status],
+    ['the cloud says', saidBy(fields.serviceSays)],
+    ['requestIds', idList(fields.requestIds)],
+    ['mayHaveHappened', mayHaveHappened === undefined ? undefined : yesOrNo(mayHaveHappened)],
+    ['attempts', attemptsText(fields.attempts ?? [])],
+    ['earlier call', earlierText(fields.earlier)],
+    ...eachAs('default', fields.defaults),
+    ...eachAs('warning', fields.warnings),
+    ...eachAs('note', fields.notes),
+    ['to act', next && `${next.who} (${next.action})`],
+    ['next', next?.text],
+  ];
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
+}
+
+const eachAs = (name: string, texts: readonly SafeText[] = []) => texts.map((text) => [name, text] as const);
+
+const yesOrNo = (value: boolean) => (value ? 'yes' : 'no');
 
 /** Every client shows a line of this length (characters). */
 const longestHeadline = 100;
@@ -107,17 +113,19 @@ function withPlainTexts(value: unknown): unknown {
 
 /** `refused twice as too busy (429; waited 150 ms, 300 ms), then accepted once (200)`, or undefined if there were none. */
 export function attemptsText(attempts: readonly Attempt[]): SafeText | undefined {
-  const groups: (Attempt & { readonly waits: number[]; count: number })[] = [];
-  for (const attempt of attempts) {
-    const last = groups.at(-1);
-    const group = last?.result === attempt.result ? last : { ...attempt, waits: [], count: 0 };
-    if (group !== last) groups.push(group);
+  /** Consecutive attempts with the same result. */
+  const groups: { readonly result: string; readonly waits: SafeText[]; count: number }[] = [];
+  for (const { result, waitedMs } of attempts) {
+    let group = groups.at(-1);
+    if (group?.result !== result) {
+      group = { result, waits: [], count: 0 };
+      groups.push(group);
+    }
     group.count += 1;
-    if (attempt.waitedMs !== undefined) group.waits.push(attempt.waitedMs);
+    if (waitedMs !== undefined) group.waits.push(say`${waitedMs} ms`);
   }
   const [first, ...others] = groups.map(({ result, count, waits }) => {
-    const pauses = waits.map((ms) => say`${ms} ms`);
-    const waited = pauses.length === 0 ? words('') : say`; waited ${join(pauses, ', ')}`;
+    const waited = waits.length === 0 ? words('') : say`; waited ${join(waits, ', ')}`;
     return say`${phraseOf(result, times(count))} (${own(result)}${waited})`;
   });
   return first && others.reduce((before, next) => say`${before}, then ${next}`, first);
@@ -161,7 +169,7 @@ export function earlierText(earlier: EarlierCall | undefined): SafeText | undefi
 
 /**
  * Writes a record as indented lines. Lists of alike records become tables, with a column for each field however deep, because that
- * takes a third of the space. Text of the service is quoted. The record is bounded already (see `presentable`).
+ * takes a third of the space. Text of the service is quoted. The record is bounded already (see `truncateRecord`).
  */
 export function render(record: Readonly<Record<string, unknown>>, indent = ''): string[] {
   return Object.entries(record).flatMap(([name, value]) => field(label(name), value, indent));
@@ -186,22 +194,24 @@ const maximumColumns = 30;
 
 const hasFields = (value: unknown) => isObject(value) && Object.keys(value).length > 0;
 
+/** Writes a list of objects as a table. Returns undefined if it makes none. */
 function table(name: string, values: readonly unknown[], indent: string): string[] | undefined {
   if (values.length === 1 || !values.every(hasFields)) return undefined;
-  const columns = new Set<string>();
+  const columnNames = new Set<string>();
   const rows: ReadonlyMap<string, unknown>[] = [];
   for (const value of values) {
     const row = new Map(leavesOf(value));
-    for (const column of row.keys()) columns.add(column);
-    if (columns.size > maximumColumns) return undefined;
+    for (const column of row.keys()) columnNames.add(column);
+    if (columnNames.size > maximumColumns) return undefined;
     rows.push(row);
   }
-  const cells = (row: ReadonlyMap<string, unknown>) =>
-    [...columns].map((column) => (row.has(column) ? scalar(row.get(column)) : ''));
-  return [
-    `${indent}${name} (${[...columns].map(label).join(' | ')}):`,
-    ...rows.map((row) => `${indent}  ${cells(row).join(' | ')}`),
-  ];
+  const columns = [...columnNames];
+  const title = `${indent}${name} (${columns.map(label).join(' | ')}):`;
+  const lines = rows.map((row) => {
+    const cells = columns.map((column) => (row.has(column) ? scalar(row.get(column)) : ''));
+    return `${indent}  ${cells.join(' | ')}`;
+  });
+  return [title, ...lines];
 }
 
 /** Words, numbers and dates need no quotation marks; everything else could be mistaken for our own text. */

@@ -31,6 +31,23 @@ export function validate(
   region: string,
   argumentName: ArgumentName = (name) => name,
 ): Record<string, unknown> {
+  checkSize(args);
+  const given = withoutNulls(args);
+  const parsed = operation.input().safeParse(given, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const { issues } = parsed.error;
+  const problems = problemsOf(issues, operation, argumentName);
+  const isIncomplete = issues.some(({ code, input }) => code === 'invalid_type' && input === undefined);
+  if (isIncomplete && textAt(given, 'planId') !== undefined) problems.push(planIdAlone);
+  const needsUser = issues.some((issue) => isChoiceOfUser(issue, operation));
+  throw new Refusal('InvalidArguments', problems, {
+    ...hintsForTheRest(operation, given, issues, region),
+    ...(needsUser && { next: askWhichIsMeant }),
+  });
+}
+
+/** @throws Refusal if arguments are nested too deep or hold too many values */
+function checkSize(args: unknown): void {
   if (isDeeperThan(maximumDepth, args))
     throw new Refusal('InvalidArguments', [say`arguments: must not be nested deeper than ${maximumDepth} levels`]);
   let values = 0;
@@ -39,22 +56,6 @@ export function validate(
     if (values > maximumValues)
       throw new Refusal('InvalidArguments', [say`arguments: must not hold more than ${maximumValues} values`]);
   }
-  const given = withoutNulls(args);
-  const parsed = operation.input().safeParse(given, { reportInput: true });
-  if (parsed.success) return parsed.data;
-  const { issues } = parsed.error;
-  const isIncomplete = issues.some(({ code, input }) => code === 'invalid_type' && input === undefined);
-  throw new Refusal(
-    'InvalidArguments',
-    sentences(
-      ...problemsOf(issues, operation, argumentName),
-      isIncomplete && textAt(given, 'planId') !== undefined && planIdAlone,
-    ),
-    {
-      ...hintsForTheRest(operation, given, issues, region),
-      ...(issues.some((issue) => isChoiceOfUser(issue, operation)) && { next: askWhichIsMeant }),
-    },
-  );
 }
 
 /** The step after a value that is the user's to choose. An agent that corrects such a value itself changes the wrong thing. */
@@ -96,18 +97,19 @@ function problemsOf(issues: readonly Issue[], operation: Operation, argumentName
 }
 
 /** For a call that wants a plan: the defaults and warnings for the valid arguments. */
-function hintsForTheRest(operation: Operation, args: unknown, issues: readonly Issue[], configured: string) {
+function hintsForTheRest(operation: Operation, args: unknown, issues: readonly Issue[], configuredRegion: string) {
   if (operation.change === undefined || !isObject(args) || args.planOnly !== true) return {};
   const wrong = new Set(issues.map(({ path }) => path[0]));
   const { shape } = operation.input();
-  // Parsed, because a whole number may come as text.
-  const rest = Object.fromEntries(
-    Object.entries(args).flatMap(([name, value]) => {
-      const parsed = wrong.has(name) ? undefined : shape[name]?.safeParse(value);
-      return parsed?.success === true ? [[name, parsed.data]] : [];
-    }),
-  );
-  const { defaults, warnings } = hintsOf(operation, operation.change, rest, textAt(rest, 'region') ?? configured, args);
+  const valid: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(args)) {
+    if (wrong.has(name)) continue;
+    // Parsed, because a whole number may come as text.
+    const parsed = shape[name]?.safeParse(value);
+    if (parsed?.success === true) valid[name] = parsed.data;
+  }
+  const region = textAt(valid, 'region') ?? configuredRegion;
+  const { defaults, warnings } = hintsOf(operation, operation.change, valid, region, args);
   return { defaults: defaults.map(defaultText), warnings };
 }
 
@@ -130,11 +132,12 @@ function describersOf(issue: Issue, operation: Operation, argumentName: Argument
   const known = argumentNames(schema, issue.path).map(nameHere);
   let isListed = false;
   return issue.keys.map(nameHere).map((key) => () => {
-    const meant = didYouMean(key, known) ?? placesOf(schema, key).join(' or ');
-    const list = isListed ? words('') : say`; expected one of: ${defined(known.join(', '))}`;
-    if (meant === '') isListed = true;
     const name = own(path === '' ? key : `${path}.${key}`);
-    return say`${name}: is not an argument${meant === '' ? list : say`; did you mean ${defined(meant)}?`}`;
+    const meant = didYouMean(key, known) ?? placesOf(schema, key).join(' or ');
+    if (meant !== '') return say`${name}: is not an argument; did you mean ${defined(meant)}?`;
+    if (isListed) return say`${name}: is not an argument`;
+    isListed = true;
+    return say`${name}: is not an argument; expected one of: ${defined(known.join(', '))}`;
   });
 }
 
@@ -156,8 +159,8 @@ function rule(issue: Issue): string {
   if (issue.code === 'invalid_type') return typeRule(issue);
   if (issue.code !== 'invalid_value') return issue.message;
   const values = issue.values.map(String);
-  const named = typeof issue.input === 'string' || typeof issue.input === 'number';
-  if (!named || values.length <= listedValues) return `must be ${listedText(values, 'or')}`;
+  const isComparable = typeof issue.input === 'string' || typeof issue.input === 'number';
+  if (!isComparable || values.length <= listedValues) return `must be ${listedText(values, 'or')}`;
   return `is not allowed; nearest: ${nearest(String(issue.input), values).join(', ')}`;
 }
 
@@ -195,10 +198,10 @@ function placesOf(schema: z.core.$ZodType, name: string, path = ''): string[] {
 
 /** True for the path of a secret, and for paths around and inside it. */
 function isSecret(path: string, secrets: readonly string[]): boolean {
-  const given = stepsWithin(path);
+  const steps = stepsWithin(path);
   return secrets.some((secret) => {
-    const hidden = stepsWithin(secret);
-    return given.slice(0, hidden.length).every((step, index) => step === hidden[index]);
+    const secretSteps = stepsWithin(secret);
+    return steps.slice(0, secretSteps.length).every((step, index) => step === secretSteps[index]);
   });
 }
 
@@ -211,14 +214,17 @@ const stepsWithin = (path: string) =>
 
 const notShown = words('the value given (not shown)');
 
+/** A value of an argument as a problem shows it. */
 function show(value: unknown): SafeText {
   if (typeof value === 'string') return looksSecret(value) ? notShown : quoted(value, 60);
   if (value === null || typeof value !== 'object') return own(String(value));
   if (!Array.isArray(value)) return words('an object');
-  const short = value.length <= 5 && value.every((element) => typeof element === 'string' && !looksSecret(element));
-  if (!short) return say`a list of ${value.length}`;
-  const elements = value.map((element) => say`${quoted(String(element), 40)}`);
-  return say`[${join(elements, ', ')}]`;
+  const texts = value.filter((element) => typeof element === 'string' && !looksSecret(element));
+  if (value.length > 5 || texts.length < value.length) return say`a list of ${value.length}`;
+  return say`[${join(
+    texts.map((text) => quoted(String(text), 40)),
+    ', ',
+  )}]`;
 }
 
 /** True for a private key in the wrong argument. */
