@@ -12,8 +12,9 @@ import { createRedactor } from '../transport/redact.js';
 import { textsAt } from '../util/objects.js';
 import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies, Click, Question } from './context.js';
+import { intentOf } from './plan-change.js';
 import { ofAnotherCall, stateUnavailable } from './plan-state.js';
-import { type Consent, intentOf, type PlannedChange } from './stages.js';
+import type { Consent, PlannedChange } from './stages.js';
 
 /** The waiting plan that a call decides, if there is one. */
 export class ClaimedPlan {

@@ -125,7 +125,3 @@ export interface Question {
 
 /** An ended call, or the question that continues it. */
 export type CallOutcome = EndedOutcome | Question;
-
-/** Runs work that waits for a person, if possible outside the limit of concurrent calls. */
-export const waitForPerson = <Result>({ wait }: CallContext, work: () => Promise<Result>): Promise<Result> =>
-  wait === undefined ? work() : wait(work);

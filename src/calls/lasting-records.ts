@@ -1,5 +1,5 @@
 /** The part of a companion read's record that never changes, and the value that shows that a later call is about the same thing. */
-export interface LastingRecord {
+interface LastingRecord {
   readonly part: Readonly<Record<string, unknown>>;
   readonly witness: string | undefined;
 }

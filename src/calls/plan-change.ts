@@ -2,6 +2,7 @@ import { canBeShown, makePlan, type Plan, type PlanInput } from '../consent/plan
 import { questionText } from '../consent/question.js';
 import { tooLargeToShow } from '../consent/refusal.js';
 import { relatedPlans, relatedText, subjectOf, withOtherPlans } from '../consent/related-plans.js';
+import type { Intent } from '../journal/entry.js';
 import { idempotencyKey } from '../journal/idempotency-key.js';
 import { digestOf } from '../util/digest.js';
 import { sentences } from '../util/human.js';
@@ -11,7 +12,7 @@ import { checkBudget } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { visibleCaller } from './policy.js';
 import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
-import type { IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
+import type { Consent, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Begins the journal entry of a change. */
 const draftIntent = (
@@ -31,6 +32,17 @@ const draftIntent = (
   digest: idempotencyKey(endpoint, request),
   process,
   budget: budget.key,
+});
+
+/** The journal entry of a change after the decision. */
+export const intentOf = (draft: IntentDraft, consent: Consent, time: Date): Intent => ({
+  ...draft,
+  time: time.toISOString(),
+  consent: consent.how,
+  nonce: consent.nonce,
+  approver: consent.approver,
+  reason: consent.reason,
+  answeredAfterMs: consent.answeredAfterMs,
 });
 
 /** A change with everything that follows from the call alone, before the journal is asked. */

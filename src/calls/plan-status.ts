@@ -1,5 +1,5 @@
 import { addressOf } from '../consent/decision-page.js';
-import { type Guide, unlessStopped, type Visit } from '../consent/elicitor.js';
+import { type Guide, unlessStopped, type Visit, waitForPerson } from '../consent/elicitor.js';
 import type { ConsentWay, EndedOutcome, Success } from '../consent/outcome.js';
 import { decisionLines } from '../consent/question.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
@@ -9,8 +9,8 @@ import { errorName } from '../util/log.js';
 import { join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { shortestReadMs } from './approve-change.js';
 import { withNotes } from './conclude-change.js';
-import { type CallContext, type CallDependencies, type CallOutcome, type Click, waitForPerson } from './context.js';
-import { boundConsent, type DraftedChange } from './plan-change.js';
+import type { CallContext, CallDependencies, CallOutcome, Click } from './context.js';
+import { boundConsent, type DraftedChange, intentOf } from './plan-change.js';
 import {
   type AskedChange,
   awaitEnd,
@@ -22,7 +22,7 @@ import {
   stateUnavailable,
 } from './plan-state.js';
 import { visibleCaller } from './policy.js';
-import { type IntentDraft, intentOf, type PlannedChange } from './stages.js';
+import type { IntentDraft, PlannedChange } from './stages.js';
 
 /** The answer to a call with a planId, or the nonce of the open plan that the call continues. */
 type PlanStatus =

@@ -1,8 +1,9 @@
+import { waitForPerson } from '../consent/elicitor.js';
 import type { EndedOutcome } from '../consent/outcome.js';
 import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
 import { approveChange, ClaimedPlan } from './approve-change.js';
 import { withNotes } from './conclude-change.js';
-import { type CallContext, type CallDependencies, type CallOutcome, waitForPerson } from './context.js';
+import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
 import { type DraftedChange, draftChange, planChange } from './plan-change.js';
 import { answerPlanStatus, lookAtPlan, sendToPage } from './plan-status.js';

@@ -12,8 +12,9 @@ import type { CallDependencies } from './context.js';
 import { keysRefusal, wireRequest } from './endpoint.js';
 import { type FailedCall, faultFacts, serverFault } from './failure.js';
 import { stepIfUnknown } from './follow-change.js';
+import { intentOf } from './plan-change.js';
 import { earlierOf, repeated } from './repeat.js';
-import { type ApprovedChange, intentOf, type ResolvedChange } from './stages.js';
+import type { ApprovedChange, ResolvedChange } from './stages.js';
 
 /**
  * Sends a change that has consent. Its intent is on disk before the first byte, and its ending before the answer is put into words.

@@ -109,14 +109,3 @@ export interface Consent {
 export interface ApprovedChange extends PlannedChange {
   readonly consent: Consent;
 }
-
-/** The journal entry of a change after the decision. */
-export const intentOf = (draft: IntentDraft, consent: Consent, time: Date): Intent => ({
-  ...draft,
-  time: time.toISOString(),
-  consent: consent.how,
-  nonce: consent.nonce,
-  approver: consent.approver,
-  reason: consent.reason,
-  answeredAfterMs: consent.answeredAfterMs,
-});

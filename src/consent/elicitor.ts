@@ -13,6 +13,12 @@ export interface UserReply {
 /** Runs work that waits for a person. @throws Refusal if too many calls wait already */
 export type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
+/** Runs work that waits for a person, if possible outside the limit of concurrent calls. */
+export const waitForPerson = <Result>(
+  { wait }: { readonly wait?: Wait | undefined },
+  work: () => Promise<Result>,
+): Promise<Result> => (wait === undefined ? work() : wait(work));
+
 /** Asks the person behind a call. */
 export interface Elicitor {
   /** Set if no client is in between that could answer by itself. */

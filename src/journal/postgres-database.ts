@@ -25,7 +25,7 @@ export interface Transaction {
 }
 
 /** A pool of connections, which are made when they are needed. */
-export interface ConnectionPool {
+interface ConnectionPool {
   /**
    * Runs work in a transaction, which is flushed to disk even if the database does not flush by default.
    * @param onCommit called just before the work may have been committed
