@@ -144,15 +144,12 @@ class RecordCopier {
     for (const [name, value] of Object.entries(fields)) {
       if (!this.#hasRoom() || name === '__proto__') continue;
       const shownName = this.#copyText(name, longestName);
-      copied.push([shownName, this.#copyField(name, value, shownName.length + 2)]);
+      if (typeof value === 'string' && this.#exact.includes(name)) {
+        this.#room -= value.length + 4;
+        copied.push([shownName, value.slice(0, longestText)]);
+      } else copied.push([shownName, this.copy(value, shownName.length + 2)]);
     }
     return Object.fromEntries(copied);
-  }
-
-  #copyField(name: string, value: unknown, indent: number): unknown {
-    if (typeof value !== 'string' || !this.#exact.includes(name)) return this.copy(value, indent);
-    this.#room -= value.length + 4;
-    return value.slice(0, longestText);
   }
 
   #copyText(text: string, longest: number): string {

@@ -66,42 +66,54 @@ export function createConsentTokens(
   planKeys: SealingKeys = keys,
 ): ConsentTokens {
   const keysFor = (use: ConsentUse) => (use === 'plan' ? planKeys() : keys());
-  const macOf = (key: SealingKey, claims: Uint8Array) =>
-    createHmac('sha256', key)
-      .update('cloudops consent token 3\0')
-      .update(claims)
-      .update(caller)
-      .digest()
-      .subarray(0, macBytes);
   const read = (token: string): ConsentClaims => {
     const bytes = Buffer.from(token, 'base64url');
-    const [claims, mac] = [bytes.subarray(0, claimsBytes), bytes.subarray(claimsBytes)];
     if (bytes.length !== claimsBytes + macBytes) throw new InvalidToken('forged');
-    const head = claims.readUIntBE(0, headBytes);
-    const use = uses[Math.floor(head / useStep)];
-    if (use === undefined) throw new InvalidToken('forged');
-    if (!keysFor(use).some((key) => timingSafeEqual(mac, macOf(key, claims)))) throw new InvalidToken('forged');
-    return {
-      use,
-      digest: claims.toString('hex', headBytes, nonceAt),
-      nonce: claims.toString('hex', nonceAt),
-      issuedAt: (head % useStep) * stepMs,
-    };
+    const encoded = bytes.subarray(0, claimsBytes);
+    const mac = bytes.subarray(claimsBytes);
+    const claims = decodeClaims(encoded);
+    const isGenuine = keysFor(claims.use).some((key) => timingSafeEqual(mac, macOf(key, encoded, caller)));
+    if (!isGenuine) throw new InvalidToken('forged');
+    return claims;
   };
   return {
     read,
-    issue: ({ use, digest, nonce }) => {
-      const claims = Buffer.alloc(claimsBytes);
-      const steps = Math.floor(now().getTime() / stepMs);
-      claims.writeUIntBE(uses.indexOf(use) * useStep + steps, 0, headBytes);
-      claims.write(digest, headBytes, digestBytes, 'hex');
-      claims.write(nonce, nonceAt, nonceBytes, 'hex');
-      return Buffer.concat([claims, macOf(keysFor(use)[0], claims)]).toString('base64url');
+    issue: (claims) => {
+      const encoded = encodeClaims({ ...claims, issuedAt: now().getTime() });
+      const mac = macOf(keysFor(claims.use)[0], encoded, caller);
+      return Buffer.concat([encoded, mac]).toString('base64url');
     },
     verify: (token) => {
       const claims = read(token);
       if (now().getTime() - claims.issuedAt > tokenLifetimeMs) throw new InvalidToken('expired');
       return claims;
     },
+  };
+}
+
+function macOf(key: SealingKey, encodedClaims: Uint8Array, caller: string): Buffer {
+  const hmac = createHmac('sha256', key).update('cloudops consent token 3\0').update(encodedClaims).update(caller);
+  return hmac.digest().subarray(0, macBytes);
+}
+
+function encodeClaims({ use, digest, nonce, issuedAt }: ConsentClaims): Buffer {
+  const encoded = Buffer.alloc(claimsBytes);
+  const steps = Math.floor(issuedAt / stepMs);
+  encoded.writeUIntBE(uses.indexOf(use) * useStep + steps, 0, headBytes);
+  encoded.write(digest, headBytes, digestBytes, 'hex');
+  encoded.write(nonce, nonceAt, nonceBytes, 'hex');
+  return encoded;
+}
+
+/** @throws InvalidToken if the use is unknown */
+function decodeClaims(encoded: Buffer): ConsentClaims {
+  const head = encoded.readUIntBE(0, headBytes);
+  const use = uses[Math.floor(head / useStep)];
+  if (use === undefined) throw new InvalidToken('forged');
+  return {
+    use,
+    digest: encoded.toString('hex', headBytes, nonceAt),
+    nonce: encoded.toString('hex', nonceAt),
+    issuedAt: (head % useStep) * stepMs,
   };
 }
