@@ -100,7 +100,10 @@ export function resolveAccount(
   return { kind: 'unclear', problem, args: otherArgs };
 }
 
-/** The account of a call that names none. If no account allows the operation, the first one, whose policy gives the reason. */
+/**
+ * Chooses the account of a call that names none. If no account allows the operation, the first account is chosen, because its policy says
+ * why.
+ */
 function defaultAccountFor(
   usable: Accounts,
   first: Account,

@@ -8,7 +8,7 @@ import { isObject } from '../util/objects.js';
 
 type AnsweredReply = FinalReply & { kind: 'answered' };
 
-/** True if the operation gets the text of a body. Its own parser may accept malformed XML, and would read a part of it. */
+/** True if the operation parses the text of a body itself. Malformed XML is left out, because its parser might accept a part of it. */
 export const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
   format === 'text' || (format === 'xmlText' && body.kind !== 'malformed');
 

@@ -60,7 +60,7 @@ export interface PageListeners {
 
 /** The circumstances of a call: client, caller, and the ways to reach the person behind it. */
 export interface CallContext extends PageListeners {
-  /** Called after each attempt of a request that is followed by another one. */
+  /** Called after each attempt that is followed by a retry. */
   readonly onRetry?: SignedClientOptions['onRetry'];
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;

@@ -11,7 +11,7 @@ export interface FailedEntries {
   readonly asked: number | undefined;
   /** Different error codes, at most `mostCodes`. */
   readonly codes: readonly string[];
-  /** True if the service refused each of them, so that none was done. */
+  /** True if the service refused every failed entry before it did anything. */
   readonly areRefused: boolean;
   /** The names of the first entries. */
   readonly names: readonly string[];

@@ -26,7 +26,7 @@ interface Ways {
   /** The page's address, if it may be told. */
   readonly decideAt?: string | undefined;
   readonly claims: PlanClaims;
-  /** Set if somebody other than the user decides. */
+  /** Set if a person other than the user decides. */
   readonly byAnother: boolean;
   /** Set if nobody can agree to the plan here. */
   readonly isDeadEnd: boolean;

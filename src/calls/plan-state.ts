@@ -99,8 +99,8 @@ export async function findStateOfPlan(
 }
 
 /**
- * Logs why the state of a plan cannot be read or changed. Returns the refusal for the caller, which does not say what became of the plan.
- * A refusal is returned as it is.
+ * Logs why the state of a plan cannot be read or changed. Returns the refusal for the caller, which says nothing about the outcome of the
+ * plan. An error that is a refusal already is returned unchanged.
  */
 export function stateUnavailable(error: unknown, tool: string, log: Log, planId?: string): Refusal {
   if (error instanceof Refusal) return error;

@@ -140,7 +140,7 @@ export async function sendToPage(
   return state?.kind === 'ended' ? state.outcome : outcome;
 }
 
-/** Asks the user to open the page. An error counts as `cancelled`, because the plan waits on the page all the same. */
+/** Asks the user to open the page. An error counts as `cancelled`, because the plan still waits on the page. */
 async function visitPage(
   message: SafeText,
   address: string,

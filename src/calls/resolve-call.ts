@@ -90,7 +90,7 @@ function followToolOf(
   return reads.find(({ name }) => isOffered(name))?.name;
 }
 
-/** The API reference lists regions of its own object storage, which are not those of another store that speaks S3. */
+/** Drops the regions of the API reference for another store that speaks S3, because that store has other regions. */
 function operationOf({ storageHeaders }: Cloud, operation: Operation): Operation {
   if (operation.service !== 'storage' || storageHeaders !== 'amz') return operation;
   const { regions: _, ...withoutRegions } = operation;

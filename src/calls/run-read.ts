@@ -23,7 +23,7 @@ const companionMs = 3000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What all reads of a process share. */
+/** The state that all reads of a process share. */
 interface SharedByReads {
   readonly memory: ReadMemoryLimit;
   readonly lastingRecords: LastingRecords;
@@ -179,7 +179,7 @@ interface NextPage {
 /** Reads one page after the other, until the last page, a limit, or a failure. */
 async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageReading): Promise<ReadEnd> {
   const { operation, input } = call;
-  const tally = createTally(regionWarnings(operation.regions, textAt(input, 'region')));
+  const tally = new Tally(regionWarnings(operation.regions, textAt(input, 'region')));
   let step: NextPage | ReadEnd = { kind: 'next', number: 1, state: pages.start(input) };
   while (step.kind === 'next') step = await readNextPage(call, pages, reading, tally, step);
   return step;
@@ -206,7 +206,7 @@ async function readNextPage(
   const { record, answeredAt, requestIds } = page;
   const { attempts } = reply;
   tally.addPage(page, attempts, pages.count(record));
-  listeners.onPage?.(number, tally.entries());
+  listeners.onPage?.(number, tally.entries);
 
   const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
   if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages)) return tally.reduced(step.state);
@@ -214,9 +214,9 @@ async function readNextPage(
   if (step.kind === 'inconsistent') return fail(step.problem);
   const loop = tally.findLoop(step.after, number);
   if (loop !== undefined) return fail(loop);
-  const isLimitReached = number >= share.limits.pages || tally.entries() >= share.limits.entries;
+  const isLimitReached = number >= share.limits.pages || tally.entries >= share.limits.entries;
   if (isLimitReached) return tally.reduced(step.state, { start: step.after, limit: 'call' });
-  listeners.onFollowedPage?.(number, tally.entries());
+  listeners.onFollowedPage?.(number, tally.entries);
   return { kind: 'next', number: number + 1, state: step.state, start: step.after };
 }
 
@@ -231,55 +231,59 @@ async function sendWithinLimits(
   return share.exceeded === undefined ? reply : { kind: 'stopped', limit: share.exceeded };
 }
 
-type Tally = ReturnType<typeof createTally>;
-
 /** Counts the pages of a read, and collects everything that its result says besides the record. */
-function createTally(regions: readonly SafeText[]) {
-  const warnings = [...regions];
-  const missingFields = new Set<string>();
-  const retried: Attempt[] = [];
+class Tally {
+  readonly #warnings: SafeText[];
+  readonly #missingFields = new Set<string>();
+  /** The attempts of requests that were retried. */
+  readonly #retried: Attempt[] = [];
   /** Digests of the starts of pages. */
-  const starts = new Set<string>();
-  let requestIds: RequestIds = {};
-  let pageCount = 0;
-  let entryCount = 0;
-  return {
-    entries: () => entryCount,
-    addPage(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], entries: number): void {
-      if (attempts.length > 1) retried.push(...attempts);
-      warnings.push(...page.warnings);
-      for (const path of page.missingFields) missingFields.add(path);
-      requestIds = page.requestIds;
-      entryCount += entries;
-      pageCount += 1;
-    },
-    /** Returns a problem if an earlier page has the start that page `number` gives for the next page. */
-    findLoop(start: PageStart, number: number): SafeText | undefined {
-      const digest = digestOf([start]);
-      if (starts.has(digest)) return say`page ${number} leads back to where an earlier one began`;
-      starts.add(digest);
-      return undefined;
-    },
-    /** @param cut the start of the first page that was not read, and the limit that stopped the reading */
-    reduced(state: unknown, cut?: { readonly start: PageStart; readonly limit: ReachedLimit }): Reduced {
-      const shownWarnings = distinct(warnings);
-      if (cut !== undefined) shownWarnings.unshift(cutWarning(cut.limit, pageCount, entryCount));
-      return {
-        kind: 'reduced',
-        state,
-        warnings: shownWarnings,
-        missingFields: [...missingFields],
-        requestIds,
-        retried,
-        ...(cut !== undefined && { rest: cut.start }),
-      };
-    },
-    /** Adds the warnings to a failure, because a warning may name its cause. */
-    failed: (failure: Failure) => ({
-      kind: 'failed' as const,
-      failure: warnings.length === 0 ? failure : { ...failure, warnings: distinct(warnings) },
-    }),
-  };
+  readonly #starts = new Set<string>();
+  #requestIds: RequestIds = {};
+  #pages = 0;
+  entries = 0;
+
+  constructor(warnings: readonly SafeText[]) {
+    this.#warnings = [...warnings];
+  }
+
+  addPage(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], entries: number): void {
+    if (attempts.length > 1) this.#retried.push(...attempts);
+    this.#warnings.push(...page.warnings);
+    for (const path of page.missingFields) this.#missingFields.add(path);
+    this.#requestIds = page.requestIds;
+    this.entries += entries;
+    this.#pages += 1;
+  }
+
+  /** Returns a problem if an earlier page has the start that page `number` gives for the next page. */
+  findLoop(start: PageStart, number: number): SafeText | undefined {
+    const digest = digestOf([start]);
+    if (this.#starts.has(digest)) return say`page ${number} leads back to where an earlier one began`;
+    this.#starts.add(digest);
+    return undefined;
+  }
+
+  /** @param cut the start of the first page that was not read, and the limit that stopped the reading */
+  reduced(state: unknown, cut?: { readonly start: PageStart; readonly limit: ReachedLimit }): Reduced {
+    const warnings = distinct(this.#warnings);
+    if (cut !== undefined) warnings.unshift(cutWarning(cut.limit, this.#pages, this.entries));
+    return {
+      kind: 'reduced',
+      state,
+      warnings,
+      missingFields: [...this.#missingFields],
+      requestIds: this.#requestIds,
+      retried: this.#retried,
+      ...(cut !== undefined && { rest: cut.start }),
+    };
+  }
+
+  /** Adds the warnings to a failure, because a warning may name its cause. */
+  failed(failure: Failure): ReadEnd {
+    const warnings = distinct(this.#warnings);
+    return { kind: 'failed', failure: warnings.length === 0 ? failure : { ...failure, warnings } };
+  }
 }
 
 /** The warning that the answer is made of a part of the pages. */

@@ -59,7 +59,7 @@ interface ControlArguments {
   readonly allowRepeat: boolean;
   /** Set if the plan of the planId is no longer wanted. */
   readonly withdraw: boolean;
-  /** The planId of a waiting plan that this one replaces. */
+  /** The planId of a waiting plan that this plan replaces. */
   readonly replaces: string | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface PlannedChange {
 }
 
 export interface OtherPlan {
-  /** What it is about, in a sentence. */
+  /** The plan in a sentence. */
   readonly text: SafeText;
   /** Asks for its state, or replaces it. */
   readonly planId: string;

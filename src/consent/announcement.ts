@@ -118,7 +118,7 @@ const lookalikes: Readonly<Record<string, string>> = { '*': '\u2217', _: '\u02cd
 const formatting = /[*~`]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
 /** The places in which a link, a mention, an emoji or a Markdown link would be recognised. */
 const recognized = /[@#:\]]|(?<=[\p{L}\p{N}])\.(?=[\p{L}\p{N}])/gu;
-/** An invisible space, which ends what chat services recognise. */
+/** An invisible space. After it, chat services recognise no link, mention or emoji. */
 const zeroWidthSpace = '\u200b';
 
 /** Text that chat services show as it is, because a name may hold a link, a mention or formatting, such as `<!channel>`. */

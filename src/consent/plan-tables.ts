@@ -11,7 +11,7 @@ export interface PlanTable {
   readonly columns: readonly SafeText[];
   /** One cell for each column. A cell is empty if the element lacks the field. */
   readonly rows: readonly (readonly SafeText[])[];
-  /** The number of elements that have no row. The request has all of them. */
+  /** The number of elements without a row. The request has all elements. */
   readonly more: number;
 }
 

@@ -42,7 +42,7 @@ export interface Plan {
   readonly where: readonly SafeText[];
   /** The state before the change with the time of reading, or the reason for not knowing it. */
   readonly found?: SafeText;
-  /** A warning about what was found, which stands directly below the summary. */
+  /** A warning about `found`, which stands directly below the summary. */
   readonly alert?: SafeText;
   /** Sentences about other plans for the same thing, for the time at which the plan is shown. Absent if there are none. */
   readonly others?: readonly SafeText[];

@@ -10,7 +10,7 @@ export interface Lines {
   readonly lines: readonly string[];
   /** The offset of their end in the file. */
   readonly end: number;
-  /** The last of these lines, and at least `lastBytes` bytes if there are as many. */
+  /** The end of these lines: the last line, and at least `lastBytes` bytes if the lines have as many. */
   readonly last: Buffer;
 }
 

@@ -57,7 +57,7 @@ export async function checkWritable(path: string): Promise<void> {
     const folder = await existingFolder(dirname(path));
     if (!(await stat(folder)).isDirectory()) throw new NotAJournal('ENOTDIR');
     await access(folder, constants.W_OK);
-    // Some file systems, such as that of /proc, allow writing and refuse new files.
+    // Some file systems, such as /proc, allow writing and refuse new files.
     await rmdir(await mkdtemp(join(folder, '.cloudops-')));
   }
 }

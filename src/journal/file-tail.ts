@@ -22,7 +22,7 @@ export class FileTail {
     this.#path = path;
   }
 
-  /** False if the path leads to another journal than the one that was read, or to none. True before the first entry was read. */
+  /** False if the path now leads to another journal than before, or to no file. True before the first entry was read. */
   async isSameJournal(): Promise<boolean> {
     if (this.#position === undefined) return true;
     await using file = await readJournalFile(this.#path);

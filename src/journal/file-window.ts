@@ -126,7 +126,7 @@ export class FileWindow {
     if (until === undefined) return this.#window;
     const unfinished = await unfinishedIn(await rotatedFiles(this.#path, 0, until));
     await this.refresh();
-    // If the window began anew meanwhile, the files before it are other files.
+    // If the window was cleared meanwhile, it begins at another time, and other files are older.
     if (until !== this.#readSince) return this.#window;
     this.#window.addUnfinished(unfinished);
     this.#readSince = undefined;

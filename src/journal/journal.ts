@@ -27,7 +27,7 @@ export interface ListChangesOptions {
 
 /** Further rules for an intent. */
 export interface BeginOptions {
-  /** The id of the change that the intent may repeat, the one that its plan showed, or true for any change. */
+  /** The id of the change that the intent may repeat, which its plan showed, or true for any change. */
   readonly allowRepeat: string | boolean;
   /** The budget of the intent's account and caller, if there is one. */
   readonly budget?: Budget | undefined;
