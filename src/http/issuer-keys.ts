@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTHeaderParameters, type JWTVerifyGetKey } from 'jose';
 import * as z from 'zod';
 import { httpFailureText } from '../calls/remedies.js';
-import type { HttpClient } from '../transport/http-client.js';
+import type { HttpClient, HttpFailure } from '../transport/http-client.js';
 import { type Log, ShownError } from '../util/log.js';
 import { exact, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { createCounter } from './limits.js';
@@ -16,7 +16,7 @@ const lastGoodMs = 24 * 60 * 60_000;
 const pauseMs = 5000;
 /** Number of requests that wait for the issuer at a time. Strangers send tokens too, and must not take all connections of a proxy. */
 const mostWaiting = 32;
-/** Number of keys that are remembered as unknown, and the longest remembered name of a key. */
+/** Number of names that are remembered as unknown keys, and the longest remembered name. */
 const mostUnknown = 1000;
 const longestKeyName = 256;
 /** Size limit of a document with metadata or keys. */
@@ -47,8 +47,75 @@ export interface IssuerKeysOptions {
   readonly log: Log;
 }
 
-/** Keeps an issuer's keys with jose, which caches them and shares one fetch among all callers. */
-export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: IssuerKeysOptions): IssuerKeys {
+/** Finds the keys of tokens with jose, which caches an issuer's keys and shares one fetch among all callers. */
+export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
+  /** Names of keys that were not among the last fetched keys. Tokens with such a key do not wait for the next fetch. */
+  const unknownKeys = new Set<string>();
+  const source = createKeySource(options, () => unknownKeys.clear());
+  // The address is not used, because `source` reads it from the issuer's metadata. The pause of `source` replaces jose's cooldown.
+  const keySet = createRemoteJWKSet(new URL(options.issuer), {
+    cacheMaxAge: freshMs,
+    cooldownDuration: Number.POSITIVE_INFINITY,
+    [customFetch]: async () => Response.json(await source.fetchKeys()),
+  });
+  const enterWaiting = createCounter(mostWaiting);
+
+  /** Waits until jose has fetched the keys again. */
+  const waitForFetch = async (): Promise<void> => {
+    const leave = enterWaiting('');
+    if (leave === undefined) throw new IssuerProblem(words('too many requests wait for it'));
+    await keySet.reload().finally(leave);
+  };
+  const fetchInBackground = () => keySet.reload().catch(() => undefined);
+
+  const refreshCache = async (): Promise<void> => {
+    if (!keySet.fresh || source.isLastGoodTooOld()) return waitForFetch();
+    // jose regards the last good keys as fresh, and would not fetch the keys again soon.
+    if (source.lastProblem() !== undefined && source.pauseLeft() === 0) void fetchInBackground();
+  };
+
+  /** Returns the key of a token from the cache. Undefined if the cache does not have it. */
+  const cachedKey = async (...token: Parameters<JWTVerifyGetKey>) => {
+    try {
+      return await keySet(...token);
+    } catch (error) {
+      if (error instanceof errors.JWKSNoMatchingKey) return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    async keyOf(header, token) {
+      await refreshCache();
+      const knownKey = await cachedKey(header, token);
+      if (knownKey !== undefined) return knownKey;
+
+      // The issuer may have published the key since the last fetch.
+      const name = nameOfKey(header);
+      if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
+      await waitForFetch();
+      const newKey = await cachedKey(header, token);
+      if (newKey !== undefined) return newKey;
+
+      const problem = source.lastProblem();
+      if (problem !== undefined) throw problem;
+      if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
+      throw new errors.JWKSNoMatchingKey();
+    },
+    fetch: fetchInBackground,
+    reachable: source.reachable,
+  };
+}
+
+/** The name of a token's key, with the algorithm, because a key fits one algorithm. */
+const nameOfKey = ({ kid, alg }: JWTHeaderParameters) => `${alg} ${kid}`;
+
+/**
+ * Fetches an issuer's keys with a pause after each attempt, and keeps the last good keys for times in which the issuer does not answer.
+ * Logs when the issuer stops answering and when it answers again.
+ * @param onAttempt called after each attempt
+ */
+function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOptions, onAttempt: () => void) {
   let lastGood: { readonly keys: KeySet; readonly at: number } | undefined;
   let lastAttempt: { readonly problem: IssuerProblem | undefined; readonly at: number } | undefined;
 
@@ -56,82 +123,47 @@ export function createIssuerKeys({ issuer, httpClient, now, sleep, log }: Issuer
   const pauseLeft = () => (lastAttempt === undefined ? 0 : Math.max(0, pauseMs - ageOf(lastAttempt)));
   const isLastGoodTooOld = () => lastGood !== undefined && ageOf(lastGood) >= lastGoodMs;
 
-  /** Keys that the last fetch did not find. Their tokens need not wait for the next fetch. */
-  const unknownKeys = new Set<string>();
-  const enterWaiting = createCounter(mostWaiting);
-
-  const note = (problem: IssuerProblem | undefined): void => {
-    const before = lastAttempt?.problem;
-    if (problem !== undefined && problem.message !== before?.message)
+  const endAttempt = (problem: IssuerProblem | undefined): void => {
+    const earlierProblem = lastAttempt?.problem;
+    if (problem !== undefined && problem.message !== earlierProblem?.message)
       log('error', 'issuer', { error: problem.message });
-    if (problem === undefined && before !== undefined) log('info', 'issuer', { message: words('It answers again.') });
+    if (problem === undefined && earlierProblem !== undefined)
+      log('info', 'issuer', { message: words('It answers again.') });
     lastAttempt = { at: now().getTime(), problem };
-    unknownKeys.clear();
+    onAttempt();
   };
-  const attempt = async (): Promise<IssuerProblem | undefined> => {
+  const attempt = async (): Promise<void> => {
     try {
-      lastGood = { keys: await findKeys(issuer, httpClient), at: now().getTime() };
-      note(undefined);
-      return undefined;
+      const keys = await findKeys(issuer, httpClient);
+      lastGood = { keys, at: now().getTime() };
+      endAttempt(undefined);
     } catch (error) {
-      const problem = error instanceof IssuerProblem ? error : new IssuerProblem(words('its keys cannot be read'));
-      note(problem);
-      return problem;
+      endAttempt(error instanceof IssuerProblem ? error : new IssuerProblem(words('its keys cannot be read')));
     }
-  };
-  /** The issuer's keys, or the last good keys if it failed to answer now or during the last pause. */
-  const fetchKeys = async (): Promise<Response> => {
-    const failure = pauseLeft() > 0 ? lastAttempt?.problem : undefined;
-    if (failure === undefined && pauseLeft() > 0) await sleep(pauseLeft());
-    const problem = failure ?? (await attempt());
-    if (lastGood !== undefined && !isLastGoodTooOld()) return Response.json(lastGood.keys);
-    throw problem;
-  };
-  // jose wants one address. Ours is in the issuer's metadata, which each fetch reads first. `keyAfterFetch` and the
-  // pause replace jose's cooldown.
-  const keySet = createRemoteJWKSet(new URL(issuer), {
-    cacheMaxAge: freshMs,
-    cooldownDuration: Number.POSITIVE_INFINITY,
-    [customFetch]: fetchKeys,
-  });
-  const fetch = () => keySet.reload().catch(() => undefined);
-
-  const waitForIssuer = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const leave = enterWaiting('');
-    if (leave === undefined) throw new IssuerProblem(words('too many requests wait for it'));
-    return work().finally(leave);
-  };
-  /** Fetches the keys again and finds the key of a token. If it is still unknown, it is remembered until the next fetch. */
-  const keyAfterFetch: JWTVerifyGetKey = async (header, token) => {
-    const name = nameOf(header);
-    if (pauseLeft() > 0 && unknownKeys.has(name)) throw new errors.JWKSNoMatchingKey();
-    await waitForIssuer(() => keySet.reload());
-    return keySet(header, token).catch((error: unknown) => {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      if (lastAttempt?.problem !== undefined) throw lastAttempt.problem;
-      if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
-      throw error;
-    });
   };
 
   return {
-    async keyOf(header, token) {
-      // To jose, last good keys are new keys, so it would not fetch them again soon.
-      if (isLastGoodTooOld()) await waitForIssuer(() => keySet.reload());
-      else if (lastAttempt?.problem !== undefined && pauseLeft() === 0) void fetch();
-      if (!keySet.fresh) await waitForIssuer(() => keySet.reload());
-      return keySet(header, token).catch((error: unknown) => {
-        if (error instanceof errors.JWKSNoMatchingKey) return keyAfterFetch(header, token);
-        throw error;
-      });
+    /**
+     * Fetches the keys. If the issuer does not answer, or has not answered before the present pause, returns the last good keys.
+     * @throws IssuerProblem if there are no good keys, or if they are too old
+     */
+    async fetchKeys(): Promise<KeySet> {
+      const isPauseAfterProblem = pauseLeft() > 0 && lastAttempt?.problem !== undefined;
+      if (!isPauseAfterProblem) {
+        if (pauseLeft() > 0) await sleep(pauseLeft());
+        await attempt();
+      }
+      if (lastGood === undefined || isLastGoodTooOld()) throw lastAttempt?.problem;
+      return lastGood.keys;
     },
-    fetch,
+    /** Milliseconds until the next attempt may begin. */
+    pauseLeft,
+    isLastGoodTooOld,
+    /** The problem of the last attempt, if the attempt failed. */
+    lastProblem: () => lastAttempt?.problem,
     reachable: () => lastAttempt !== undefined && lastAttempt.problem === undefined,
   };
 }
-
-/** The name of a token's key, with the algorithm, because a key fits one algorithm. */
-const nameOf = ({ kid, alg }: JWTHeaderParameters) => `${alg} ${kid}`;
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
 /** Maximum number of keys of an issuer. A token that names no key is tried with each key, which takes seconds for thousands of keys. */
@@ -152,37 +184,41 @@ export async function findKeys(issuer: string, httpClient: HttpClient): Promise<
   ];
   const problems: SafeText[] = [];
   for (const place of places) {
-    const found = await fetchJson(place, httpClient);
-    const { data: metadata } = metadataSchema.safeParse(found.json);
-    if (metadata === undefined)
-      problems.push(say`${exact(place)} ${found.problem ?? words('has no metadata of an issuer')}`);
-    else return await keysAt(metadata, issuer, httpClient);
+    const document = await fetchJson(place, httpClient);
+    const { data: metadata } = metadataSchema.safeParse(document.json);
+    if (metadata !== undefined) return await keysOf(metadata, issuer, httpClient);
+    problems.push(say`${exact(place)} ${document.problem ?? words('has no metadata of an issuer')}`);
   }
   throw new IssuerProblem(join(problems, '; '));
 }
 
-async function keysAt(
-  { issuer: named, jwks_uri }: z.output<typeof metadataSchema>,
+/** Fetches the keys that an issuer's metadata names. */
+async function keysOf(
+  metadata: z.output<typeof metadataSchema>,
   issuer: string,
   httpClient: HttpClient,
 ): Promise<KeySet> {
-  if (named !== issuer) throw new IssuerProblem(say`it calls itself ${quoted(named, 200)}${hint(named, issuer)}`);
-  const { protocol, origin, href } = new URL(jwks_uri);
+  const issuerInMetadata = metadata.issuer;
+  if (issuerInMetadata !== issuer)
+    throw new IssuerProblem(
+      say`it calls itself ${quoted(issuerInMetadata, 200)}${spellingHint(issuerInMetadata, issuer)}`,
+    );
+  const { protocol, origin, href } = new URL(metadata.jwks_uri);
   // Plain http is allowed only at the issuer's own origin, which the configuration has checked.
   if (protocol !== 'https:' && origin !== new URL(issuer).origin)
     throw new IssuerProblem(words('its metadata names keys that are not at an https address'));
-  const found = await fetchJson(href, httpClient);
-  const { data: keys } = keysSchema.safeParse(found.json);
-  if (keys === undefined)
-    throw new IssuerProblem(say`${quoted(href, 200)} ${found.problem ?? say`has no keys, or more than ${mostKeys}`}`);
-  return keys;
+  const document = await fetchJson(href, httpClient);
+  const { data: keys } = keysSchema.safeParse(document.json);
+  if (keys !== undefined) return keys;
+  const problem = document.problem ?? say`has no keys, or more than ${mostKeys}`;
+  throw new IssuerProblem(say`${quoted(href, 200)} ${problem}`);
 }
 
 /** Explains the most common mistake. Issuers treat addresses with and without a slash at the end as different. */
-function hint(named: string, issuer: string): SafeText {
-  if (named.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
+function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
+  if (issuerInMetadata.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
     return words(', which is not what CLOUDOPS_HTTP_ISSUER says');
-  const how = words(named.endsWith('/') ? 'with the slash' : 'without a slash');
+  const how = words(issuerInMetadata.endsWith('/') ? 'with the slash' : 'without a slash');
   return say`: set CLOUDOPS_HTTP_ISSUER to exactly that, ${how} at the end`;
 }
 
@@ -191,22 +227,24 @@ function hint(named: string, issuer: string): SafeText {
  * HTML page or a redirect.
  * @throws IssuerProblem if there is no answer
  */
-async function fetchJson(place: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: SafeText }> {
-  const { origin, pathname, search } = new URL(place);
-  const request = { method: 'GET', origin, path: pathname + search, newConnection: false } as const;
+async function fetchJson(url: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: SafeText }> {
+  const { origin, pathname, search } = new URL(url);
   const headers = { accept: 'application/json' };
-  const response = await httpClient.send({ ...request, headers }, AbortSignal.timeout(networkMs));
-  const failure = response.kind === 'failure' ? response : response.bodyFailure;
-  if (failure?.code === 'CallTimeout')
-    throw new IssuerProblem(say`${exact(origin)} did not answer within ${networkMs / 1000} s`);
-  if (failure !== undefined) throw new IssuerProblem(httpFailureText(failure, origin));
-  if (response.kind === 'failure' || response.status !== 200)
-    return {
-      problem: say`answers with HTTP status ${response.kind === 'response' ? response.status : words('none')}`,
-    };
+  const request = { method: 'GET', origin, path: pathname + search, headers, newConnection: false } as const;
+  const response = await httpClient.send(request, AbortSignal.timeout(networkMs));
+  if (response.kind === 'failure') throw noAnswer(response, origin);
+  if (response.bodyFailure !== undefined) throw noAnswer(response.bodyFailure, origin);
+  if (response.status !== 200) return { problem: say`answers with HTTP status ${response.status}` };
   try {
     return { json: JSON.parse(response.body) };
   } catch {
     return { problem: words('answers with something that is not JSON') };
   }
 }
+
+const noAnswer = (failure: HttpFailure, origin: string) =>
+  new IssuerProblem(
+    failure.code === 'CallTimeout'
+      ? say`${exact(origin)} did not answer within ${networkMs / 1000} s`
+      : httpFailureText(failure, origin),
+  );

@@ -36,9 +36,9 @@ const metadataMs = 5000;
 /** Time limit for signing in at the issuer, in milliseconds. */
 const signInMs = 10 * 60_000;
 
-/** Number of sign-ins that wait for the issuer at a time, as they begin and as they end, because anybody may begin one. */
+/** Number of sign-ins that may wait for the issuer at their beginning, and again at their end, because anybody may begin one. */
 const mostWaiting = 32;
-/** Number of ended sign-ins that are remembered. The oldest is dropped first: to use a cookie twice takes that many other sign-ins. */
+/** Number of ended sign-ins that are remembered. The oldest is forgotten first, so only after this many sign-ins could a cookie be used again. */
 const mostEnded = 10_000;
 /** `cloudops:audit` is not requested, because strict issuers refuse a request with a scope that the client may not have. */
 const requestedScopes = ['openid', readScope, writeScope, approveScope];
@@ -55,89 +55,70 @@ type Pending = z.output<ReturnType<typeof pendingSchema>>;
  * have no scopes of an API, and some issuers give them another `sub`. Then people would not be recognised as the requesters of
  * their own changes.
  */
-export function signInAtIssuer(options: IssuerSignInOptions): SignIn {
-  const { issuer, audience, publicUrl, now } = options;
-  const redirectUri = `${publicUrl}/decisions/callback`;
-  const discover = createDiscovery(options);
+export const signInAtIssuer = (options: IssuerSignInOptions): SignIn => ({
+  form: (query) =>
+    html`<p class="quiet">You sign in at ${own(new URL(options.issuer).host)} with your usual account.</p><a class="button" href="/decisions/start${query}">Sign in</a>`,
+  routes: (reception) => signInRoutes(options, reception),
+  renew: async (session) => (session.token === undefined ? session : undefined),
+});
 
-  /** The URL at the issuer, and the values that are needed when the browser comes back. */
-  const begin = async () => {
-    const state = oidc.randomState();
-    const verifier = oidc.randomPKCECodeVerifier();
-    const url = oidc.buildAuthorizationUrl(await discover(), {
-      redirect_uri: redirectUri,
-      scope: requestedScopes.join(' '),
-      resource: audience,
-      state,
-      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-    });
-    return { url: url.href, state, verifier };
-  };
-  const accessTokenFor = async (search: string, { state, verifier }: { state: string; verifier: string }) => {
-    const checks = { expectedState: state, pkceCodeVerifier: verifier };
-    const callback = new URL(`${redirectUri}${search}`);
-    const answer = await oidc.authorizationCodeGrant(await discover(), callback, checks, { resource: audience });
-    return answer.access_token;
-  };
+/** Serves the link that sends the browser to the issuer, and the callback to which the issuer sends it back. */
+function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }: Reception): Hono<PageEnv> {
+  const { now } = options;
+  const issuer = createIssuerClient(options);
+  const pendingCookie = createSealedCookie({
+    name: 'sign-in',
+    purpose: 'cloudops decisions signIn',
+    schema: pendingSchema,
+    keys: stateKeys,
+    now,
+  });
+  const enterStart = createCounter(mostWaiting);
+  const enterCallback = createCounter(mostWaiting);
 
-  const routes = ({ admit, refuse, stateKeys }: Reception): Hono<PageEnv> => {
-    const pendingCookie = createSealedCookie({
-      name: 'sign-in',
-      purpose: 'cloudops decisions signIn',
-      schema: pendingSchema,
-      keys: stateKeys,
-      now,
-    });
-    const takeOnce = createOnceOnly();
-    const enterStart = createCounter(mostWaiting);
-    const enterCallback = createCounter(mostWaiting);
-    const comeAgain = (context: Context<PageEnv>, text: SafeText, reason: string, nonce: string | undefined) => {
-      context.header('retry-after', String(networkSeconds));
-      return refuse(context, { status: 503, text, reason }, nonce);
-    };
-    /** The session, or the reason why there is none. A browser's cookie could be sent again, and each answer of the issuer costs a request. */
-    const endOnce = async (pending: Pending, search: string): Promise<NewSession | string> => {
-      if (!takeOnce(pending.state)) return 'used';
-      return accessTokenFor(search, pending)
-        .then((token) => sessionOf(token, options))
-        .catch(reasonOf);
-    };
-    const pages = new Hono<PageEnv>();
-    pages.get('/decisions/start', async (context) => {
-      const nonce = planInQuery(context);
-      const leave = enterStart('');
-      if (leave === undefined) return comeAgain(context, tooMany, 'busy', nonce);
-      const begun = await begin().catch(reasonOf).finally(leave);
-      if (typeof begun === 'string') return comeAgain(context, words('The issuer does not answer now.'), begun, nonce);
-      const { url, state, verifier } = begun;
-      pendingCookie.write(context, { state, verifier, nonce, expiresAt: now().getTime() + signInMs });
-      return context.redirect(url, 303);
-    });
-    pages.get('/decisions/callback', async (context) => {
-      const pending = pendingCookie.read(context);
-      if (pending === undefined) throw notFound();
-      const leave = enterCallback('');
-      // The cookie stays, so that the browser can try again.
-      if (leave === undefined) return comeAgain(context, tooMany, 'busy', pending.nonce);
-      pendingCookie.clear(context);
-      const session = await endOnce(pending, new URL(context.req.url).search).finally(leave);
-      if (typeof session !== 'string') return admit(context, session, pending.nonce);
-      const text = words('Signing in did not work, or you may not decide here.');
-      return refuse(context, { status: 401, text, reason: session }, pending.nonce);
-    });
-    return pages;
+  const refuseForNow = (context: Context<PageEnv>, text: SafeText, reason: string, plan: string | undefined) => {
+    context.header('retry-after', String(networkSeconds));
+    return refuse(context, { status: 503, text, reason }, plan);
   };
 
-  return {
-    form: (query) =>
-      html`<p class="quiet">You sign in at ${own(new URL(issuer).host)} with your usual account.</p><a class="button" href="/decisions/start${query}">Sign in</a>`,
-    routes,
-    renew: async (session) => (session.token === undefined ? session : undefined),
-  };
+  const pages = new Hono<PageEnv>();
+  pages.get('/decisions/start', async (context) => {
+    const plan = planInQuery(context);
+    const leave = enterStart('');
+    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', plan);
+    const started = await issuer.start().catch(problemOf).finally(leave);
+    if ('problem' in started)
+      return refuseForNow(context, words('The issuer does not answer now.'), started.problem, plan);
+    const { url, state, verifier } = started;
+    pendingCookie.write(context, { state, verifier, nonce: plan, expiresAt: now().getTime() + signInMs });
+    return context.redirect(url, 303);
+  });
+
+  pages.get('/decisions/callback', async (context) => {
+    const pending = pendingCookie.read(context);
+    if (pending === undefined) throw notFound();
+    const plan = pending.nonce;
+    const leave = enterCallback('');
+    // The cookie stays, so that the browser can try again.
+    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', plan);
+    pendingCookie.clear(context);
+    const { search } = new URL(context.req.url);
+    const session = await issuer.finish(pending, search).catch(problemOf).finally(leave);
+    if (!('problem' in session)) return admit(context, session, plan);
+    const text = words('Signing in did not work, or you may not decide here.');
+    return refuse(context, { status: 401, text, reason: session.problem }, plan);
+  });
+  return pages;
 }
 
 const tooMany = words('Too many people sign in now. Try again in a few seconds.');
+
+/** The reason why a sign-in failed, for the log. */
+interface SignInProblem {
+  readonly problem: string;
+}
+
+const problemOf = (error: unknown): SignInProblem => ({ problem: reasonOf(error) });
 
 /** Returns a function that returns true for each text once, and false if the text comes again. */
 function createOnceOnly(): (text: string) => boolean {
@@ -151,42 +132,70 @@ function createOnceOnly(): (text: string) => boolean {
   };
 }
 
-/** The session of a person with an access token, or the reason why there is none. */
+/** The two steps of a sign-in that need the issuer. They reject if the issuer does not answer or refuses. */
+function createIssuerClient(options: IssuerSignInOptions) {
+  const { audience, publicUrl } = options;
+  const redirectUri = `${publicUrl}/decisions/callback`;
+  const discover = createDiscovery(options);
+  const isFirstUse = createOnceOnly();
+  return {
+    /** Returns the URL at which the person signs in, and the values that `finish` needs. */
+    async start() {
+      const state = oidc.randomState();
+      const verifier = oidc.randomPKCECodeVerifier();
+      const url = oidc.buildAuthorizationUrl(await discover(), {
+        redirect_uri: redirectUri,
+        scope: requestedScopes.join(' '),
+        resource: audience,
+        state,
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      });
+      return { url: url.href, state, verifier };
+    },
+    /** Exchanges the code in the callback's query for an access token, and makes the person's session. */
+    async finish({ state, verifier }: Pending, search: string): Promise<NewSession | SignInProblem> {
+      // A browser could send its cookie again, and each code costs requests to the issuer.
+      if (!isFirstUse(state)) return { problem: 'used' };
+      const callback = new URL(`${redirectUri}${search}`);
+      const checks = { expectedState: state, pkceCodeVerifier: verifier };
+      const answer = await oidc.authorizationCodeGrant(await discover(), callback, checks, { resource: audience });
+      return sessionOf(answer.access_token, options);
+    },
+  };
+}
+
+/** Makes the session of a person with an access token. */
 async function sessionOf(
   token: string,
   { authenticate, now }: Pick<IssuerSignInOptions, 'authenticate' | 'now'>,
-): Promise<NewSession | string> {
+): Promise<NewSession | SignInProblem> {
   const authentication = await authenticate(token);
-  if (authentication.kind !== 'authenticated') return authentication.reason;
+  if (authentication.kind !== 'authenticated') return { problem: authentication.reason };
   const { principal, expiresAt = 0 } = authentication;
   const { name, scopes } = principal;
   const mayApprove = scopes.includes(approveScope);
-  if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) return 'scope';
+  if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) return { problem: 'scope' };
   // The time in the token is signed. Many issuers leave out `expires_in`, which is not.
   const end = Math.min(now().getTime() + sessionMs, expiresAt);
   return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
 }
 
-/** Reads the issuer's metadata, which is cached for `metadataMs`. */
+/** Returns a function that reads the issuer's metadata and caches it for `metadataMs`. */
 function createDiscovery({ issuer, clientId, clientSecret, httpClient, now }: IssuerSignInOptions) {
   const url = new URL(issuer);
-  const read = () =>
-    oidc.discovery(
-      url,
-      clientId,
-      clientSecret,
-      clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret),
-      {
-        timeout: networkSeconds,
-        [oidc.customFetch]: (address, request) => fetchBy(httpClient, address, request),
-        // The configuration allows plain http only for an issuer on loopback.
-        execute: url.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],
-      },
-    );
-  let cached: { readonly at: number; readonly metadata: ReturnType<typeof read> } | undefined;
+  const clientAuthentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
+  const readMetadata = () =>
+    oidc.discovery(url, clientId, clientSecret, clientAuthentication, {
+      timeout: networkSeconds,
+      [oidc.customFetch]: (address, request) => fetchBy(httpClient, address, request),
+      // The configuration allows plain http only for an issuer on loopback.
+      execute: url.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],
+    });
+  let cached: { readonly at: number; readonly metadata: ReturnType<typeof readMetadata> } | undefined;
   return () => {
     const at = now().getTime();
-    if (cached === undefined || Math.abs(at - cached.at) >= metadataMs) cached = { at, metadata: read() };
+    if (cached === undefined || Math.abs(at - cached.at) >= metadataMs) cached = { at, metadata: readMetadata() };
     return cached.metadata;
   };
 }
