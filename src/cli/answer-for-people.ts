@@ -37,27 +37,31 @@ export function successText(
     if (isRaw) return render({ answer: fields });
     return answerLines(fields, { ...page, unitOf: (path) => operation && fieldUnit(operation.output(), path) });
   };
+  const places = where.length > 0 || account === undefined ? where : [say`account ${own(account)}`];
+  const consentText = consent?.text === consentWays.asked ? words('you agreed at this terminal') : consent;
+  // The next step of a plan is written for the agent that asked for it.
+  const nextStep = plan === undefined && next !== undefined ? textFor('operator', next.text) : undefined;
   const rows = [
     row('Effects', effects),
-    row('Where', where.length > 0 || account === undefined ? where : [say`account ${own(account)}`], ', '),
-    row('Consent', maybe(consent?.text === consentWays.asked ? words('you agreed at this terminal') : consent)),
+    row('Where', places.length === 0 ? [] : [join(places, ', ')]),
+    row('Consent', ifPresent(consentText)),
     row('Sent', sentAt === undefined ? [] : [time(sentAt)]),
-    row('Decide at', maybe(copied(decideAt))),
-    row('Plan ID', maybe(copied(planId))),
+    row('Decide at', verbatim(decideAt)),
+    row('Plan ID', verbatim(planId)),
     row('Valid until', planExpires === undefined ? [] : [time(planExpires)]),
     row('Warnings', warnings),
     row('Earlier', notes),
-    row('Next', maybe(plan === undefined ? textFor('operator', next?.text ?? words('')) : undefined)),
-    row('Attempts', maybe(attemptsText(attempts))),
-    row('Request IDs', maybe(idList(requestIds))),
+    row('Next', ifPresent(nextStep)),
+    row('Attempts', ifPresent(attemptsText(attempts))),
+    row('Request IDs', ifPresent(idList(requestIds))),
   ];
-  return text([
+  return joinBlocks([
     paragraph(summary, page).map((line) => page.paint('bold', line)),
     // The expiry of the plan is in the row "Valid until" below.
     plan === undefined ? [] : planLines(plan, page),
     plan === undefined ? [] : [page.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
     answer === undefined ? [] : answerInWords(answer),
-    facts(rows, page),
+    factLines(rows, page),
   ]);
 }
 
@@ -65,26 +69,26 @@ export function successText(
 export function failureText(failure: Failure, page: HelpPage): string {
   // The person who declined has just read the plan.
   if (failure.code === 'Declined' && failure.status === undefined)
-    return text([wrapped('Nothing was sent: you did not agree to it.', page.width)]);
+    return joinBlocks([wrapped('Nothing was sent: you did not agree to it.', page.width)]);
   const { summary, problems, status, serviceSays, code, account, next, requestIds, attempts = [] } = failure;
   const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
   const rows = [
-    row('Next', maybe(textFor('operator', next.text))),
-    row('Cloud says', maybe(saidBy(serviceSays))),
-    row('Account', maybe(account === undefined ? undefined : say`${own(account)}`)),
-    row('Earlier call', maybe(earlierText(earlier))),
+    row('Next', ifPresent(textFor('operator', next.text))),
+    row('Cloud says', ifPresent(saidBy(serviceSays))),
+    row('Account', account === undefined ? [] : [say`${own(account)}`]),
+    row('Earlier call', ifPresent(earlierText(earlier))),
     row('Earlier', notes),
     row('Defaults', defaults),
     row('Warnings', warnings),
-    row('Attempts', maybe(attemptsText(attempts))),
-    row('Request IDs', maybe(idList(requestIds))),
+    row('Attempts', ifPresent(attemptsText(attempts))),
+    row('Request IDs', ifPresent(idList(requestIds))),
     row('Code', [status === undefined ? say`${own(code)}` : say`${own(code)} (HTTP status ${status})`]),
   ];
   const colour = mayHaveHappened === true ? 'yellow' : 'red';
-  return text([
+  return joinBlocks([
     paragraph(summary, page).map((line) => page.paint(['bold', colour], line)),
     problems.flatMap((problem) => paragraph(problem, page, '- ')),
-    facts(rows, page),
+    factLines(rows, page),
   ]);
 }
 
@@ -116,26 +120,28 @@ const headLines = (headline: SafeText, risks: readonly SafeText[], plan: Plan, p
   ];
 };
 
-/** The sections of a plan, each line within the width. */
+/** The sections of a plan, with their headings in bold. Breaks lines at the width. */
 const detailLines = (details: readonly SafeText[], page: HelpPage): string[] =>
   details.flatMap((line) => {
     if (/^[A-Z][^.]*:$/.test(line.text)) return [page.paint('bold', line.text)];
     return wrapped(inLocalTime(line, page), page.width, 0, line.text.startsWith('- ') ? 2 : 0);
   });
 
-const text = (blocks: readonly (readonly string[])[]) =>
-  `${blocks
-    .filter((block) => block.length > 0)
-    .map((block) => block.join('\n'))
-    .join('\n\n')}\n`;
+/** Joins blocks of lines, with an empty line between two blocks. Leaves out empty blocks. */
+function joinBlocks(blocks: readonly (readonly string[])[]): string {
+  const texts = blocks.filter((block) => block.length > 0).map((block) => block.join('\n'));
+  return `${texts.join('\n\n')}\n`;
+}
 
-/** @param between joins the texts into one line; by default, each text has a line of its own */
-const row = <const Label extends string>(label: Wording<Label>, texts: readonly SafeText[], between?: ', ') =>
-  [words(label), between === undefined || texts.length === 0 ? texts : [join(texts, between)]] as const;
+/** A label and its texts, each on a line of its own. A row without texts is not shown. */
+const row = <const Label extends string>(label: Wording<Label>, texts: readonly SafeText[]) =>
+  [words(label), texts] as const;
 
-const maybe = (fact: SafeText | undefined) => (fact === undefined || fact.text === '' ? [] : [fact]);
+const ifPresent = (text: SafeText | undefined): readonly SafeText[] =>
+  text === undefined || text.text === '' ? [] : [text];
 
-const copied = (value: string | undefined) => (value === undefined ? undefined : say`${exact(value)}`);
+const verbatim = (value: string | undefined): readonly SafeText[] =>
+  value === undefined ? [] : [say`${exact(value)}`];
 
 const inLocalTime = (text: SafeText, { timeZone }: HelpPage): SafeText =>
   withTimes(text, (time) => localTime(new Date(time), timeZone) ?? words(''));
@@ -143,7 +149,8 @@ const inLocalTime = (text: SafeText, { timeZone }: HelpPage): SafeText =>
 const paragraph = (text: SafeText, page: HelpPage, first: '- ' | 0 = 0) =>
   wrapped(inLocalTime(text, page), page.width, first);
 
-const facts = (rows: readonly ReturnType<typeof row>[], page: HelpPage) =>
+/** Formats rows in two columns, with times in the zone of the page. */
+const factLines = (rows: readonly ReturnType<typeof row>[], page: HelpPage) =>
   labelled(
     rows.map(([label, texts]) => [label, texts.map((text) => inLocalTime(text, page))] as const),
     page,

@@ -4,7 +4,7 @@ import { humanBytes, humanDuration, sentenceCase } from '../util/human.js';
 import { isObject, leavesOf } from '../util/objects.js';
 import { counted, exact, type SafeText, say } from '../util/safe-text.js';
 import { bar } from './command.js';
-import { type HelpPage, labelled, localTime, padded, shortened, widthOf } from './layout.js';
+import { type HelpPage, labelled, localTime, tableLines } from './layout.js';
 
 /** Size limits of a table. `--all` shows the whole list. */
 const maximumRows = 20;
@@ -13,7 +13,7 @@ const maximumColumns = 8;
 /** One field of an answer, or a list of records in it. */
 type Fact =
   | { readonly kind: 'field'; readonly path: string; readonly value: unknown }
-  | { readonly kind: 'list'; readonly path: string; readonly rows: readonly object[] };
+  | { readonly kind: 'list'; readonly path: string; readonly records: readonly object[] };
 
 /** The page, and the unit of a number if the operation's schema names it, by the path in the answer. */
 export interface AnswerPage extends HelpPage {
@@ -29,19 +29,19 @@ export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf,
   const inner = { ...page, unitOf: (path: string) => unitOf(`${prefix}${path}`) };
   const facts = factsIn(record, '');
   const lists = facts.filter((fact) => fact.kind === 'list');
-  const fields = facts.flatMap((fact) =>
-    fact.kind === 'field' ? [[labelOf(fact.path), [fieldText(fact.path, fact.value, inner)]] as const] : [],
-  );
+  const fields = facts
+    .filter((fact) => fact.kind === 'field')
+    .map(({ path, value }) => [labelOf(path), [fieldText(path, value, inner)]] as const);
+  const blocks: string[][] = [];
   const { percent } = answer;
-  const blocks = [
-    ...(typeof percent === 'number' ? [[`${bar(percent / 100)} ${percent}%`]] : []),
-    ...(lists.length === 0 ? [labelled(fields, page)] : lists.map(({ path, rows }) => listLines(path, rows, inner))),
-    ...(lists.length > 0 && fields.length > 0 ? [[page.paint('dim', '--all shows every field.')]] : []),
-  ];
+  if (typeof percent === 'number') blocks.push([`${bar(percent / 100)} ${percent}%`]);
+  if (lists.length === 0) blocks.push(labelled(fields, page));
+  for (const { path, records } of lists) blocks.push(listLines(path, records, inner));
+  if (lists.length > 0 && fields.length > 0) blocks.push([page.paint('dim', '--all shows every field.')]);
   return blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block]));
 }
 
-/** Returns the inner record of an answer whose only field is a record, and any other answer unchanged. */
+/** Returns the inner record of an answer whose only field is a record, with the path to it. Returns other answers unchanged. */
 function withoutWrapper(answer: object): { readonly record: object; readonly prefix: string } {
   const [[name, only] = ['', undefined], ...others] = Object.entries(answer);
   return others.length === 0 && isObject(only) ? { record: only, prefix: `${name}.` } : { record: answer, prefix: '' };
@@ -49,40 +49,39 @@ function withoutWrapper(answer: object): { readonly record: object; readonly pre
 
 const isEmpty = (value: unknown) => value === undefined || value === null || value === '';
 
-function factsIn(record: object, before: string): Fact[] {
+/** The fields and lists in a record and its inner records, without empty ones. */
+function factsIn(record: object, pathOfRecord: string): Fact[] {
   return Object.entries(record).flatMap(([name, value]): Fact[] => {
-    const path = before === '' ? name : `${before}.${name}`;
+    const path = pathOfRecord === '' ? name : `${pathOfRecord}.${name}`;
     if (isEmpty(value)) return [];
-    if (!Array.isArray(value)) return isObject(value) ? factsIn(value, path) : [{ kind: 'field', path, value }];
-    const rows = value.filter(isObject);
-    if (rows.length === 0) return value.length === 0 ? [] : [{ kind: 'field', path, value }];
-    return [{ kind: 'list', path, rows }];
+    if (Array.isArray(value)) {
+      const records = value.filter(isObject);
+      if (records.length > 0) return [{ kind: 'list', path, records }];
+      return value.length === 0 ? [] : [{ kind: 'field', path, value }];
+    }
+    return isObject(value) ? factsIn(value, path) : [{ kind: 'field', path, value }];
   });
 }
 
-/** A list as a table with a column for each field. */
-function listLines(path: string, rows: readonly object[], { unitOf, ...page }: AnswerPage): string[] {
+/** Formats a list as a table with a column for each field. */
+function listLines(path: string, records: readonly object[], { unitOf, ...page }: AnswerPage): string[] {
   const inner = { ...page, unitOf: (name: string) => unitOf(`${path}[0].${name}`) };
-  const shown = rows.slice(0, maximumRows).map((row) => new Map(leavesOf(row)));
-  const columns = [
-    ...new Set(shown.flatMap((row) => [...row].flatMap(([name, value]) => (isEmpty(value) ? [] : name)))),
-  ];
-  const cells = [
-    columns.map((name) => labelOf(name).text),
-    ...shown.map((row) =>
-      columns.map((name) => (isEmpty(row.get(name)) ? '' : fieldText(name, row.get(name), inner).text)),
-    ),
-  ].map((row) => row.slice(0, maximumColumns));
-  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? [];
-  const line = (row: readonly string[]) =>
-    shortened(`  ${row.map((cell, column) => padded(cell, widths[column] ?? 0)).join('  ')}`.trimEnd(), page.width);
-  const [head = [], ...body] = cells;
-  const more = rows.length - shown.length;
+  const rows = records
+    .slice(0, maximumRows)
+    .map((record) => [...leavesOf(record)].filter(([, value]) => !isEmpty(value)));
+  const columns = [...new Set(rows.flat().map(([name]) => name))].slice(0, maximumColumns);
+  const cells = rows.map((row) => {
+    const values = new Map(row);
+    return columns.map((name) => (values.has(name) ? fieldText(name, values.get(name), inner) : say``));
+  });
+  const indent = '  ';
+  const [head = '', ...body] = tableLines([columns.map(labelOf), ...cells], page.width - indent.length);
+  const hiddenCount = records.length - rows.length;
   return [
-    page.paint('bold', say`${labelOf(path)} (${rows.length})`.text),
-    page.paint('dim', line(head)),
-    ...body.map(line),
-    ...(more > 0 ? [say`  and ${counted(more, 'more row')}; --all shows them`.text] : []),
+    page.paint('bold', say`${labelOf(path)} (${records.length})`.text),
+    page.paint('dim', indent + head),
+    ...body.map((line) => (indent + line).trimEnd()),
+    ...(hiddenCount > 0 ? [say`  and ${counted(hiddenCount, 'more row')}; --all shows them`.text] : []),
   ];
 }
 

@@ -13,7 +13,7 @@ import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, escapeJson, shownReason } from '../util/log.js';
 import { isObject, textAt } from '../util/objects.js';
-import { exact, own, say, words } from '../util/safe-text.js';
+import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
 import { failureText, planForQuestion, successText } from './answer-for-people.js';
 import {
   bar,
@@ -82,12 +82,14 @@ const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>
     ? { ok: code === 0, tool, answer: outcome.success }
     : { ok: false, tool, failure: outcome.failure };
 
-/** Outcomes of a change that still needs consent. */
+/** Outcomes of a change on which nobody has decided. */
 const withoutDecision: readonly (string | undefined)[] = ['planned', 'waiting'];
 
-function exitCode(outcome: EndedOutcome, planned: boolean): number {
+/** @param isPlanOnly true if the call asked only for a plan */
+function exitCode(outcome: EndedOutcome, isPlanOnly: boolean): number {
   if (outcome.kind === 'failed') return failureCode(outcome.failure);
-  return withoutDecision.includes(outcome.success.outcome) && !planned ? 3 : partlyCode(outcome.success.outcome);
+  const lacksConsent = withoutDecision.includes(outcome.success.outcome) && !isPlanOnly;
+  return lacksConsent ? 3 : partlyCode(outcome.success.outcome);
 }
 
 /** The exit code of a call that succeeded: 6 for a change that was done in part. */
@@ -124,24 +126,19 @@ export interface Call {
 export async function readCall(invocation: Invocation): Promise<Call> {
   const { positionals, options, operations, terminal } = invocation;
   const [tool = '', argument = '{}'] = positionals;
-  const operation = operations.find(({ name }) => name === tool);
-  const unknownTool = () =>
-    new UsageError(
-      notOneOf(
-        'tool',
-        tool,
-        operations.map(({ name }) => name),
-      ),
-    );
   // Problems of the configuration come first, because they may be the reason why the tool is unknown.
-  if (operation === undefined && invocation.config.ok) throw unknownTool();
   const config = validConfig(invocation);
-  if (operation === undefined) throw unknownTool();
+  const operation = operations.find(({ name }) => name === tool);
+  if (operation === undefined) {
+    const names = operations.map(({ name }) => name);
+    throw new UsageError(notOneOf('tool', tool, names));
+  }
   const { account } = options;
   if (account !== undefined && !config.accounts.areNamed)
     throw new UsageError(say`--account names an account of CLOUDOPS_ACCOUNTS_FILE, which is not set.`);
   const json = await readArguments(argument, terminal.stdin);
-  if (account !== undefined && (textAt(json, 'account') ?? account) !== account)
+  const accountInJson = textAt(json, 'account');
+  if (account !== undefined && accountInJson !== undefined && accountInJson !== account)
     throw new UsageError(say`--account and the arguments name different accounts; name one.`);
   const args = account === undefined || !isObject(json) ? json : { ...json, account };
   if (options.plan === undefined) return { operation, args, config };
@@ -151,24 +148,25 @@ export async function readCall(invocation: Invocation): Promise<Call> {
 
 /** Reads the arguments from the command line, a file or stdin. Errors do not quote them, because they may hold a secret. */
 async function readArguments(argument: string, stdin: Terminal['stdin']): Promise<unknown> {
-  const isStdin = argument === '-';
   const path = argument.startsWith('@') ? argument.slice(1) : undefined;
-  const isInline = !isStdin && path === undefined;
-  const source = path === undefined ? words(isInline ? 'the argument' : 'what stdin gave') : own(path);
+  const isInline = argument !== '-' && path === undefined;
+  const sourceName = path === undefined ? words(isInline ? 'the argument' : 'what stdin gave') : own(path);
   const hint = isInline ? say`: write '{"bucket": "b"}' in single quotes, or @file to read it from a file` : say``;
   try {
-    const inline = isStdin ? await text(stdin) : argument;
-    const json = path === undefined ? inline : await readFile(path, 'utf8');
+    let json = argument;
+    if (argument === '-') json = await text(stdin);
+    if (path !== undefined) json = await readFile(path, 'utf8');
     return JSON.parse(json.replace(/^\uFEFF/, ''));
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw new UsageError(say`${source} cannot be read (${shownReason(error)})`);
-    throw new UsageError(say`${source} is not JSON${hint}`);
+    if (error instanceof SyntaxError) throw new UsageError(say`${sourceName} is not JSON${hint}`);
+    throw new UsageError(say`${sourceName} cannot be read (${shownReason(error)})`);
   }
 }
 
 /** Time limit for closing connections. The call has ended by then (milliseconds). */
 const graceMs = 1000;
 
+/** @param agreed true if the user agreed beforehand to a change */
 async function execute({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
   const log = commandLog(config, terminal);
   const runtime = await startRuntime(config, terminal.version, log, terminal.now);
@@ -196,7 +194,7 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
     });
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined)
-      warnOfShortPlan(config, runtime.store, terminal.stderr);
+      warnIfPlanIsLocal(config, runtime.store, terminal.stderr);
     return outcome;
   } finally {
     progress.stop();
@@ -206,13 +204,14 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
 }
 
 /** Warns if the planId is valid only in this process. */
-function warnOfShortPlan({ sandbox, stateKeys }: Config, { path }: Store, stderr: Terminal['stderr']): void {
-  const key = words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.');
-  if (sandbox || (stateKeys === undefined && path === undefined))
-    printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${key}`);
+function warnIfPlanIsLocal({ sandbox, stateKeys }: Config, { path }: Store, stderr: Terminal['stderr']): void {
+  const isLocal = sandbox || (stateKeys === undefined && path === undefined);
+  if (!isLocal) return;
+  const hint = words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.');
+  printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${hint}`);
 }
 
-/** Asks the user at the terminal. Undefined if stdin or stderr is no terminal. */
+/** Shows plans and asks for consent at the terminal. Undefined if stdin or stderr is no terminal. */
 function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
@@ -222,35 +221,57 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
       progress.stop();
       stderr.write(`${planForQuestion(plan, pageOf(terminal, 'stderr')).join('\n')}\n`);
     },
-    ask: async (_message, accept, _over, typedName): Promise<UserReply> => {
-      // It runs again after a wrong name.
+    ask: async (_message, accept, _over, typedName) => {
+      // After a wrong name, the question is asked again.
       progress.stop();
-      const wanted = typedName ?? 'yes';
-      // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
-      const lines = createInterface({ input: stdin, output: stderr, terminal: false });
-      const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
-      const typed = async (question: string) =>
-        (await Promise.race([lines.question(question, { signal }), closed]))?.trim();
       try {
-        const [question, order] = [say`${accept}?`.text, say`Type ${exact(wanted)} to go ahead: `.text];
-        const isShort = widthOf(question) + widthOf(order) < pageOf(terminal, 'stderr').width;
-        const line = await typed(`${question}${isShort ? ' ' : '\n'}${order}`);
-        if (line === undefined) return { kind: 'cancelled' };
-        if (line === wanted) return { kind: 'agreed' };
-        // After a wrong name, the question is asked again. An empty line, "n" or "no" declines.
-        if (typedName !== undefined && !/^(no?)?$/i.test(line)) {
-          printLine(stderr, 'That is not the name. Type no to decline.');
-          return { kind: 'wrongName' };
-        }
-        return { kind: 'declined', reason: line === '' ? undefined : await typed(askReason).catch(() => undefined) };
-      } catch {
-        return { kind: 'cancelled' };
+        return await askForConsent(accept, typedName, terminal, signal);
       } finally {
-        lines.close();
         progress.start();
       }
     },
   };
+}
+
+/**
+ * Asks for consent to a change. An empty line, "n" or "no" declines.
+ * @param accept label of the accepting option, which becomes the question
+ * @param typedName the name that the user must type to agree; "yes" if undefined
+ */
+async function askForConsent(
+  accept: SafeText,
+  typedName: string | undefined,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<UserReply> {
+  const { stdin, stderr } = terminal;
+  // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
+  const lines = createInterface({ input: stdin, output: stderr, terminal: false });
+  const inputEnded = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
+  const readLine = async (prompt: string): Promise<string | undefined> => {
+    const line = await Promise.race([lines.question(prompt, { signal }), inputEnded]);
+    return line?.trim();
+  };
+  const consentWord = typedName ?? 'yes';
+  const question = say`${accept}?`.text;
+  const instruction = say`Type ${exact(consentWord)} to go ahead: `.text;
+  const fitsOneLine = widthOf(question) + widthOf(instruction) < pageOf(terminal, 'stderr').width;
+  try {
+    const line = await readLine(`${question}${fitsOneLine ? ' ' : '\n'}${instruction}`);
+    if (line === undefined) return { kind: 'cancelled' };
+    if (line === consentWord) return { kind: 'agreed' };
+    const isRefusal = /^(no?)?$/i.test(line);
+    if (typedName !== undefined && !isRefusal) {
+      printLine(stderr, 'That is not the name. Type no to decline.');
+      return { kind: 'wrongName' };
+    }
+    const reason = line === '' ? undefined : await readLine(askReason).catch(() => undefined);
+    return { kind: 'declined', reason };
+  } catch {
+    return { kind: 'cancelled' };
+  } finally {
+    lines.close();
+  }
 }
 
 const askReason = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';

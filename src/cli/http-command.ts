@@ -6,8 +6,9 @@ import { allowChanges } from '../calls/account.js';
 import type { Principal } from '../calls/policy.js';
 import { describeConfig } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
-import type { Authenticate } from '../http/auth.js';
+import type { Authenticate, ProtectedResource } from '../http/auth.js';
 import type { DecisionsOptions } from '../http/decisions.js';
+import type { Address } from '../http/http-helpers.js';
 import { authenticateByIssuer, type IssuerOptions } from '../http/issuer.js';
 import { createIssuerKeys, documentBytes } from '../http/issuer-keys.js';
 import { defaultHttpLimits } from '../http/limits.js';
@@ -15,11 +16,12 @@ import { serveHttp } from '../http/serve.js';
 import { type SignIn, signInByToken } from '../http/sign-in.js';
 import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/tokens-file.js';
 import { watchJournal } from '../journal/health-check.js';
+import type { Store } from '../journal/open-store.js';
 import { openSharedMessages, type Runtime } from '../runtime.js';
 import { createHttpClient, defaultLimits, type HttpClient, type Proxies } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
 import { type Log, shownReason } from '../util/log.js';
-import { exact, own, say, words } from '../util/safe-text.js';
+import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import {
   addressOptions,
@@ -46,47 +48,50 @@ export const httpCommand: Command = {
     const { terminal } = invocation;
     const { host, port } = { ...defaultAddress, ...invocation.options };
     const config = validConfig(invocation);
-    const listen = { host, port: portOf(port) };
+    const address = { host, port: portOf(port) };
     const access = await accessOf(host, config, terminal.now);
     return runUntilSignal(config, terminal, (runtime, log, stop) =>
-      serve({ config, terminal, listen, access, runtime, log, stop }),
+      serve({ config, terminal, address, access }, runtime, log, stop),
     );
   },
 };
 
-interface Serving {
+/** The settings of the server, which are checked before the runtime starts. */
+interface HttpSetup {
   readonly config: Config;
   readonly terminal: Terminal;
-  readonly listen: { readonly host: string; readonly port: number };
-  readonly access: Awaited<ReturnType<typeof accessOf>>;
-  readonly runtime: Runtime;
-  readonly log: Log;
-  /** Aborts when the server is to end. */
-  readonly stop: AbortSignal;
+  readonly address: Address;
+  readonly access: Access;
 }
 
 /** Serves until `stop` aborts. Resolves with the exit code. */
-async function serve({ config, terminal, listen, access, runtime, log, stop }: Serving): Promise<number> {
-  const { server, inFlight, journal, questions, plans } = runtime;
+async function serve(
+  { config, terminal, address, access }: HttpSetup,
+  runtime: Runtime,
+  log: Log,
+  stop: AbortSignal,
+): Promise<number> {
+  const { server, inFlight, journal, questions, plans, store } = runtime;
   const { now, stderr } = terminal;
-  if (access.identify !== undefined && config.stateKeys === undefined)
+  if (access.openIdentity !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
   // Each running read adds a listener, and Node would warn from the eleventh on.
   setMaxListeners(0, stop);
   // A change continues after its connection is lost, and its outcome is recorded.
   inFlight.detach();
-  const shared = await openSharedMessages(runtime.store);
-  const watch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
-  const identity = access.identify?.(log);
+
+  const replicaMessages = await openSharedMessages(store);
+  const journalWatch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
+  const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config, runtime, identity, log, now);
   const http = await serveHttp({
-    listen,
+    listen: address,
     metricsAt: config.http.metrics,
     rate: config.http.rate,
     log,
     now,
     server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
-    shared,
+    shared: replicaMessages,
     newId: randomUUID,
     hosts: access.hosts,
     resource: access.resource,
@@ -94,34 +99,39 @@ async function serve({ config, terminal, listen, access, runtime, log, stop }: S
     decisions,
     limits: defaultHttpLimits,
     timeoutMs: config.timeoutMs,
-    isReady: watch?.isReady ?? (() => true),
-    journalNotes: () => {
-      const { problem, warnings = [] } = watch?.lastCheck() ?? {};
-      // Warnings about a database name its roles. Anybody can read the answers of probes, so these warnings are left out.
-      return [...(problem === undefined ? [] : [problem]), ...(runtime.store.path === undefined ? [] : warnings)];
-    },
+    isReady: journalWatch?.isReady ?? (() => true),
+    journalNotes: () => (journalWatch === undefined ? [] : journalNotes(journalWatch.lastCheck(), store)),
     state: {
-      journalReachable: watch?.reachable,
+      journalReachable: journalWatch?.reachable,
       unwrittenOutcomes: journal.unwritten,
       issuerReachable: identity?.reachable,
       waitingQuestions: questions.callers,
       waitingPlans: decisions && plans.countWaiting,
     },
   });
-  const decideAt = decisions && `${decisions.publicUrl}/decisions`;
+
   const { port, metricsPort } = http;
-  log('info', 'listening', { host: listen.host, port, metricsPort, decisions: decideAt });
-  if (stderr.isTTY) printAddresses(stderr, { host: listen.host, port }, decideAt);
+  const decideAt = decisions && `${decisions.publicUrl}/decisions`;
+  log('info', 'listening', { host: address.host, port, metricsPort, decisions: decideAt });
+  if (stderr.isTTY) printAddresses(stderr, { host: address.host, port }, decideAt);
   if (!stop.aborted) await once(stop, 'abort');
   await http.stop(graceMs);
-  await shared?.close();
-  watch?.stop();
+  await replicaMessages?.close();
+  journalWatch?.stop();
   await identity?.close?.();
   return 0;
 }
 
+type JournalCheck = ReturnType<ReturnType<typeof watchJournal>['lastCheck']>;
+
+/** The notes about the journal that probes show. Warnings about a database are left out: they name its roles, and anybody can probe. */
+function journalNotes({ problem, warnings }: JournalCheck, { path }: Store): readonly SafeText[] {
+  const shownWarnings = path === undefined ? [] : warnings;
+  return problem === undefined ? shownWarnings : [problem, ...shownWarnings];
+}
+
 /** Prints where clients connect and people decide, for the person who started the server. */
-function printAddresses(stderr: Terminal['stderr'], { host, port }: Serving['listen'], decideAt: string | undefined) {
+function printAddresses(stderr: Terminal['stderr'], { host, port }: Address, decideAt: string | undefined) {
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/mcp`;
   printLine(stderr, say`Clients connect to ${exact(url)}`);
   if (decideAt !== undefined) printLine(stderr, say`People decide on changes at ${exact(decideAt)}`);
@@ -143,15 +153,16 @@ async function decisionsOf(
   if (publicUrl === undefined || identity === undefined) return undefined;
   const { principalNamed } = identity;
   const signIn = await signInOf(http, publicUrl, identity, now);
-  // An issuer cannot be asked for the current scopes of a caller, so the scopes of its token at the time of the call count.
   const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
     if (caller === undefined) return undefined;
-    return principalNamed === undefined ? { name: caller, scopes } : principalNamed(caller);
+    if (principalNamed !== undefined) return principalNamed(caller);
+    // An issuer cannot be asked for the current scopes of a caller. The scopes of the caller's token at the time of the call count.
+    return { name: caller, scopes };
   };
   return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
 }
 
-/** How people sign in to the page for decisions. */
+/** The sign-in of people to the page for decisions: at the issuer, or by a token of the tokens file. */
 async function signInOf(
   { issuer, audience, clientId, clientSecret }: Config['http'],
   publicUrl: string,
@@ -164,43 +175,46 @@ async function signInOf(
   return signInAtIssuer({ issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now });
 }
 
-/**
- * The host names of the server, and how it authenticates callers.
- * @throws UsageError
- */
-async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date) {
-  const { tokensFile, issuer, audience, scopeClaim } = http;
-  const publicHost = hostOf(audience) ?? hostOf(publicUrl);
-  const { hosts, stranger } = hostsOf(host, http.allowedHosts, publicHost);
-  const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
-  const isOpen = tokensFile === undefined && issuer === undefined;
-  const problems = [...(isOpen ? problemsWithoutAuthentication(stranger, publicUrl) : []), ...(tokens?.problems ?? [])];
-  if (publicUrl !== undefined && issuer !== undefined && http.clientId === undefined)
-    problems.push(say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`);
-  if (hosts.length === 0)
-    problems.push(say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`);
-  if (problems.length > 0) throw new UsageError(...problems);
-  if (issuer !== undefined && audience !== undefined)
-    return {
-      hosts,
-      resource: { url: publicHost === undefined ? `https://${hosts[0]}/mcp` : audience, issuer },
-      identify: (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies),
-    };
-  return {
-    hosts,
-    resource: undefined,
-    identify: tokens && ((log: Log): Identity => openTokensFile({ ...tokens, now, log })),
-  };
+/** Who can reach the server, and how it authenticates them. */
+interface Access {
+  /** The host names by which clients reach the server. */
+  readonly hosts: readonly string[];
+  /** Undefined if no issuer is set. */
+  readonly resource: ProtectedResource | undefined;
+  /** Undefined if callers are not authenticated. */
+  readonly openIdentity: ((log: Log) => Identity) | undefined;
 }
 
-/** @param stranger an address that other machines can reach */
-const problemsWithoutAuthentication = (stranger: string | undefined, publicUrl: string | undefined) =>
-  sentences(
-    stranger !== undefined &&
-      say`${own(stranger)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
-    publicUrl !== undefined &&
+/** @throws UsageError with every problem of the settings that decide on access */
+async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date): Promise<Access> {
+  const { tokensFile, issuer, audience, scopeClaim, clientId } = http;
+  const publicHost = hostOf(audience) ?? hostOf(publicUrl);
+  const { hosts, exposedAs } = hostsOf(host, http.allowedHosts, publicHost);
+  const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
+  const isForAll = tokensFile === undefined && issuer === undefined;
+  const problems = sentences(
+    isForAll &&
+      exposedAs !== undefined &&
+      say`${own(exposedAs)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
+    isForAll &&
+      publicUrl !== undefined &&
       say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
+    ...(tokens?.problems ?? []),
+    publicUrl !== undefined &&
+      issuer !== undefined &&
+      clientId === undefined &&
+      say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
+    hosts.length === 0 && say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`,
   );
+  if (problems.length > 0) throw new UsageError(...problems);
+  if (issuer !== undefined && audience !== undefined) {
+    const url = publicHost === undefined ? `https://${hosts[0]}/mcp` : audience;
+    const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies);
+    return { hosts, resource: { url, issuer }, openIdentity };
+  }
+  const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
+  return { hosts, resource: undefined, openIdentity };
+}
 
 /** Authenticates callers. */
 interface Identity {
@@ -219,7 +233,7 @@ function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0])
   return { authenticate, principalNamed: authenticate.principalNamed };
 }
 
-/** Fetches the issuer's keys at the start. A wrong address then shows in the log, and the first caller does not wait. */
+/** Fetches the issuer's keys at once, so that a wrong address shows in the log and the first caller does not wait. */
 function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Identity {
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
   const sleep = (milliseconds: number) => delay(milliseconds);
@@ -233,12 +247,13 @@ function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Ide
   };
 }
 
-/** The host names of a server that listens on `host`. `stranger` is an address that other machines can reach, if there is any. */
-function hostsOf(host: string, allowed: readonly string[], publicHost: string | undefined) {
-  const named = allowed.length === 0 && publicHost !== undefined ? [publicHost] : allowed;
-  if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: named, stranger: host };
-  const stranger = named.every(isLoopback) ? undefined : named.join(', ');
-  return { hosts: [...named, 'localhost', '127.0.0.1', '[::1]'], stranger };
+/** The host names of a server that listens on `host`. `exposedAs` names the server for other machines, if they can reach it. */
+function hostsOf(host: string, allowedHosts: readonly string[], publicHost: string | undefined) {
+  const namedHosts = allowedHosts.length === 0 && publicHost !== undefined ? [publicHost] : allowedHosts;
+  if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: namedHosts, exposedAs: host };
+  // A proxy on this machine may pass on requests for the named hosts.
+  const exposedAs = namedHosts.every(isLoopback) ? undefined : namedHosts.join(', ');
+  return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedAs };
 }
 
 /** The host name of a URL. Undefined for other text, because the audience of tokens may be any text. */
@@ -247,7 +262,7 @@ function hostOf(text: string | undefined): string | undefined {
   return isUrl ? new URL(text).hostname : undefined;
 }
 
-/** Reads the tokens file at the start, when a problem in it prevents the start. */
+/** Reads the tokens file at the start, which a problem in the file prevents. */
 async function tokensAtStart(path: string) {
   const read = () => readTokensFile(path);
   try {

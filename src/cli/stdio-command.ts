@@ -18,43 +18,52 @@ export const stdioCommand: Command = {
   about: 'serve MCP on stdin and stdout',
   serves: true,
   run: async (invocation) => {
-    const { stdin, stdout, stderr } = invocation.terminal;
+    const { terminal } = invocation;
     const config = validConfig(invocation);
-    if (stdin.isTTY)
-      printLine(stderr, 'Waiting for an MCP client on stdin. Ctrl-C ends it. To use it yourself: cloudops-mcp --help');
-    const local = localPageFor(config, invocation.terminal);
-    return runUntilSignal(
-      config,
-      invocation.terminal,
-      async (runtime, log, stop) => {
-        const { inFlight, server, journal } = runtime;
-        local?.attach(runtime, log);
-        if (allowChanges(server.accounts, server.operations)) void reportJournal(journal, log);
-        const ended = new Promise<void>((resolve) => {
-          const end = () => {
-            inFlight.detach();
-            resolve();
-          };
-          // Added before the listeners of the transport, which abort running calls.
-          for (const event of ['end', 'close', 'error']) stdin.once(event, end);
-          stdout.once('error', end);
-          stop.addEventListener('abort', end);
-        });
-        const connection = serveStdio(() => createServer(server), {
-          // The message is left out, because it may quote anything.
-          onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
-        });
-        await ended;
-        await connection.close();
-        await local?.close();
-        return 0;
-      },
-      local?.page,
-    );
+    if (terminal.stdin.isTTY)
+      printLine(
+        terminal.stderr,
+        'Waiting for an MCP client on stdin. Ctrl-C ends it. To use it yourself: cloudops-mcp --help',
+      );
+    const localPage = localPageFor(config, terminal);
+    const serve = async (runtime: Runtime, log: Log, stop: AbortSignal) => {
+      const { server, journal } = runtime;
+      localPage?.attach(runtime, log);
+      if (allowChanges(server.accounts, server.operations)) void reportJournal(journal, log);
+      await serveClient(runtime, log, stop, terminal);
+      await localPage?.close();
+      return 0;
+    };
+    return runUntilSignal(config, terminal, serve, localPage?.page);
   },
 };
 
-/** The page for decisions in the browser of this machine. Its code is loaded with the first plan that waits. */
+/** Serves until the client closes its end of stdin or stdout, or until `stop` aborts. */
+async function serveClient(
+  { server, inFlight }: Runtime,
+  log: Log,
+  stop: AbortSignal,
+  { stdin, stdout }: Terminal,
+): Promise<void> {
+  const ended = new Promise<void>((resolve) => {
+    const end = () => {
+      inFlight.detach();
+      resolve();
+    };
+    // Added before the listeners of the transport, which abort running calls.
+    for (const event of ['end', 'close', 'error']) stdin.once(event, end);
+    stdout.once('error', end);
+    stop.addEventListener('abort', end);
+  });
+  const connection = serveStdio(() => createServer(server), {
+    // The message is left out, because it may quote anything.
+    onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
+  });
+  await ended;
+  await connection.close();
+}
+
+/** The page for decisions in the browser of this machine. It is served from the first plan on that waits. */
 interface LocalPage {
   readonly page: DecisionPage;
   /** Sets the runtime. Called before the first call of a tool. */
@@ -62,31 +71,38 @@ interface LocalPage {
   close(): Promise<void>;
 }
 
-/** Undefined if there is no desktop, if OPEN_BROWSER is off, and if people sign in to a page over HTTP. */
+/** Makes the page. Undefined if there is no desktop, if OPEN_BROWSER is off, or if people sign in to a page over HTTP. */
 function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined {
   if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
-  let served: ReturnType<typeof serve> | undefined;
-  const serve = async ({ runtime, log }: NonNullable<typeof attached>) => {
-    const { serveLocalPage } = await import('../http/local-decision-page.js');
-    const { accounts, operations, call, stateKeys, now } = runtime.server;
-    const open = (url: string) => openBrowser(url, terminal.platform);
-    return serveLocalPage({ plans: runtime.plans, accounts, operations, call, stateKeys, now, open, log });
-  };
-  const show = async ({ runtime, log }: NonNullable<typeof attached>) => {
+  let servedPage: ReturnType<typeof loadAndServePage> | undefined;
+  const show = async (): Promise<void> => {
+    if (attached === undefined) return;
+    const { runtime, log } = attached;
     try {
-      served ??= serve({ runtime, log });
-      await (await served).show();
+      servedPage ??= loadAndServePage(runtime, log, terminal.platform);
+      const page = await servedPage;
+      await page.show();
     } catch (error) {
-      served = undefined;
+      servedPage = undefined;
       log('warn', 'page', { error: reasonOf(error) });
     }
   };
   return {
-    page: { kind: 'local', show: () => void (attached && show(attached)) },
+    page: { kind: 'local', show: () => void show() },
     attach(runtime, log) {
       attached = { runtime, log };
     },
-    close: async () => (await served?.catch(() => undefined))?.close(),
+    async close() {
+      const page = await servedPage?.catch(() => undefined);
+      await page?.close();
+    },
   };
+}
+
+async function loadAndServePage({ plans, server }: Runtime, log: Log, platform: NodeJS.Platform) {
+  const { serveLocalPage } = await import('../http/local-decision-page.js');
+  const { accounts, operations, call, stateKeys, now } = server;
+  const open = (url: string) => openBrowser(url, platform);
+  return serveLocalPage({ plans, accounts, operations, call, stateKeys, now, open, log });
 }
