@@ -44,7 +44,7 @@ async function checkAccount(account: Account, checks: AccountsToCheck): Promise<
   return findings.flat();
 }
 
-/** The problem with the keys of an account, if there is any. */
+/** Reads the keys of an account. Returns the problem if they cannot be read. */
 async function checkKeys(account: Account): Promise<Finding | undefined> {
   try {
     const { keys } = await account.cloud();
@@ -57,7 +57,7 @@ async function checkKeys(account: Account): Promise<Finding | undefined> {
   }
 }
 
-/** Checks an API: its settings, its endpoint and its signature. Empty if the account may call none of its operations. */
+/** Checks the settings, the endpoint and the signature of an API. Empty if the account may call none of the API's operations. */
 async function checkApi(service: Service, account: Account, checks: AccountsToCheck): Promise<Finding[]> {
   const { runtime, options } = checks;
   const allowed = runtime.server.operations.filter(
@@ -65,6 +65,7 @@ async function checkApi(service: Service, account: Account, checks: AccountsToCh
   );
   const [first] = allowed;
   if (first === undefined) return [];
+
   const cloud = await account.cloud();
   const missing = missingSettings(cloud, service);
   if (missing.length > 0) {
@@ -73,23 +74,28 @@ async function checkApi(service: Service, account: Account, checks: AccountsToCh
     const isUnused = cloud.endpoints[service] === undefined;
     return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];
   }
+
   const endpointFindings = await checkEndpoint(service, resolveEndpoint(cloud, first), options);
   // A single finding says that the endpoint cannot be reached.
   if (endpointFindings.length === 1) return endpointFindings;
+
   const check = `${service} signature`;
-  for (const operation of allowed) {
-    const { probe } = operation;
-    if (probe === undefined) continue;
-    const signatureCheck = { check, operation, probe, account: account.name, cloud, ...checks };
-    return [...endpointFindings, await checkSignature(signatureCheck)];
+  const operation = allowed.find(({ probe }) => probe !== undefined);
+  if (operation?.probe === undefined) return [...endpointFindings, noProbeFinding(check, allowed)];
+  const { probe } = operation;
+  const signatureCheck = { check, operation, probe, account: account.name, cloud, ...checks };
+  return [...endpointFindings, await checkSignature(signatureCheck)];
+}
+
+/** The finding for an API whose signature cannot be checked, because none of its operations has a probe. */
+function noProbeFinding(check: string, operations: readonly Operation[]): Finding {
+  const reads = operations.filter(({ effect }) => effect === 'read');
+  if (reads.length > 0) {
+    const remedy = say`The first call shows it: ${toolNames(reads)}.`;
+    return notChecked(check, 'no operation of this API has a call to try (probe)', remedy);
   }
-  const reads = allowed.filter(({ effect }) => effect === 'read');
-  const detail =
-    reads.length === 0
-      ? 'no tool of this API can be tried without changing something'
-      : 'no operation of this API has a call to try (probe)';
-  const remedy = say`The first call shows it: ${toolNames(reads.length === 0 ? allowed : reads)}.`;
-  return [...endpointFindings, notChecked(check, detail, remedy)];
+  const remedy = say`The first call shows it: ${toolNames(operations)}.`;
+  return notChecked(check, 'no tool of this API can be tried without changing something', remedy);
 }
 
 const toolNames = (operations: readonly Operation[]): SafeText =>
@@ -128,20 +134,26 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
   const headersProblem = operation.service === 'storage' ? await checkOtherHeaders(signatureCheck) : undefined;
   if (headersProblem !== undefined) return headersProblem;
-  const remedy =
-    code === 'AccessDenied'
-      ? // Ceph with STS answers so to an unknown key, too.
-        say`${textFor('operator', next.text)} Some stores answer so to an unknown access key or a wrong secret, too: check both. Or name a bucket that you can read with --bucket.`
-      : textFor('operator', next.text);
-  return problem(check, join([summary, ...problems], ' '), remedy);
+  const detail = join([summary, ...problems], ' ');
+  const remedy = textFor('operator', next.text);
+  if (code !== 'AccessDenied') return problem(check, detail, remedy);
+  // Ceph with STS answers so to an unknown key, too.
+  return problem(
+    check,
+    detail,
+    say`${remedy} Some stores answer so to an unknown access key or a wrong secret, too: check both. Or name a bucket that you can read with --bucket.`,
+  );
 }
 
-/** Tries the other kind of signed headers, because many stores answer the wrong kind with `AccessDenied`. */
+/**
+ * Sends the probe with the other kind of signed headers, because many stores answer the wrong kind with `AccessDenied`. Returns a finding
+ * only if the store accepts the other kind.
+ */
 async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Finding | undefined> {
   const { check, operation, probe, cloud, options } = signatureCheck;
-  const storageHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
+  const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
   const { method } = operation;
-  const endpoint = resolveEndpoint({ ...cloud, storageHeaders }, operation);
+  const endpoint = resolveEndpoint({ ...cloud, storageHeaders: otherHeaders }, operation);
   const { origin } = endpoint;
   const request = encodeRequest(method, await operation.request(operation.input().parse(probe.arguments)), endpoint);
   const credentials = await endpoint.keys.current();
@@ -152,6 +164,6 @@ async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Findin
   if (response.kind === 'failure') return undefined;
   const { code = '' } = readServiceError(parseBody(response.body), response.headers);
   if (response.status !== 200 && !probe.accepted.includes(code)) return undefined;
-  const detail = say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(storageHeaders)} headers`;
-  return problem(check, detail, say`Set CLOUDOPS_STORAGE_HEADERS=${own(storageHeaders)}.`);
+  const detail = say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`;
+  return problem(check, detail, say`Set CLOUDOPS_STORAGE_HEADERS=${own(otherHeaders)}.`);
 }

@@ -1,6 +1,6 @@
 import type { Account } from '../calls/account.js';
 import { createCallTool } from '../calls/call-tool.js';
-import type { CallContext } from '../calls/context.js';
+import type { CallContext, CallOutcome, CallTool } from '../calls/context.js';
 import { createInFlightCalls } from '../calls/in-flight.js';
 import { resultText } from '../calls/result-text.js';
 import { createPlans } from '../consent/plans.js';
@@ -56,7 +56,8 @@ export async function exampleAnswer(operation: Operation, example: ExampleInput)
   const record = operation.failures === undefined ? complete : withValueAt(complete, operation.failures, () => []);
   const openClient: OpenClient = () => ({ send: async () => reply, [Symbol.dispose]: () => undefined });
   const answering: Operation = { ...operation, extract: () => record, ...onePage(operation) };
-  const outcome = await callTool(openClient, 'off')(answering, example, context());
+  const callTool = createOfflineCallTool(openClient, 'off');
+  const outcome = await callTool(answering, example, probeContext());
   if (outcome.kind === 'inputRequired') return [];
   const text = resultText(outcome.kind === 'succeeded' ? outcome.success : outcome.failure);
   return text
@@ -65,7 +66,7 @@ export async function exampleAnswer(operation: Operation, example: ExampleInput)
     .map((line) => say`${exact(line)}`);
 }
 
-/** Limits an operation to the first page, because every page of the made-up reply is the same. */
+/** Makes the first page the last one, because every page of the made-up reply is the same. */
 function onePage({ pages }: Operation): Pick<Operation, 'pages'> {
   if (pages === undefined) return {};
   const add: typeof pages.add = (...page) => {
@@ -82,43 +83,50 @@ interface ProbeCall {
   readonly confirm?: ConsentMode;
 }
 
-/** @throws OperationFault if the rules for arguments or answers throw */
+/**
+ * The calls that a check makes: with probe arguments, with the largest arguments, with odd records in the answer, and with odd replies.
+ * @throws OperationFault if the rules for arguments or answers throw
+ */
 function* probeCalls(operation: Operation, example: ExampleInput): Generator<ProbeCall> {
   const [success, ...otherReplies] = probeReplies(operation);
-  const [record, ...otherRecords] = probeRecords(operation);
-  const answering = (value: unknown): Operation => ({ ...operation, extract: () => value });
-  const usual = { operation: answering(record), reply: success };
+  const [usualRecord, ...oddRecords] = probeRecords(operation);
+  const withRecord = (record: unknown): Operation => ({ ...operation, extract: () => record });
+  const usual = { operation: withRecord(usualRecord), reply: success };
   const isChange = operation.effect !== 'read';
   for (const args of probeArguments(operation, example)) {
-    // Of a change with wrong arguments, a plan is asked for: its answer has the hints for the other arguments, too.
-    if (!isChange || operation.input().safeParse(args).success) yield { ...usual, args };
+    const isValid = operation.input().safeParse(args).success;
+    // A change with wrong arguments is only planned, because the error then also has the hints for the other arguments.
+    if (isValid || !isChange) yield { ...usual, args };
     if (isChange) yield { ...usual, args: { ...args, planOnly: true } };
   }
   const largest = largestArguments(operation, example);
   yield { ...usual, args: largest };
   if (isChange) yield { ...usual, args: largest, confirm: 'ask' };
-  for (const value of otherRecords) yield { operation: answering(value), args: example, reply: success };
+  for (const record of oddRecords) yield { operation: withRecord(record), args: example, reply: success };
   for (const reply of [success, ...otherReplies]) yield { operation, args: example, reply };
 }
 
-/** Makes a call. Returns the problem with its outcome, if there is any. The observer of the operation reports faults of functions. */
+/** Makes a call. Returns the problem if its outcome is wrong. The observer of the operation reports faults of functions. */
 async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall): Promise<string | undefined> {
-  let sent = 0;
+  let isSent = false;
   const openClient: OpenClient = () => ({
     send: async () => {
-      sent += 1;
+      isSent = true;
       return reply;
     },
     [Symbol.dispose]: () => undefined,
   });
-  const outcome = await callTool(openClient, confirm)(operation, args, context()).catch((error: unknown) => {
-    if (error instanceof Error) return error;
+  const callTool = createOfflineCallTool(openClient, confirm);
+  let outcome: CallOutcome;
+  try {
+    outcome = await callTool(operation, args, probeContext());
+  } catch (error) {
+    if (error instanceof Error) return `a call threw ${error.name}`;
     throw error;
-  });
-  if (outcome instanceof Error) return `a call threw ${outcome.name}`;
+  }
   if (outcome.kind !== 'failed') return undefined;
   const { code, mayHaveHappened, next } = outcome.failure;
-  if (sent === 0 && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
+  if (!isSent && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
   const isReplacement = operation.method === 'PUT' && operation.change?.ifTooLarge === undefined;
   if (code === 'TooLargeToShow' && isReplacement)
     return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${next.text.text.split('.')[0]}" does not fit a PUT`;
@@ -143,7 +151,8 @@ const accountWith = (confirm: ConsentMode): Account => ({
   confirm,
 });
 
-function callTool(openClient: OpenClient, confirm: ConsentMode) {
+/** Makes the function for calls with one account, and without a network, a journal or secrets. */
+function createOfflineCallTool(openClient: OpenClient, confirm: ConsentMode): CallTool {
   const account = accountWith(confirm);
   return createCallTool({
     accounts: { all: [account], byDefault: account, areNamed: false },
@@ -174,18 +183,18 @@ function callTool(openClient: OpenClient, confirm: ConsentMode) {
 const probeTime = new Date('2026-01-01T00:00:00Z');
 
 /** The context of a caller who agrees to everything. */
-const context = (): CallContext => ({
+const probeContext = (): CallContext => ({
   signal: new AbortController().signal,
   client: 'probe',
   elicitor: { isDirect: true, ask: async () => ({ kind: 'agreed' }) },
   tokens: {
     issue: () => 'probe',
-    verify: noPlan,
-    read: noPlan,
+    verify: refuseToken,
+    read: refuseToken,
   },
 });
 
-function noPlan(): never {
+function refuseToken(): never {
   throw new InvalidToken('forged');
 }
 

@@ -27,21 +27,23 @@ export const clientConfigCommand: Command = {
     if (!isClientName(name)) throw new UsageError(notOneOf('client', name, Object.keys(clients)));
     const client = clients[name];
     const isWindows = options.windows !== undefined || terminal.platform === 'win32';
-    const quote = quoteFor(isWindows);
+    const isAbsolute = options.absolute !== undefined;
+    const launch: Launch = {
+      commandLine: isAbsolute ? [terminal.node, terminal.script] : launchCommand(terminal),
+      isAbsolute,
+      isWindows,
+      home: isWindows ? terminal.env.USERPROFILE : terminal.env.HOME,
+    };
     const instructions =
       options.http === undefined
-        ? forLocal(client, decisionWays[name], config, {
-            launch: options.absolute === undefined ? launchCommand(terminal) : [terminal.node, terminal.script],
-            isAbsolute: options.absolute !== undefined,
-            isWindows,
-            home: isWindows ? terminal.env.USERPROFILE : terminal.env.HOME,
-            quote,
-          })
-        : forRemote(client, options.http, quote);
-    if (options.json === undefined) terminal.stdout.write(textOf(client, instructions, pageOf(terminal, 'stdout')));
-    else if (instructions.block === undefined)
-      throw new UsageError(say`${defined(client.title)} has no file for that.`);
-    else terminal.stdout.write(`${instructions.block}\n`);
+        ? localInstructions(client, decisionWays[name], config, launch)
+        : remoteInstructions(client, options.http, quoteFor(isWindows));
+    if (options.json === undefined) {
+      terminal.stdout.write(textOf(client, instructions, pageOf(terminal, 'stdout')));
+      return 0;
+    }
+    if (instructions.block === undefined) throw new UsageError(say`${defined(client.title)} has no file for that.`);
+    terminal.stdout.write(`${instructions.block}\n`);
     return 0;
   },
 };
@@ -55,45 +57,54 @@ interface Instructions {
   readonly block: string | undefined;
   /** The client's command that adds the server. */
   readonly command: string | undefined;
+  /** Names of variables that the user has to set. */
   readonly secrets: readonly string[];
   readonly notes: readonly SafeText[];
 }
 
-/** The command that starts the server, and facts about the machine. */
+/** The command line that starts the server, and facts about the machine. */
 interface Launch {
-  readonly launch: readonly string[];
+  readonly commandLine: readonly string[];
+  /** True if the command line has full paths. */
   readonly isAbsolute: boolean;
   readonly isWindows: boolean;
   readonly home: string | undefined;
-  readonly quote: Quote;
 }
 
-/** @throws UsageError */
-function forLocal(client: McpHost, decides: DecisionWay, config: Config, start: Launch): Instructions {
-  const { title, places, local, commands, notes = [], downloadNote, isOnDesktop } = client;
+/**
+ * Instructions for a server that the client starts.
+ * @throws UsageError if the client starts no programs
+ */
+function localInstructions(client: McpHost, decisionWay: DecisionWay, config: Config, launch: Launch): Instructions {
+  const { title, places, local, commands } = client;
   if (local === undefined)
     throw new UsageError(say`${defined(title)} starts no programs: serve over HTTP, and name the URL with --http.`);
-  const { server, toSet } = localServer(client, decides, config, start);
-  const hasEndpoint = config.sandbox || hasEndpoints(config.accounts);
-  const [program = ''] = start.launch;
-  const hidden = hiddenBySandbox(config);
+  const { server, secretsToSet } = localServer(client, decisionWay, config, launch);
   return {
     places,
     block: blockText(local(server)),
-    command: commands?.local(server, start.quote),
-    secrets: toSet,
-    notes: sentences(
-      ...notes.map(noteOf),
-      ...decisionNotes(client, decides, config),
-      hidden.length > 0 &&
-        say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(hidden)}. Unset it for your account.`,
-      program === 'npx' && downloadNote !== undefined && noteOf(downloadNote),
-      isOnDesktop === true &&
-        !start.isAbsolute &&
-        say`If ${defined(title)} does not find ${own(program)}, add --absolute: what the desktop starts has a shorter PATH than your shell.`,
-      !hasEndpoint && say`No endpoint is set. Add --storage-url, --catalog-url or --devops-url, or try with --sandbox.`,
-    ),
+    command: commands?.local(server, quoteFor(launch.isWindows)),
+    secrets: secretsToSet,
+    notes: localNotes(client, decisionWay, config, launch),
   };
+}
+
+function localNotes(client: McpHost, decisionWay: DecisionWay, config: Config, launch: Launch): readonly SafeText[] {
+  const { title, notes = [], downloadNote, isOnDesktop } = client;
+  const [program = ''] = launch.commandLine;
+  const hidden = hiddenBySandbox(config);
+  const hasEndpoint = config.sandbox || hasEndpoints(config.accounts);
+  return sentences(
+    ...notes.map(noteOf),
+    ...decisionNotes(client, decisionWay, config),
+    hidden.length > 0 &&
+      say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(hidden)}. Unset it for your account.`,
+    program === 'npx' && downloadNote !== undefined && noteOf(downloadNote),
+    isOnDesktop === true &&
+      !launch.isAbsolute &&
+      say`If ${defined(title)} does not find ${own(program)}, add --absolute: what the desktop starts has a shorter PATH than your shell.`,
+    !hasEndpoint && say`No endpoint is set. Add --storage-url, --catalog-url or --devops-url, or try with --sandbox.`,
+  );
 }
 
 const noteOf = (note: string): SafeText => say`${defined(note)}`;
@@ -106,9 +117,9 @@ const takesPlanIds = ({ accounts }: Config) =>
   accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
 
 /** Notes about consent, if the server cannot ask the user through the client. */
-function decisionNotes({ title, permissions }: McpHost, decides: DecisionWay, config: Config): readonly SafeText[] {
-  if (decides === 'by form' || !takesPlanIds(config)) return [];
-  if (decides === 'by view')
+function decisionNotes({ title, permissions }: McpHost, decisionWay: DecisionWay, config: Config): readonly SafeText[] {
+  if (decisionWay === 'by form' || !takesPlanIds(config)) return [];
+  if (decisionWay === 'by view')
     return [
       say`${defined(title)} does not show questions from servers, but it shows plans with a button. With CLOUDOPS_CONFIRM=human, only that button counts, not a yes that an agent reports.`,
     ];
@@ -125,8 +136,11 @@ const blockText = (block: Block) => (typeof block === 'string' ? block : JSON.st
 /** Has no prefix CLOUDOPS_, because a server refuses to start with an unknown setting in its environment. */
 const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
 
-/** @throws UsageError */
-function forRemote(
+/**
+ * Instructions for a server that runs elsewhere.
+ * @throws UsageError if the URL cannot be used
+ */
+function remoteInstructions(
   { places, remote, commands, permissions, notes = [] }: McpHost,
   url: string,
   quote: Quote,
@@ -163,34 +177,36 @@ function checkUrl(text: string): void {
     );
 }
 
-/** The command and environment of the server, and the secrets that the user has to set. */
+/** The command and environment of the server, and the names of the secrets that the user has to set. */
 function localServer(
   { keepsNoSecrets }: McpHost,
-  decides: DecisionWay,
+  decisionWay: DecisionWay,
   config: Config,
-  start: Launch,
-): { readonly server: LocalServer; readonly toSet: readonly string[] } {
+  launch: Launch,
+): { readonly server: LocalServer; readonly secretsToSet: readonly string[] } {
   const settings = config.origins.filter(({ secret }) => !secret);
   const isGiven = (name: string) => settings.some((setting) => setting.name.replace(/_FILE$/, '') === name);
-  const required = config.sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
-  const secrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
-  const toSet = [...new Set([...required.filter((name) => !isGiven(name)), ...secrets])];
-  const inFiles = keepsNoSecrets ? toSet.filter(hasFile) : [];
-  const needsClick = decides === 'by view' && takesPlanIds(config) && !isGiven('CLOUDOPS_CONFIRM');
-  const [command = '', ...args] = commandLineOf(start);
+  const keys = config.sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
+  const missingKeys = keys.filter((name) => !isGiven(name));
+  const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
+  const secretsToSet = [...new Set([...missingKeys, ...givenSecrets])];
+  const secretsInFiles = keepsNoSecrets ? secretsToSet.filter(hasFile) : [];
+  const needsClick = decisionWay === 'by view' && takesPlanIds(config) && !isGiven('CLOUDOPS_CONFIRM');
   const env = Object.fromEntries([
     // Paths are absolute, because clients choose the working directory of the server.
     ...settings.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
-    ...inFiles.map((name) => [`${name}_FILE`, fileFor(name, start)]),
+    ...secretsInFiles.map((name) => [`${name}_FILE`, fileFor(name, launch)]),
     ...(needsClick ? [['CLOUDOPS_CONFIRM', 'human']] : []),
   ]);
-  return { server: { command, args, env, secrets: toSet.filter((name) => !inFiles.includes(name)) }, toSet };
+  const [command = '', ...args] = commandLineOf(launch);
+  const secrets = secretsToSet.filter((name) => !secretsInFiles.includes(name));
+  return { server: { command, args, env, secrets }, secretsToSet };
 }
 
 /** On Windows, npm installs commands as scripts, which only cmd can run. */
-function commandLineOf({ launch, isAbsolute, isWindows }: Launch): readonly string[] {
-  const isScript = isWindows && !isAbsolute && launch[0] !== 'node';
-  return isScript ? ['cmd', '/c', ...launch] : launch;
+function commandLineOf({ commandLine, isAbsolute, isWindows }: Launch): readonly string[] {
+  const isScript = isWindows && !isAbsolute && commandLine[0] !== 'node';
+  return isScript ? ['cmd', '/c', ...commandLine] : commandLine;
 }
 
 /** True if a setting may come from a file. */

@@ -2,7 +2,7 @@ import { devNull } from 'node:os';
 import type { Config } from '../config/load-config.js';
 import { startRuntime } from '../runtime.js';
 import { createHttpClient, defaultLimits } from '../transport/http-client.js';
-import { own, say } from '../util/safe-text.js';
+import { own, type SafeText, say } from '../util/safe-text.js';
 import { checkAccounts } from './check-accounts.js';
 import { checkJournal } from './check-journal.js';
 import {
@@ -27,22 +27,20 @@ export const doctorCommand: Command = {
   run: async ({ options, config, terminal }) => {
     // An explicit exit also ends programs that were started to print keys. A signal would not.
     terminal.interrupted(() => process.exit(interrupted));
-    const rest = config.ok
+    const { findings: configFindings, apisChecked } = config.ok
       ? await examine(config.config, options.bucket, terminal)
-      : {
-          findings: config.problems.map((text) =>
-            problem('configuration', text, 'Change or unset it, then run doctor again for the other checks.'),
-          ),
-          apisChecked: undefined,
-        };
-    const findings = [nodeFinding(process.versions.node), ...rest.findings];
+      : { findings: config.problems.map(configurationProblem), apisChecked: undefined };
+    const findings = [nodeFinding(process.versions.node), ...configFindings];
     const page = pageOf(terminal, 'stdout');
-    if (options.json === undefined) terminal.stdout.write(doctorReport(findings, rest.apisChecked, page));
+    if (options.json === undefined) terminal.stdout.write(doctorReport(findings, apisChecked, page));
     else terminal.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
     if (findings.some(({ status }) => status === 'problem')) return 1;
-    return rest.apisChecked === 0 ? nothingChecked : 0;
+    return apisChecked === 0 ? nothingChecked : 0;
   },
 };
+
+const configurationProblem = (text: SafeText): Finding =>
+  problem('configuration', text, 'Change or unset it, then run doctor again for the other checks.');
 
 /** The exit code after Ctrl-C, as in shells. */
 const interrupted = 130;
@@ -94,7 +92,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
 
 const colours = { ok: 'green', 'not checked': 'cyan', warning: 'yellow', problem: 'red' } as const;
 const statusColumns = Math.max(...Object.keys(colours).map((status) => status.length)) + 2;
-/** If the details have fewer columns than this, they stand below the name of the check. */
+/** If fewer columns than this are left for the details, they stand below the name of the check. */
 const narrowestText = 40;
 
 /** Formats the findings for people. */
@@ -105,25 +103,21 @@ function doctorReport(
 ): string {
   const checkColumns = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
   const detailColumn = statusColumns + checkColumns;
-  const isBeside = width - detailColumn >= narrowestText;
+  const isWide = width - detailColumn >= narrowestText;
+  const indent = isWide ? detailColumn : statusColumns;
   const lines = findings.flatMap(({ check, status, detail, remedy }) => {
     const state = paint(colours[status], padded(status, statusColumns));
-    const indent = isBeside ? detailColumn : statusColumns;
     const [first = '', ...others] = wrapped(detail, width, indent);
-    return [
-      ...(isBeside
-        ? [state + padded(check, checkColumns) + first.slice(detailColumn)]
-        : [state + paint('bold', check), first]),
-      ...others,
-      ...(remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, indent, indent + 2)),
-    ];
+    const head = isWide
+      ? [state + padded(check, checkColumns) + first.slice(detailColumn)]
+      : [state + paint('bold', check), first];
+    return [...head, ...others, ...(remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, indent, indent + 2))];
   });
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const summary = [
     say`problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`,
-    ...(apisChecked === 0
-      ? [say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`]
-      : []),
   ];
+  if (apisChecked === 0)
+    summary.push(say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`);
   return `${[...lines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;
 }
