@@ -41,7 +41,7 @@ async function linesAbout(
   throw new UsageError(...operationProblems, say`Until the file is loaded, the tools are ${namesOf(tools)}.`);
 }
 
-/** The commands and where help is, on a screen of 24 lines. */
+/** The commands and the ways to further help, for a screen of 24 lines. */
 async function overview(page: HelpPage, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
   const { paint } = page;
   const named = await Promise.all(Object.entries(commands).map(async ([name, load]) => [name, await load()] as const));
@@ -95,7 +95,7 @@ function usageOf(name: string, { usage, about, details }: Command, { width, pain
   ];
 }
 
-/** One line per setting in a file or pipe, for programs such as grep. */
+/** In a file or pipe, each setting is one line, for programs such as grep. */
 function settingLines(name: string, row: Row, width: number): string[] {
   const option = row.secret ? '' : optionName(name);
   if (!Number.isFinite(width)) return [`    ${variableName(name).padEnd(28)}${option.padEnd(22)}${helpOf(row)}`];
@@ -108,14 +108,16 @@ function toolLines(name: string, command: Command, operation: Operation, page: H
   const heading = (text: string) => ['', paint('bold', text)];
   const rows = argumentRows(operation);
   const example = exampleOf(operation);
-  const lists = new Map(rows.flatMap(({ list }) => (list === undefined ? [] : [[list.name, list.values] as const])));
+  // Several arguments may have the same list of values.
+  const valuesByList = new Map<string, string>();
+  for (const { list } of rows) if (list !== undefined) valuesByList.set(list.name, list.values);
   return [
     ...usageOf(name, { ...command, usage: command.usage.replace('<tool>', operation.name) }, page),
     '',
     ...wrapped(say`${defined(operation.description.replace(forModels, ''))}`, width, 2),
     ...heading('Arguments, as fields of a JSON object:'),
     ...rows.flatMap((row) => argumentLines(row, page)),
-    ...[...lists].flatMap(([letter, values]) => [
+    ...[...valuesByList].flatMap(([letter, values]) => [
       '',
       ...wrapped(say`${defined(plain(values))}.`, width, say`  List ${own(letter)}: `, 4),
     ]),
@@ -126,11 +128,12 @@ function toolLines(name: string, command: Command, operation: Operation, page: H
 }
 
 function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { width, paint }: HelpPage): string[] {
-  const said = forPeople[path] ?? about;
-  const absent = preset === '' || said.includes(preset) ? [] : [`${preset} if absent`];
-  const facts = [type, ...rules, ...absent].join(', ');
-  const lines = [facts, ...(said === '' ? [] : [said])].map(plain);
-  return [`  ${paint('bold', path)}`, ...lines.flatMap((line) => wrapped(say`${defined(line)}`, width, 6))];
+  const description = descriptionsForPeople[path] ?? about;
+  const defaultFact = preset === '' || description.includes(preset) ? [] : [`${preset} if absent`];
+  const paragraphs = [[type, ...rules, ...defaultFact].join(', ')];
+  if (description !== '') paragraphs.push(description);
+  const lines = paragraphs.flatMap((paragraph) => wrapped(say`${defined(plain(paragraph))}`, width, 6));
+  return [`  ${paint('bold', path)}`, ...lines];
 }
 
 /** A remark in descriptions that is only for models. */
@@ -140,7 +143,7 @@ const forModels = /; ask the user rather than guess/;
 const plain = (text: string) => text.replaceAll('`', '');
 
 /** Descriptions of the control arguments for people. */
-const forPeople: Readonly<Record<string, string>> = {
+const descriptionsForPeople: Readonly<Record<string, string>> = {
   planOnly: 'Only show the plan, as --plan does.',
   planId: 'Carry out the plan that was printed with it.',
   allowRepeat: 'Send it although the same change was sent before.',

@@ -24,13 +24,14 @@ export const journalCommand: Command = {
     if (action !== undefined && action !== 'migrate')
       throw new UsageError(notOneOf('part of journal', action, ['migrate']));
     const config = validConfig(invocation);
-    const work = action === undefined ? () => print(config, invocation) : () => migrate(config, invocation.terminal);
-    return work().catch((error: unknown) => {
+    try {
+      return await (action === undefined ? print(config, invocation) : migrate(config, invocation.terminal));
+    } catch (error) {
       if (error instanceof UsageError) throw error;
       const done = words(action === undefined ? 'read' : 'migrated');
       printLine(invocation.terminal.stderr, say`The journal cannot be ${done} (${shownReason(error)}).`);
       return 1;
-    });
+    }
   },
 };
 
@@ -43,25 +44,25 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
   const page = pageOf(terminal, 'stdout');
   const timeOfChange = localTimes(page.timeZone);
-  const textOf = (change: RecordedChange) =>
-    options.json === undefined
-      ? changeLines(change, page, now(), timeOfChange).join('\n')
-      : escapeJson(JSON.stringify(change));
-  const journal = await openStore(config.journal, now).openJournal();
-  let isEmpty = true;
-  let pending = '';
-  const flush = async () => {
-    if (!stdout.write(pending)) await once(stdout, 'drain');
-    pending = '';
+  const format = (change: RecordedChange): string => {
+    if (options.json !== undefined) return escapeJson(JSON.stringify(change));
+    return changeLines(change, page, now(), timeOfChange).join('\n');
   };
+  let buffer = '';
+  const flush = async () => {
+    if (!stdout.write(buffer)) await once(stdout, 'drain');
+    buffer = '';
+  };
+  let isEmpty = true;
+  const journal = await openStore(config.journal, now).openJournal();
   try {
     for await (const change of journal.read({ since, until, follow })) {
       if (stop?.aborted) break;
       isEmpty = false;
-      pending += `${textOf(change)}\n`;
-      if (follow !== undefined || pending.length > writtenAtOnce) await flush();
+      buffer += `${format(change)}\n`;
+      if (follow !== undefined || buffer.length > longestBuffer) await flush();
     }
-    if (pending !== '') await flush();
+    if (buffer !== '') await flush();
   } finally {
     await journal.close();
   }
@@ -76,8 +77,8 @@ function nothingSince(since: number | undefined, { timeZone }: HelpPage): SafeTe
 
 const pollMs = 1_000;
 
-/** Characters that are collected before they are written, unless the journal is followed. Writing each change by itself is much slower. */
-const writtenAtOnce = 64 * 1024;
+/** Characters that are collected before they are written, because writing each change by itself is much slower. */
+const longestBuffer = 64 * 1024;
 
 /** An SQLSTATE code. */
 const insufficientPrivilege = '42501';
@@ -87,12 +88,11 @@ const ownerNeeded = words(
 
 /** Brings the tables of a database up to date. A file needs no migration. */
 async function migrate({ journal }: Config, { stdout, now }: Terminal): Promise<number> {
-  await openStore(journal, now)
-    .migrate()
-    .catch((error: unknown) => {
-      if (textAt(error, 'code') === insufficientPrivilege) throw new ShownError(ownerNeeded);
-      throw error;
-    });
+  try {
+    await openStore(journal, now).migrate();
+  } catch (error) {
+    throw textAt(error, 'code') === insufficientPrivilege ? new ShownError(ownerNeeded) : error;
+  }
   printLine(stdout, 'The journal is up to date.');
   return 0;
 }
@@ -145,10 +145,10 @@ export function changeLines(
   if (!Number.isFinite(width)) return [changeRow(change, timeOfChange)];
   const outcome = ending?.outcome ?? noOutcome;
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
-  // At 80 columns, the end of the line is cut. The reason of a person is nowhere else.
+  // The reason comes early, because at 80 columns the end of the line is cut, and the reason is shown nowhere else.
   const facts = join([...code, ...reasonOf(change), shownTool(change), ...peopleOf(change)], ', ');
   const about = cut(say`${ageOf(time, now, timeOfChange)}, ${facts}`, width - outcome.length - 3);
-  // Double quotation marks would be escaped, which is harder to read.
+  // The whole text is quoted, and double quotation marks in it would be escaped.
   const description = shortNames(say`${what.replaceAll('"', "'")}`, width - 2);
   return [
     paint('bold', description.text),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import { withDefaults } from '../config/setting-values.js';
-import { makePlan, type PlanInput, planText } from '../consent/plan.js';
+import { makePlan, planText } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { loadOperations } from '../operations/load-operations.js';
@@ -112,48 +112,59 @@ async function checkInChild(file: string, { script, node, stdout, stderr }: Term
   return 1;
 }
 
-/** Loads a file, prints the plan or the request of each example, and the problems of each operation. */
-async function check(file: string, terminal: Terminal): Promise<number> {
-  const print = (...lines: readonly SafeText[]) => {
-    for (const line of lines) printLine(terminal.stdout, line);
-  };
+/** Loads and checks a file. Prints the problems of each operation, and its example. */
+async function check(file: string, { stdout, stderr }: Terminal): Promise<number> {
   const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
-  const { result, uncaughtErrors } = await withContainedFiles(terminal, async () => {
+  const { result, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
     const { operations, problems } = await loadOperations(file, hostRules, { observer });
-    print(...problems.map((problem) => say`problem  ${problem}`));
+    printLines(
+      stdout,
+      problems.map((problem) => say`problem  ${problem}`),
+    );
     let problemCount = problems.length;
-    for (const operation of operations) {
-      const broken = await checkOperation(operation);
-      problemCount += broken.length;
-      print(say`${own(operation.name)}: ${defined(operation.title)}`);
-      print(...broken.map((problem) => say`problem  ${defined(problem)}`));
-      print(...operation.limitations.map((limitation) => say`note  ${defined(limitation)}`), say``);
-      const example = exampleOf(operation);
-      if (example === undefined) continue;
-      const answer = broken.length === 0 ? [say``, say`Answer:`, ...(await exampleAnswer(operation, example))] : [];
-      const lines = [...(await exampleLines(operation, example)), ...answer];
-      print(...lines.map((line) => (line.text === '' ? line : say`  ${line}`)), say``);
-    }
+    for (const operation of operations) problemCount += await checkAndPrint(operation, stdout);
     await sleep(lingerMs);
     return { operationCount: operations.length, problemCount };
   });
-  const stray = distinct(uncaughtErrors);
-  const { operationCount, problemCount } = result;
-  print(say``, ...stray.map((problem) => say`problem  ${problem}`));
-  print(say`operations: ${operationCount}, problems: ${problemCount + stray.length}`);
-  return problemCount + stray.length === 0 ? 0 : 1;
+  const distinctErrors = distinct(uncaughtErrors);
+  const problemCount = result.problemCount + distinctErrors.length;
+  printLines(stdout, [
+    say``,
+    ...distinctErrors.map((error) => say`problem  ${error}`),
+    say`operations: ${result.operationCount}, problems: ${problemCount}`,
+  ]);
+  return problemCount === 0 ? 0 : 1;
 }
+
+/** Checks an operation and prints the result. Returns the number of problems. */
+async function checkAndPrint(operation: Operation, stdout: Terminal['stdout']): Promise<number> {
+  const problems = await checkOperation(operation);
+  printLines(stdout, [
+    say`${own(operation.name)}: ${defined(operation.title)}`,
+    ...problems.map((problem) => say`problem  ${defined(problem)}`),
+    ...operation.limitations.map((limitation) => say`note  ${defined(limitation)}`),
+    say``,
+  ]);
+  const example = exampleOf(operation);
+  if (example === undefined) return problems.length;
+  const lines = await exampleLines(operation, example);
+  if (problems.length === 0) lines.push(say``, say`Answer:`, ...(await exampleAnswer(operation, example)));
+  const indented = lines.map((line) => (line.text === '' ? line : say`  ${line}`));
+  printLines(stdout, [...indented, say``]);
+  return problems.length;
+}
+
+function printLines(stdout: Terminal['stdout'], lines: readonly SafeText[]): void {
+  for (const line of lines) printLine(stdout, line);
+}
+
+/** Arguments for this server, which a request does not have. */
+const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'replaces'];
 
 /** The plan of a change, or the request of a read, with the example's arguments. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
-  const {
-    planOnly: _,
-    planId: __,
-    allowRepeat: ___,
-    withdraw: ____,
-    replaces: _____,
-    ...input
-  } = operation.input().parse(example);
+  const args = Object.entries(operation.input().parse(example));
+  const input = Object.fromEntries(args.filter(([name]) => !controlArguments.includes(name)));
   const apiRequest = await operation.request(input);
   const { service, change } = operation;
   const keyId = 'EXAMPLE';
@@ -168,14 +179,12 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
   } as const;
   const endpoint = resolveEndpoint(cloud, operation, apiRequest.region);
   const request = wireRequest(operation, apiRequest, endpoint);
-  if (change !== undefined)
-    return shownPlan({ operation, change, input, args: input, request, endpoint, keyId, regionSource: 'default' });
+  if (change !== undefined) {
+    const call = { operation, change, input, args: input, request, endpoint, keyId, regionSource: 'default' } as const;
+    const plan = makePlan(call);
+    return [...linesOf(planText(plan, undefined)), say``, say`Request:`, ...requestLines(plan)];
+  }
   const { method, headers, target, content } = request;
   const body = content === undefined ? undefined : encodeContent(content).text;
   return requestLines({ method, url: endpoint.origin + target, headers, ...(body !== undefined && { body }) });
-}
-
-function shownPlan(call: PlanInput): SafeText[] {
-  const plan = makePlan(call);
-  return [...linesOf(planText(plan, undefined)), say``, say`Request:`, ...requestLines(plan)];
 }

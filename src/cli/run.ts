@@ -38,49 +38,56 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
       printLine(terminal.stderr, say`cloudops-mcp cannot listen: ${error.message}`);
       return 1;
     }
-    const usage = usageErrorOf(error);
-    if (usage === undefined) throw error;
-    const { problems, heading = name === '' ? say`cloudops-mcp` : say`cloudops-mcp ${own(name)}` } = usage;
-    terminal.stderr.write(problemsText(heading, problems, terminal));
+    const usageError = usageErrorOf(error);
+    if (usageError === undefined) throw error;
+    const commandText = name === '' ? say`cloudops-mcp` : say`cloudops-mcp ${own(name)}`;
+    terminal.stderr.write(problemsText(usageError.heading ?? commandText, usageError.problems, terminal));
     return 2;
   }
 }
 
-/** The error as problems for the user. Undefined for other errors. */
+/** Returns the error if it is a UsageError, and turns a problem of the sandbox into one. Undefined for other errors. */
 function usageErrorOf(error: unknown): UsageError | undefined {
   if (error instanceof UsageError) return error;
   // Recognized by its name, because the class is in a module that is loaded only for the sandbox. Its message is safe text.
-  const ofSandbox = error instanceof Error && error.name === 'SandboxProblem';
-  return ofSandbox ? new UsageError(say`${defined(error.message)}`) : undefined;
+  const isSandboxProblem = error instanceof Error && error.name === 'SandboxProblem';
+  return isSandboxProblem ? new UsageError(say`${defined(error.message)}`) : undefined;
 }
 
+/**
+ * Loads the command and the configuration, and runs the command. Resolves with the exit code.
+ * @param name empty for the server on stdin and stdout
+ */
 async function run(name: string, args: readonly string[], terminal: Terminal): Promise<number> {
   const command = name === '' ? stdioCommand : await commandNamed(name);
-  const own = await ownOperations(args, command, terminal);
-  const commandLine = parseCommandLine(args, command, ownSettings(own));
+  const ownOperations = await loadOwnOperations(args, command, terminal);
+  const commandLine = parseCommandLine(args, command, ownSettings(ownOperations));
   const { positionals, options, settings, wants } = commandLine;
   if (wants === 'version') {
     printLine(terminal.stdout, say`${exact(terminal.version)}`);
     return 0;
   }
-  const config = loadConfig({ env: terminal.env, commandLine, own, readFile: readSettingsFile });
-  const operations = allOperations(builtIn, own);
-  const { problems: operationProblems } = own;
+  const config = loadConfig({ env: terminal.env, commandLine, own: ownOperations, readFile: readSettingsFile });
+  const operations = allOperations(builtIn, ownOperations);
+  const { problems: operationProblems } = ownOperations;
   const invocation = { options, settings, config, operations, operationProblems, terminal };
   if (wants === 'help') {
-    const subject = name === '' || name === 'help' ? positionals : [name, ...positionals];
-    return (await help()).run({ ...invocation, positionals: subject });
+    const topic = name === '' || name === 'help' ? positionals : [name, ...positionals];
+    const helpCommand = await help();
+    return helpCommand.run({ ...invocation, positionals: topic });
   }
   try {
     return await command.run({ ...invocation, positionals });
   } catch (error) {
+    // A configuration also has the problems of the command line, which concern only the command.
     const isMisconfigured = !config.ok && config.problems.length > commandLine.problems.length;
-    if (!isMisconfigured || !command.serves || !(error instanceof UsageError)) throw error;
-    throw error.under('cloudops-mcp cannot start');
+    if (command.serves && isMisconfigured && error instanceof UsageError)
+      throw error.under('cloudops-mcp cannot start');
+    throw error;
   }
 }
 
-/** A file that a shell opens for a command in `<(…)`. It is a pipe, and has a writer. */
+/** The path of a file that a shell opens for `<(…)`. The file is a pipe with a writer, so reading it ends. */
 const fileOfShell = /^\/(?:dev|proc\/self)\/fd\/\d+$/;
 
 /**
@@ -94,8 +101,12 @@ function readSettingsFile(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** The operations of CLOUDOPS_OPERATIONS. The code that loads them is loaded only if the setting is given. */
-async function ownOperations(args: readonly string[], command: Command, terminal: Terminal): Promise<OwnOperations> {
+/** Loads the operations of CLOUDOPS_OPERATIONS. The code for that is loaded only if the setting is given. */
+async function loadOwnOperations(
+  args: readonly string[],
+  command: Command,
+  terminal: Terminal,
+): Promise<OwnOperations> {
   const path = operationsPath(terminal.env, parseCommandLine(args, command));
   if (path === undefined) return noOwnOperations;
   const { loadOperationFiles } = await import('./load-operation-files.js');

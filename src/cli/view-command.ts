@@ -3,7 +3,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { withConfirm } from '../config/load-config.js';
 import { serveViewPage } from '../http/view-page.js';
-import { appsExtension, decideTool, viewMimeType } from '../mcp/views/contract/apps.js';
+import { appsExtension, decideTool, type ViewName, viewMimeType } from '../mcp/views/contract/apps.js';
 import {
   type ChangeOutcome,
   type OutcomeKind,
@@ -14,7 +14,7 @@ import {
 import { createPeer, type Peer } from '../mcp/views/contract/json-rpc.js';
 import { textInUtc } from '../mcp/views/contract/read-fields.js';
 import { readView, viewOf } from '../mcp/views/view-of-tool.js';
-import { startRuntime } from '../runtime.js';
+import { type Runtime, startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
 import { exact, fromServer, join, own, type SafeText, say, words } from '../util/safe-text.js';
@@ -35,10 +35,17 @@ export const viewCommand: Command = {
   async run(invocation) {
     const { port = '0', 'no-open': noOpen } = invocation.options;
     const call = await readCall(invocation);
-    return show(call, { port: portOf(port), opens: noOpen === undefined }, invocation.terminal);
+    return callAndShow(call, { port: portOf(port), opens: noOpen === undefined }, invocation.terminal);
   },
 };
 
+interface PageOptions {
+  readonly port: number;
+  /** True if the page is opened in the browser. */
+  readonly opens: boolean;
+}
+
+/** Time limit for a running change at the end (milliseconds). */
 const graceMs = 10_000;
 
 /** After a decision, the page can be loaded again for this time (milliseconds). */
@@ -47,12 +54,13 @@ const lingerMs = 20_000;
 /** Time limit of a request to the server, which ends each call earlier (milliseconds). */
 const answerMs = 15 * 60_000;
 
-async function show(
+/** Calls the tool and shows the result until the user ends it. Resolves with the exit code. */
+async function callAndShow(
   { operation, args, config }: Call,
-  { port, opens }: { readonly port: number; readonly opens: boolean },
+  pageOptions: PageOptions,
   terminal: Terminal,
 ): Promise<number> {
-  const { version, now, stdout, stderr } = terminal;
+  const { version, now } = terminal;
   const viewName = viewOf(operation);
   if (viewName === undefined) throw new UsageError(say`${own(operation.name)} has no view.`);
   // Only a click on the page sends the change, even if agents need no consent.
@@ -63,39 +71,48 @@ async function show(
     const result = await callTool({ name: operation.name, arguments: args });
     const failure = failureOf(result);
     if (failure !== undefined) {
-      printLine(stderr, fromServer(failure.text));
+      printLine(terminal.stderr, fromServer(failure.text));
       return failure.exitCode;
     }
-    const stop = terminal.interrupted();
-    const over = new AbortController();
-    const shown =
+    const shownResult =
       operation.effect === 'read'
-        ? showRead(operation.name, args, result, callTool)
-        : showChange(result, callTool, terminal, () => setTimeout(() => over.abort(), lingerMs).unref());
-    const page = await serveViewPage({
-      port,
-      host: await readView('page'),
-      view: await readView(viewName),
-      call: shown.load,
-      callTool: shown.callTool,
-    });
-    const url = say`${exact(page.url)}`;
-    // In a line of its own, so that no terminal breaks it.
-    printLine(stdout, stdout.isTTY ? join([shown.hint, url], '\n') : url);
-    const opened =
-      opens && stdout.isTTY ? await openBrowser(page.url, terminal.platform).catch(() => undefined) : undefined;
-    const end = AbortSignal.any([stop, over.signal]);
-    if (!end.aborted) await once(end, 'abort');
-    runtime.inFlight.detach();
-    if (runtime.inFlight.count() > 0) printLine(stderr, 'A change is under way: it gets ten seconds to end.');
-    await runtime.inFlight.finish(graceMs);
-    await page.close();
-    await opened?.remove();
-    return shown.exitCode();
+        ? readResult(operation.name, args, result, callTool)
+        : changeResult(result, callTool, terminal);
+    return await showInBrowser(shownResult, viewName, pageOptions, runtime, terminal);
   } finally {
     await close();
     await runtime.close(graceMs);
   }
+}
+
+/** Serves the page with a result until Ctrl-C, or until the result needs no page any more. Resolves with the exit code. */
+async function showInBrowser(
+  shown: ShownResult,
+  viewName: ViewName,
+  { port, opens }: PageOptions,
+  { inFlight }: Runtime,
+  terminal: Terminal,
+): Promise<number> {
+  const { stdout, stderr, platform } = terminal;
+  const end = AbortSignal.any([terminal.interrupted(), shown.over]);
+  const page = await serveViewPage({
+    port,
+    host: await readView('page'),
+    view: await readView(viewName),
+    call: shown.load,
+    callTool: shown.callTool,
+  });
+  const url = say`${exact(page.url)}`;
+  // In a line of its own, so that no terminal breaks it.
+  printLine(stdout, stdout.isTTY ? join([shown.hint, url], '\n') : url);
+  const browser = opens && stdout.isTTY ? await openBrowser(page.url, platform).catch(() => undefined) : undefined;
+  if (!end.aborted) await once(end, 'abort');
+  inFlight.detach();
+  if (inFlight.count() > 0) printLine(stderr, 'A change is under way: it gets ten seconds to end.');
+  await inFlight.finish(graceMs);
+  await page.close();
+  await browser?.remove();
+  return shown.exitCode();
 }
 
 type CallTool = (params: unknown) => Promise<object>;
@@ -108,50 +125,58 @@ interface ShownResult {
   readonly load: () => Promise<{ readonly args?: unknown; readonly result: unknown }>;
   /** Calls a tool for the view. */
   readonly callTool: CallTool;
+  /** Aborts when the page is not needed any more. */
+  readonly over: AbortSignal;
   readonly exitCode: () => number;
 }
 
-const showRead = (tool: string, args: unknown, result: unknown, callTool: CallTool): ShownResult => ({
+const readResult = (tool: string, args: unknown, result: unknown, callTool: CallTool): ShownResult => ({
   hint: words('It is shown in the browser until you press Ctrl-C:'),
   load: async () => ({ args, result }),
   callTool: onlyTool(tool, callTool),
+  over: new AbortController().signal,
   exitCode: () => 0,
 });
 
-/** Shows a plan until a click decides on it. Then the page shows the outcome, and `end` is called. */
-function showChange(plan: unknown, callTool: CallTool, { stdout, stderr }: Terminal, end: () => void): ShownResult {
-  let shown = plan;
-  let decided: unknown;
-  const keep = (answer: unknown) => {
+/** A plan, until a click decides on it. Then the page shows the outcome for a while. */
+function changeResult(plan: unknown, callTool: CallTool, { stdout, stderr }: Terminal): ShownResult {
+  let shownResult = plan;
+  let decision: unknown;
+  const over = new AbortController();
+  const onAnswer = (answer: unknown): void => {
     const outcome = decisionIn(answer);
     if (outcome === undefined) {
-      if (readProposedChange(metaOf(answer)) !== undefined) shown = answer;
+      if (readProposedChange(metaOf(answer)) !== undefined) shownResult = answer;
       return;
     }
     // The first decision stands.
-    if (decided !== undefined) return;
-    shown = { ...Object(answer), _meta: { ...metaOf(shown), ...metaOf(answer) } };
-    decided = answer;
+    if (decision !== undefined) return;
+    shownResult = { ...Object(answer), _meta: { ...metaOf(shownResult), ...metaOf(answer) } };
+    decision = answer;
     printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(textInUtc(outcome.sentence))}`);
     if (stdout.isTTY)
       printLine(stderr, 'It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.');
-    end();
+    setTimeout(() => over.abort(), lingerMs).unref();
   };
   const callDecideTool = onlyTool(decideTool, callTool);
   return {
     hint: words('Decide in the browser, or press Ctrl-C to end without a decision:'),
     // The arguments are left out, because they may hold a secret and the view of a change does not need them.
-    load: async () => ({ result: shown }),
+    load: async () => ({ result: shownResult }),
     callTool: async (params) => {
       const answer = await callDecideTool(params);
-      keep(answer);
+      onAnswer(answer);
       return answer;
     },
-    exitCode: () =>
-      decided === undefined ? withoutDecision : (failureOf(decided)?.exitCode ?? partlyCode(decisionIn(decided)?.kind)),
+    over: over.signal,
+    exitCode: () => {
+      if (decision === undefined) return withoutDecision;
+      return failureOf(decision)?.exitCode ?? partlyCode(decisionIn(decision)?.kind);
+    },
   };
 }
 
+/** Lets a view call one tool only. */
 const onlyTool =
   (tool: string, callTool: CallTool): CallTool =>
   async (params) => {
@@ -195,14 +220,14 @@ async function connect(
   version: string,
 ): Promise<{ peer: Peer; close(): Promise<void> }> {
   const server = createServer(dependencies);
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  const peer = createPeer((message) => void ours.send(JSON.parse(JSON.stringify(message))), {
+  const [clientTransport, serverTransport] = InMemoryTransport.createLinkedPair();
+  const peer = createPeer((message) => void clientTransport.send(JSON.parse(JSON.stringify(message))), {
     onRequest: (method) => (method === 'ping' ? Promise.resolve({}) : undefined),
     onNotification: () => undefined,
   });
-  ours.onmessage = (message) => peer.receive(message);
-  await server.connect(theirs);
-  await ours.start();
+  clientTransport.onmessage = (message) => peer.receive(message);
+  await server.connect(serverTransport);
+  await clientTransport.start();
   const capabilities = { extensions: { [appsExtension]: { mimeTypes: [viewMimeType] } } };
   const clientInfo = { name: 'cloudops-mcp view', version };
   await peer.request('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo }, answerMs);
