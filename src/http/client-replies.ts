@@ -42,7 +42,7 @@ export function cancelledIn({ method, params }: JSONRPCNotification): RequestId 
   return method === cancelled && (typeof id === 'string' || typeof id === 'number') ? id : undefined;
 }
 
-/** The session from which a reply comes. */
+/** A session, with its caller. */
 interface Correspondent {
   /** Empty if callers are not authenticated. */
   readonly caller: string;
@@ -61,7 +61,7 @@ interface InboxOptions {
   readonly pollMs?: number;
 }
 
-/** Size limit of a reply, in bytes. A form has only one choice. */
+/** Size limit of a reply, in bytes. Answers to questions are short, because a form has only one choice. */
 export const maximumReply = 16 * 1024;
 
 type Receive = (message: JSONRPCMessage) => void;
@@ -71,57 +71,61 @@ type Receive = (message: JSONRPCMessage) => void;
  * reply for which no call waits, because it came twice, too late, or from another session or caller.
  */
 export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptions) {
-  const waiting = new Map<string, Receive>();
+  /** The receivers of the calls that wait, by the key of the reply. */
+  const receivers = new Map<string, Receive>();
   const keyOf = ({ caller, session }: Correspondent, { kind, id }: Pick<ClientReply, 'kind' | 'id'>) =>
     digestOf([caller, session, kind, id]);
-  const sealOf = (key: string) =>
+  const sealFor = (key: string) =>
     createSeal(stateKeys, { purpose: 'cloudops reply', associatedData: key, longest: 2 * maximumReply });
-  const failed = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
+  const logFailure = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
-  const stop = (key: string, receive: Receive): void => {
-    if (waiting.get(key) !== receive) return;
-    waiting.delete(key);
-    shared?.forget(key).catch(failed);
+  const endWait = (key: string, receive: Receive): void => {
+    // Another call may wait for this reply by now.
+    if (receivers.get(key) !== receive) return;
+    receivers.delete(key);
+    shared?.forget(key).catch(logFailure);
   };
+  /** Returns false if no call of this process waits for the message. */
   const deliverHere = (key: string, message: JSONRPCMessage): boolean => {
-    const receive = waiting.get(key);
+    const receive = receivers.get(key);
     if (receive === undefined) return false;
-    stop(key, receive);
+    endWait(key, receive);
     receive(message);
     return true;
   };
 
-  const pollOnce = async (messages: SharedMessages): Promise<void> => {
-    for (const { key, message } of await messages.read([...waiting.keys()])) {
-      const text = sealOf(key).open(message);
+  const deliverShared = async (messages: SharedMessages): Promise<void> => {
+    for (const { key, message } of await messages.read([...receivers.keys()])) {
+      const text = sealFor(key).open(message);
       const reply = text === undefined ? undefined : replyIn(JSON.parse(text));
       if (reply !== undefined) deliverHere(key, reply.message);
     }
   };
-  let polling = false;
+  let isPolling = false;
+  /** Reads messages from other replicas until no call waits. */
   const poll = async (messages: SharedMessages): Promise<void> => {
-    polling = true;
-    while (waiting.size > 0) {
+    isPolling = true;
+    while (receivers.size > 0) {
       await delay(pollMs, undefined, { ref: false });
-      await pollOnce(messages).catch(failed);
+      await deliverShared(messages).catch(logFailure);
     }
-    polling = false;
+    isPolling = false;
   };
 
   return {
     /** Waits for a reply, and calls `receive` with it once. Resolves as soon as the reply can arrive, with the function that ends the wait. */
     async expect(from: Correspondent, reply: Pick<ClientReply, 'kind' | 'id'>, receive: Receive): Promise<() => void> {
       const key = keyOf(from, reply);
-      waiting.set(key, receive);
+      receivers.set(key, receive);
       // If the shared messages fail, replies to this process still arrive.
-      await shared?.expect(key).catch(failed);
-      if (shared !== undefined && !polling) void poll(shared);
-      return () => stop(key, receive);
+      await shared?.expect(key).catch(logFailure);
+      if (shared !== undefined && !isPolling) void poll(shared);
+      return () => endWait(key, receive);
     },
     /** Delivers a reply. Rejects if no call of this process waits for it and it cannot be passed to other replicas. */
     async deliver(from: Correspondent, reply: ClientReply): Promise<void> {
       const key = keyOf(from, reply);
-      if (!deliverHere(key, reply.message)) await shared?.put(key, sealOf(key).seal(JSON.stringify(reply.message)));
+      if (!deliverHere(key, reply.message)) await shared?.put(key, sealFor(key).seal(JSON.stringify(reply.message)));
     },
   };
 }

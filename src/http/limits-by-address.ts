@@ -7,18 +7,17 @@ import { createCounter, createRateLimiter, type HttpLimits } from './limits.js';
 
 /** The network of a client's address: the IPv4 address itself, or the /64 of an IPv6 address, because one customer has at least a /64. */
 export function networkOf(address: string): string {
-  const [, mapped = address] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
-  if (isIPv4(mapped)) return mapped;
-  const [left = [], right] = address
-    .replace(/%.*$/, '')
+  // Node writes an IPv4 address in this form if the server listens on IPv6 too.
+  const [, ipv4 = address] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  if (isIPv4(ipv4)) return ipv4;
+  const withoutZone = address.replace(/%.*$/, '');
+  const [groupsBefore = [], groupsAfter] = withoutZone
     .split('::')
     .map((side) => side.split(':').filter((group) => group !== ''));
-  const zeros = right === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
-  const groups = [...left, ...Array<string>(zeros).fill('0'), ...(right ?? [])];
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`;
+  const zeroCount = groupsAfter === undefined ? 0 : Math.max(0, 8 - groupsBefore.length - groupsAfter.length);
+  const groups = [...groupsBefore, ...Array<string>(zeroCount).fill('0'), ...(groupsAfter ?? [])];
+  const network = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${network.join(':')}::/64`;
 }
 
 /** Closes new connections of a network that has too many. */

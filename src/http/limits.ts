@@ -9,7 +9,7 @@ export const defaultHttpLimits = {
   /** Sum of all bodies that are being received. */
   bodiesBytes: 64 * 1024 * 1024,
   concurrentCalls: 64,
-  /** Calls of one authenticated caller that wait or run, and as many that are being received. Others always have room. */
+  /** Calls of one authenticated caller that wait or run. The same limit holds for messages of the caller that are being received. */
   callsOfCaller: 32,
   /** Open questions to the user of one caller. */
   questionsOfCaller: 8,
@@ -25,7 +25,7 @@ export const defaultHttpLimits = {
   /** Time limit for the headers of a request, and for the first byte on a new connection. */
   headersMs: 10_000,
   requestMs: 20_000,
-  /** Time after which idle connections are closed. Load balancers close them after a minute, so they never send into a closing connection. */
+  /** Idle connections are closed after this time. Load balancers close them after 60 s, so they never use a connection that is just closing. */
   keepAliveMs: 65_000,
 };
 
@@ -43,11 +43,12 @@ interface Place {
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
+/** Limits the calls that run at a time, per caller and in total. The caller is undefined if callers are not authenticated. */
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createPlaces(limits);
-  const askAs = createQuestionCounter(limits);
-  const receiveAs = createCounter(limits.callsOfCaller);
-  const enterAs = createCounter(limits.callsOfCaller);
+  const countQuestion = createQuestionCounter(limits);
+  const countMessage = createCallerCounter(limits.callsOfCaller);
+  const countCall = createCallerCounter(limits.callsOfCaller);
 
   return {
     get running() {
@@ -55,44 +56,40 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
     },
     /**
      * Counts a message that is being received. Returns the function to call when it has arrived.
-     * @param caller undefined if callers are not authenticated
      * @throws HttpError if too many messages of the caller are being received
      */
-    receive(caller: string | undefined): () => void {
-      const arrived = caller === undefined ? () => undefined : receiveAs(caller);
-      if (arrived === undefined) throw busy();
-      return arrived;
-    },
+    receive: (caller: string | undefined): (() => void) => countMessage(caller),
     /**
      * Waits for a place for a call.
      * @throws HttpError if the caller has too many calls, or if too many calls wait
      */
     async take(caller: string | undefined): Promise<Place> {
-      let leaveCaller = caller === undefined ? () => undefined : enterAs(caller);
-      if (leaveCaller === undefined) throw busy();
-      await places.take().catch((error: unknown) => {
-        leaveCaller?.();
+      let leaveCaller = countCall(caller);
+      try {
+        await places.take();
+      } catch (error) {
+        leaveCaller();
         throw error;
-      });
-      let isTaken = true;
+      }
+      let hasPlace = true;
       const leave = () => {
-        if (!isTaken) return;
-        isTaken = false;
-        leaveCaller?.();
+        if (!hasPlace) return;
+        hasPlace = false;
+        leaveCaller();
         places.leave();
       };
       return {
         leave,
         async waitOutside(work) {
-          const answered = askAs(caller ?? '');
+          const endQuestion = countQuestion(caller ?? '');
           leave();
           try {
             return await work();
           } finally {
-            answered();
+            endQuestion();
             await places.takeFirst();
-            if (caller !== undefined) leaveCaller = enterAs(caller, true);
-            isTaken = true;
+            leaveCaller = countCall(caller, true);
+            hasPlace = true;
           }
         },
       };
@@ -100,21 +97,34 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
   };
 }
 
+/** Counts per caller, up to `maximum` for each. Callers that are not authenticated are not counted. */
+function createCallerCounter(maximum: number) {
+  const enter = createCounter(maximum);
+  /** @throws HttpError at the maximum, unless `mayExceed` is true */
+  return (caller: string | undefined, mayExceed = false): (() => void) => {
+    if (caller === undefined) return () => undefined;
+    const leave = enter(caller, mayExceed);
+    if (leave === undefined) throw busy();
+    return leave;
+  };
+}
+
 /** The places for running calls, and the queue for them. */
 function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
+  /** For each waiting call, the function that gives it a place. */
   const queue: (() => void)[] = [];
   let taken = 0;
   const waitInQueue = () =>
     new Promise<void>((resolve, reject) => {
-      const next = () => {
+      const receivePlace = () => {
         clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(() => {
-        queue.splice(queue.indexOf(next), 1);
+        queue.splice(queue.indexOf(receivePlace), 1);
         reject(busy());
       }, waitMs);
-      queue.push(next);
+      queue.push(receivePlace);
     });
   return {
     get taken() {
@@ -131,36 +141,37 @@ function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
       if (taken < concurrentCalls) taken += 1;
       else await new Promise<void>((resolve) => queue.unshift(resolve));
     },
-    /** Gives the place to the next call in the queue. */
+    /** Gives the place to the next call in the queue, or frees it. */
     leave(): void {
-      const next = queue.shift();
-      if (next === undefined) taken -= 1;
-      else next();
+      const givePlaceToNext = queue.shift();
+      if (givePlaceToNext === undefined) taken -= 1;
+      else givePlaceToNext();
     },
   };
 }
 
 /** Counts open questions, per caller and in total. */
 function createQuestionCounter({ questions, questionsOfCaller }: HttpLimits) {
-  const askAs = createCounter(questionsOfCaller);
-  let open = 0;
+  const enter = createCounter(questionsOfCaller);
+  let openQuestions = 0;
   /**
    * Returns the function to call when the question is answered.
    * @throws Refusal if too many questions are open
    */
   return (caller: string): (() => void) => {
-    if (open >= questions) throw new Refusal('TooManyQuestions', [say`${questions} questions of all callers wait`]);
-    const answered = askAs(caller);
-    if (answered === undefined) throw new Refusal('TooManyQuestions', [say`${questionsOfCaller} of this caller wait`]);
-    open += 1;
+    if (openQuestions >= questions)
+      throw new Refusal('TooManyQuestions', [say`${questions} questions of all callers wait`]);
+    const leave = enter(caller);
+    if (leave === undefined) throw new Refusal('TooManyQuestions', [say`${questionsOfCaller} of this caller wait`]);
+    openQuestions += 1;
     return () => {
-      open -= 1;
-      answered();
+      openQuestions -= 1;
+      leave();
     };
   };
 }
 
-/** Counts per key, up to `maximum` for each key. A key whose count is 0 takes no memory. */
+/** Counts per key, up to `maximum` for each key. A key with the count 0 takes no memory. */
 export function createCounter(maximum: number) {
   const counts = new Map<string, number>();
   const count = (key: string) => counts.get(key) ?? 0;

@@ -65,7 +65,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   // Parsing a large body takes milliseconds, in which the event loop does nothing else.
   const takeTurn = createTurns();
 
-  /** Runs the checks that need no body. Resolves with the caller; undefined if callers are not authenticated. */
+  /** Runs the checks that need no body. Resolves with the caller, or with undefined if callers are not authenticated. */
   const admit = async (request: IncomingMessage): Promise<Principal | undefined> => {
     const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
     checkMethod(request);
@@ -92,7 +92,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
       const readMessage = async () => shortMessage ?? takeTurn(() => parseMessage(body));
       return serveCall({ request, response, caller, principal, session, readMessage });
     }
-    // A reply takes no place among the calls. Otherwise, calls that wait for replies could keep them out.
+    // A reply takes no place among the calls. Otherwise, calls that wait for replies could keep the replies out.
     await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
       throw unavailable('reply', 'The reply cannot be passed on now.', 1);
     });
@@ -132,28 +132,20 @@ function createCallServer(
   return async (exchange: Exchange): Promise<void> => {
     const { request, response, principal, session } = exchange;
     const place = await concurrency.take(principal?.name);
-    const calls = observeCalls(server.call, metrics, now);
+    const { call, allEnded } = observeCalls(server.call, metrics, now);
+    const createSdkServer = (waitForPerson: Wait) => {
+      const wait: Wait = (work) => place.waitOutside(() => waitForPerson(work));
+      return createServer({ ...server, principal, call, session: session?.client, listLifeMs, wait }, catalog);
+    };
     try {
       // The client may have gone while its request waited.
       if (response.destroyed || request.socket.destroyed) return;
       const message = await exchange.readMessage();
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
-      const createWith = (wait: Wait) =>
-        createServer(
-          {
-            ...server,
-            principal,
-            call: calls.call,
-            session: session?.client,
-            listLifeMs,
-            wait: (work) => place.waitOutside(() => wait(work)),
-          },
-          catalog,
-        );
-      await serveMessage(createWith, message, request, response, { log, conversation: conversationOf(exchange) });
+      await serveMessage(createSdkServer, message, request, response, { log, conversation: conversationOf(exchange) });
     } finally {
       // A change continues without its client, and keeps its place until it ends.
-      await calls.ended();
+      await allEnded();
       place.leave();
     }
   };
@@ -162,7 +154,7 @@ function createCallServer(
 /** Clients keep lists for five minutes only, because lists follow the scopes of a token. */
 const listLifeMs = 5 * 60_000;
 
-/** Reports the result and the duration of each call to the metrics. `ended` resolves when all calls so far have ended. */
+/** Reports the result and the duration of each call to the metrics. `allEnded` resolves when all calls so far have ended. */
 function observeCalls(callTool: CallTool, metrics: Metrics, now: () => Date) {
   const running: Promise<unknown>[] = [];
   const observe: CallTool = async (operation, args, context) => {
@@ -180,5 +172,5 @@ function observeCalls(callTool: CallTool, metrics: Metrics, now: () => Date) {
     running.push(result);
     return result;
   };
-  return { call, ended: () => Promise.allSettled(running) };
+  return { call, allEnded: () => Promise.allSettled(running) };
 }

@@ -40,7 +40,7 @@ const eventStream = {
  * Serves a request of a protocol before 2026-07-28. The answer is JSON. It becomes a stream of events if a notification or a question
  * comes before the result, or if the result takes longer than `keepAliveMs`. The SDK's own transport is not used, because it streams
  * every answer, which takes a quarter of the CPU time of a call, and keeps sessions in one process.
- * @param create makes the server, which runs within `wait` everything that waits for a person, so that the client can cancel it
+ * @param create makes the server. The server waits for people by calling `wait`, so that the client can cancel its request meanwhile
  */
 export async function serveLegacyRequest(
   create: (wait: Wait) => Server,
@@ -49,42 +49,47 @@ export async function serveLegacyRequest(
   response: ServerResponse,
   conversation: Conversation,
 ): Promise<void> {
-  const write = (sent: JSONRPCMessage): void =>
-    writeEvent(response, `event: message\ndata: ${JSON.stringify(sent)}\n\n`);
   const questions = createQuestions(conversation);
+  const sendEvent = (sent: JSONRPCMessage): void =>
+    writeEvent(response, `event: message\ndata: ${JSON.stringify(sent)}\n\n`);
+  const sendResult = (result: JSONRPCMessage): void => {
+    if (!response.headersSent) {
+      sendJson(response, 200, result, sessionHeader(message, result, server, conversation));
+      return;
+    }
+    sendEvent(result);
+    response.end();
+  };
+  const receive = (received: JSONRPCMessage): void => transport.onmessage?.(received);
   const transport: Transport = {
     start: async () => {},
     send: async (sent, options) => {
-      if ('method' in sent) {
-        // There is no connection for messages of other requests.
-        if (options?.relatedRequestId !== message.id) return;
-        write('id' in sent ? await questions.ask(sent, answer) : questions.renamed(sent));
-      } else if (response.headersSent) {
-        write(sent);
-        response.end();
-      } else sendJson(response, 200, sent, sessionHeader(message, sent, server, conversation));
+      if (!('method' in sent)) return sendResult(sent);
+      // There is no connection for messages of other requests.
+      if (options?.relatedRequestId !== message.id) return;
+      sendEvent('id' in sent ? await questions.ask(sent, receive) : questions.withClientId(sent));
     },
     close: async () => transport.onclose?.(),
   };
-  const answer = (reply: JSONRPCMessage): void => transport.onmessage?.(reply);
-  const cancel = (reply: JSONRPCMessage): void => {
-    transport.onmessage?.(reply);
+  const cancel = (notification: JSONRPCMessage): void => {
+    receive(notification);
     // A cancelled call gets no result.
     writeEvent(response, ': cancelled\n\n');
     response.end();
   };
   const wait: Wait = async (work) => {
-    const stop = await conversation.expect?.({ kind: 'cancellation', id: message.id }, cancel);
-    return work().finally(stop);
+    const stopExpecting = await conversation.expect?.({ kind: 'cancellation', id: message.id }, cancel);
+    return work().finally(stopExpecting);
   };
+
   const server = create(wait);
-  const over = whenClosed(incoming, response);
+  const closed = whenClosed(incoming, response);
   const keepAlive = setInterval(() => writeEvent(response, ': keepalive\n\n'), keepAliveMs);
   try {
     await server.connect(transport);
     // Handlers read no other headers.
     transport.onmessage?.(message, { request: webRequest(webHeaders(incoming, ['traceparent', 'tracestate'])) });
-    await over;
+    await closed;
   } finally {
     clearInterval(keepAlive);
     questions.end();
@@ -100,29 +105,32 @@ function writeEvent(response: ServerResponse, text: string): void {
   response.write(text);
 }
 
-/** The questions of one call, under IDs that are new to the client and that no other client can guess. */
+/** The questions of one call. The client sees IDs that are new to it and that no other client can guess, and not the IDs of the server. */
 function createQuestions({ expect, newId }: Conversation) {
-  const open = new Map<RequestId, { readonly id: string; stop: () => void }>();
-  let isOver = false;
+  /** Questions by the server's ID. */
+  const openQuestions = new Map<RequestId, { readonly clientId: string; stopExpecting: () => void }>();
+  let hasEnded = false;
   return {
     /** Returns the question with the ID for the client. `receive` gets the reply with the ID of the server. */
     async ask(question: JSONRPCRequest, receive: (reply: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
       if (expect === undefined) throw new Error('There is no session in which the client could answer.');
-      const id = newId();
-      const asked = { id, stop: () => {} };
-      open.set(question.id, asked);
-      asked.stop = await expect({ kind: 'answer', id }, (reply) => receive({ ...reply, id: question.id }));
-      if (isOver) asked.stop();
-      return { ...question, id };
+      const clientId = newId();
+      const openQuestion = { clientId, stopExpecting: () => {} };
+      openQuestions.set(question.id, openQuestion);
+      const reply = { kind: 'answer', id: clientId } as const;
+      openQuestion.stopExpecting = await expect(reply, (received) => receive({ ...received, id: question.id }));
+      if (hasEnded) openQuestion.stopExpecting();
+      return { ...question, id: clientId };
     },
-    /** Replaces the ID in the cancellation of a question by the ID for the client. Returns other messages unchanged. */
-    renamed(sent: JSONRPCNotification): JSONRPCNotification {
-      const asked = open.get(cancelledIn(sent) ?? '');
-      return asked === undefined ? sent : { ...sent, params: { ...sent.params, requestId: asked.id } };
+    /** Replaces the ID in the cancellation of a question by the ID for the client. Returns other notifications unchanged. */
+    withClientId(notification: JSONRPCNotification): JSONRPCNotification {
+      const openQuestion = openQuestions.get(cancelledIn(notification) ?? '');
+      if (openQuestion === undefined) return notification;
+      return { ...notification, params: { ...notification.params, requestId: openQuestion.clientId } };
     },
     end(): void {
-      isOver = true;
-      for (const { stop } of open.values()) stop();
+      hasEnded = true;
+      for (const { stopExpecting } of openQuestions.values()) stopExpecting();
     },
   };
 }

@@ -16,7 +16,7 @@ import { type Conversation, serveLegacyRequest } from './serve-legacy-request.js
 
 /**
  * Serves one parsed message with an SDK server of its own.
- * @param createWith makes the server. The server runs all work that waits for a person by `wait`
+ * @param createWith makes the server. The server waits for people by calling `wait`
  */
 export async function serveMessage(
   createWith: (wait: Wait) => Server,
