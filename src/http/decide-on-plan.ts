@@ -75,52 +75,59 @@ const temporaryFailures = [
  */
 async function decideOnPlan(
   plan: FoundPlan,
-  {
-    decision,
-    reason,
-    name: typedName,
-  }: Pick<PlanClick, 'reason' | 'name'> & { readonly decision: 'accept' | 'decline' },
+  { decision, reason, name: typedName }: PlanDecision,
   decider: Decider,
   deciding: PlanDeciding,
 ): Promise<DecidedPlan> {
-  const { nonce, digest, issuedAt, repeats } = plan;
+  const { nonce, repeats } = plan;
   const { person } = decider;
-  const { plans, now, log } = deciding;
-  const objection = reasonAgainst(plan, decider, deciding.accounts);
+  const { plans, accounts, now } = deciding;
+  const objection = reasonAgainst(plan, decider, accounts);
   if (objection !== undefined) return refused(plan, 'NotAllowed', [objection]);
   const callOfPlan = await createCall(plan, deciding);
   if (callOfPlan === undefined)
     return refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
-  const claims = { digest, nonce, issuedAt };
-  const unavailable = (error: unknown) => void log('error', 'journal', { plan: nonce, error: reasonOf(error) });
-  /** The outcome of the decision that came first. */
-  const earlierDecision = async (): Promise<DecidedPlan> => {
-    const decidedPlan = (await plans.find(nonce).catch(unavailable)) ?? plan;
-    const outcome = await callOfPlan({ look: claims });
-    return {
-      outcome: isEnd(outcome) ? outcome : decidedBefore(decidedPlan),
-      earlier: say`${decisionSentence(decidedPlan)} This click sent nothing.`,
-    };
-  };
-  if (plan.state === 'decided') return earlierDecision();
+  if (plan.state === 'decided') return earlierDecision(plan, callOfPlan, deciding);
+
   let isClaimed = false;
   const onClaim = () => {
     isClaimed = true;
   };
-  const outcome = await callOfPlan({
-    click: { decision, claims, reason, typedName, page: { person, repeats, onClaim } },
-  });
+  const click = { decision, claims: claimsOf(plan), reason, typedName, page: { person, repeats, onClaim } };
+  const outcome = await callOfPlan({ click });
   // Cannot happen, because a click answers the question.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
   const code = outcome.kind === 'failed' ? outcome.failure.code : undefined;
-  if (code === 'AlreadyDecided') return earlierDecision();
+  if (code === 'AlreadyDecided') return earlierDecision(plan, callOfPlan, deciding);
   if (isClaimed || code === undefined || temporaryFailures.includes(code)) return { outcome };
+
   // The call stopped before it claimed the plan. The plan ends here, so that its caller learns the reason.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
-  const claimed = await plans.claim(nonce, { kind, person, at: now().getTime() }).catch(unavailable);
-  if (claimed === 'taken') return earlierDecision();
-  if (claimed === 'claimed') await plans.settle(nonce, outcome);
+  const claim = await plans
+    .claim(nonce, { kind, person, at: now().getTime() })
+    .catch((error: unknown) => logUnavailable(plan, error, deciding));
+  if (claim === 'taken') return earlierDecision(plan, callOfPlan, deciding);
+  if (claim === 'claimed') await plans.settle(nonce, outcome);
   return { outcome };
+}
+
+/** The outcome of the decision that came first. */
+async function earlierDecision(plan: FoundPlan, callOfPlan: CallOfPlan, deciding: PlanDeciding): Promise<DecidedPlan> {
+  const storedPlan = await deciding.plans
+    .find(plan.nonce)
+    .catch((error: unknown) => logUnavailable(plan, error, deciding));
+  const decidedPlan = storedPlan ?? plan;
+  const outcome = await callOfPlan({ look: claimsOf(plan) });
+  return {
+    outcome: isEnd(outcome) ? outcome : decidedBefore(decidedPlan),
+    earlier: say`${decisionSentence(decidedPlan)} This click sent nothing.`,
+  };
+}
+
+const claimsOf = ({ digest, nonce, issuedAt }: FoundPlan) => ({ digest, nonce, issuedAt });
+
+function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: PlanDeciding): undefined {
+  log('error', 'journal', { plan: nonce, error: reasonOf(error) });
 }
 
 const refused = (plan: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): DecidedPlan => ({
@@ -141,8 +148,14 @@ const decidedBefore = ({ tool, decision }: FoundPlan): EndedOutcome => {
   return { kind: 'failed', failure: refusalFailure(tool, new Refusal('AlreadyDecided', [], more), true) };
 };
 
-/** The call of a plan, in the name of its caller. Undefined if the caller, or the tool, no longer exists. */
-async function createCall(plan: FoundPlan, { operations, call, stateKeys, now, callerOf }: PlanDeciding) {
+/** Makes the call of a plan, in the name of its caller. */
+type CallOfPlan = (action: Pick<CallContext, 'click' | 'look'>) => Promise<CallOutcome>;
+
+/** Undefined if the caller, or the tool, no longer exists. */
+async function createCall(
+  plan: FoundPlan,
+  { operations, call, stateKeys, now, callerOf }: PlanDeciding,
+): Promise<CallOfPlan | undefined> {
   const { tool, args, caller, agent, client } = plan;
   const operation = operations.find(({ name }) => name === tool);
   const principal = await callerOf(plan);
@@ -150,22 +163,25 @@ async function createCall(plan: FoundPlan, { operations, call, stateKeys, now, c
   const tokens = createConsentTokens(stateKeys, caller ?? '', now);
   // The change continues when the page is closed.
   const { signal } = new AbortController();
-  return (action: Pick<CallContext, 'click' | 'look'>) =>
-    call(operation, args, { ...action, tokens, client, principal: principal && { ...principal, agent }, signal });
+  const context = { tokens, client, principal: principal && { ...principal, agent }, signal };
+  return (action) => call(operation, args, { ...context, ...action });
 }
 
 /** False for a change that is still under way. */
 const isEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
   outcome.kind === 'failed' || (outcome.kind === 'succeeded' && outcome.success.outcome !== 'waiting');
 
-/** Describes the other plans for the same thing that the person may see, in a sentence each. */
+/**
+ * Describes the other plans for the same thing, in a sentence each.
+ * @param visible the plans that the person may see
+ */
 export function relatedTexts(
-  found: FoundPlan,
+  plan: FoundPlan,
   visible: readonly FoundPlan[],
   { operations, now }: Pick<PlanDeciding, 'operations' | 'now'>,
 ): readonly SafeText[] {
-  const operation = operations.find(({ name }) => name === found.tool);
-  return relatedPlans(visible, found).map((other) => relatedText(other, found, operation, now()));
+  const operation = operations.find(({ name }) => name === plan.tool);
+  return relatedPlans(visible, plan).map((other) => relatedText(other, plan, operation, now()));
 }
 
 /**
@@ -217,6 +233,9 @@ export function readClick(params: unknown): PlanClick | undefined {
   return { nonce, ...click };
 }
 
+/** A click that decides. */
+type PlanDecision = Pick<PlanClick, 'reason' | 'name'> & { readonly decision: 'accept' | 'decline' };
+
 /** A decision, or a request for the plan's outcome. */
 interface PlanClick {
   readonly nonce: string;
@@ -243,7 +262,7 @@ export async function answerClick(
   const { outcome, earlier } = await decideOnPlan(plan, { decision, ...typed }, decider, deciding);
   deciding.log('info', 'decision', { tool: plan.tool, decision, person: decider.person, caller: plan.caller });
   if (earlier !== undefined || decider.person === undefined) return resultOf(outcome, plan, earlier);
-  // The view also tells the person who decided who decided and when, as it tells everybody else.
+  // Like everybody else, the person who decided reads who decided and when.
   const decided = await deciding.plans.find(plan.nonce).catch(() => undefined);
   return resultOf(outcome, plan, decided?.decision && decisionSentence(decided));
 }

@@ -53,7 +53,7 @@ export function listPage(session: DecisionSession, { plans, areNamed, filter, no
   }));
   const shown = all.filter((listed) => matches(listed, filter));
   const isAllSandbox = shown.length > 0 && shown.every(({ stored }) => stored.plan.sandbox === true);
-  const itemOf = (listed: ListedPlan) => item(listed, relatedMarks(listed.stored, plans), !isAllSandbox, now);
+  const itemOf = (listed: ListedPlan) => planItem(listed, relatedMarks(listed.stored, plans), !isAllSandbox, now);
   const waiting = togetherBySubject(shown.filter(({ stored }) => stored.state === 'waiting'));
   const decided = shown.filter(({ stored }) => stored.state === 'decided').reverse();
   const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
@@ -81,7 +81,7 @@ const decidedList = (decided: readonly ListedPlan[], itemOf: (plan: ListedPlan) 
   decided.length > 0 &&
   html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map(itemOf)}</ul>${hiddenCount(decided.length, longestHistory)}`;
 
-/** Moves plans for the same thing next to the first of them. */
+/** Moves plans for the same thing next to the first such plan. */
 function togetherBySubject(plans: readonly ListedPlan[]): readonly ListedPlan[] {
   const keyOf = ({ stored }: ListedPlan) => stored.subject?.digest ?? stored.nonce;
   const bySubject = new Map<string, ListedPlan[]>();
@@ -89,15 +89,19 @@ function togetherBySubject(plans: readonly ListedPlan[]): readonly ListedPlan[] 
   return [...bySubject.values()].flat();
 }
 
-/** CSS class and text of the marks of a waiting plan, if there are other plans for the same thing. */
-function relatedMarks(plan: FoundPlan, plans: readonly FoundPlan[]): readonly (readonly [string, string])[] {
+/** A short text on a coloured background. */
+type Mark = readonly [cssClass: string, text: string];
+
+/** The marks of a waiting plan if there are other plans for the same thing. */
+function relatedMarks(plan: FoundPlan, plans: readonly FoundPlan[]): readonly Mark[] {
   if (plan.state !== 'waiting') return [];
   const others = relatedPlans(plans, plan);
   const isOlder = others.some(({ state, issuedAt }) => state === 'waiting' && issuedAt > plan.issuedAt);
-  return [
-    ...(isOlder ? [['unknown', 'Older: a newer plan waits'] as const] : []),
-    ...(others.some(({ state }) => state === 'decided') ? [['unknown', 'Another plan was accepted'] as const] : []),
-  ];
+  const isOtherAccepted = others.some(({ state }) => state === 'decided');
+  const marks: Mark[] = [];
+  if (isOlder) marks.push(['unknown', 'Older: a newer plan waits']);
+  if (isOtherAccepted) marks.push(['unknown', 'Another plan was accepted']);
+  return marks;
 }
 
 const matches = ({ caller, account }: ListedPlan, filter: ListFilter) =>
@@ -124,40 +128,51 @@ function filterForm(all: readonly ListedPlan[], filter: ListFilter): Html | fals
     return values.length > 1 || filter[name] !== '' ? [{ name, values }] : [];
   });
   if (fields.length === 0) return false;
-  const select = (name: string, label: string, chosen: string, options: readonly (readonly [string, string])[]) =>
-    html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${options.map(([value, text]) => html`<option value="${value}" ${value === chosen && 'selected'}>${text}</option>`)}</select></div>`;
-  const filters = fields.map(({ name, values }) =>
-    select(name, titles[name], filter[name], [
-      ['', 'All'],
-      ...values.map((value) => [value, shortLabel(value)] as const),
-    ]),
+  const filters = fields.map(({ name, values }) => {
+    const options = values.map((value): SelectOption => [value, shortLabel(value)]);
+    return selectField(name, titles[name], filter[name], [['', 'All'], ...options]);
+  });
+  const groups = fields.map(({ name }): SelectOption => [name, titles[name]]);
+  const grouping = selectField('group', 'Grouped by', filter.group, [['', 'Nothing'], ...groups]);
+  return html`<form class="filter" method="get" action="/decisions">${filters}${grouping}<button>Show</button></form>`;
+}
+
+type SelectOption = readonly [value: string, text: string];
+
+function selectField(name: string, label: string, chosen: string, options: readonly SelectOption[]): Html {
+  const optionElements = options.map(
+    ([value, text]) => html`<option value="${value}" ${value === chosen && 'selected'}>${text}</option>`,
   );
-  const groups = [['', 'Nothing'] as const, ...fields.map(({ name }) => [name, titles[name]] as const)];
-  return html`<form class="filter" method="get" action="/decisions">${filters}${select('group', 'Grouped by', filter.group, groups)}<button>Show</button></form>`;
+  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionElements}</select></div>`;
 }
 
 const titles = { caller: 'Asked for by', account: 'Account' } as const;
 
 const shortLabel = (name: string): string => shortNames(own(name)).text;
 
-const riskMarks: Readonly<Record<Risk, readonly [string, string]>> = {
+const riskMarks: Readonly<Record<Risk, Mark>> = {
   'costs money': ['cost', 'Costs money'],
   'no way back': ['one-way', 'No way back'],
 };
 
-function item(
+/**
+ * The list item of a plan.
+ * @param related marks for other plans for the same thing
+ * @param marksSandbox true if a change in the sandbox gets a mark
+ */
+function planItem(
   { stored, caller, account }: ListedPlan,
-  related: readonly (readonly [string, string])[],
+  related: readonly Mark[],
   marksSandbox: boolean,
   now: Date,
 ): Html {
   const { nonce, plan, decision, issuedAt, expiresAt, state } = stored;
   const isWaiting = state === 'waiting';
-  const marks = [
-    ...related,
-    ...(isWaiting ? plan.risks.map((risk) => riskMarks[risk]) : [statusOf(stored.outcome)]),
-    ...(marksSandbox && plan.sandbox === true ? [['in-sandbox', 'Sandbox'] as const] : []),
-  ].map(([kind, text]) => html`<span class="${kind}">${text}</span> `);
+  const marks: Mark[] = [...related];
+  if (isWaiting) marks.push(...plan.risks.map((risk) => riskMarks[risk]));
+  else marks.push(statusMark(stored.outcome));
+  if (marksSandbox && plan.sandbox === true) marks.push(['in-sandbox', 'Sandbox']);
+  const markElements = marks.map(([cssClass, text]) => html`<span class="${cssClass}">${text}</span> `);
   const inAccount = account !== '' && html`<span class="account">account ${nameHtml(account)}</span>`;
   const asked = html`Asked for${caller !== '' && html` by ${nameHtml(caller)}`} ${ago(issuedAt, now)}`;
   const expiry = isWaiting && html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`;
@@ -165,7 +180,7 @@ function item(
     !isWaiting &&
     decision !== undefined &&
     html` · decided${decision.person !== undefined && html` by ${nameHtml(decision.person)}`} ${ago(decision.at, now)}`;
-  return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${marks}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
+  return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${markElements}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
 }
 
 /** Each quoted value in its own element, so that right-to-left text in it cannot reorder our words. */
@@ -189,8 +204,8 @@ function timeText(time: number, text: string): Html {
   return html`<time datetime="${iso}" title="${iso.slice(0, 16).replace('T', ' ')} UTC">${text}</time>`;
 }
 
-/** CSS class and text of the status of a decided plan. */
-function statusOf(outcome: FoundPlan['outcome']): readonly [string, string] {
+/** The status of a decided plan. */
+function statusMark(outcome: FoundPlan['outcome']): Mark {
   if (outcome === undefined) return ['', 'Under way'];
   if (outcome.kind === 'succeeded')
     return outcome.success.outcome === 'partly' ? ['unknown', 'Done in part'] : ['accepted', 'Accepted'];

@@ -92,8 +92,8 @@ interface Checks {
   readonly session: Check;
   /** The plan in the path is there, and the person may see it. */
   readonly plan: Check;
-  /** The person may decide on the plan, or it was decided. */
-  readonly right: Check;
+  /** The person may decide on the plan, or the plan was decided. */
+  readonly mayDecide: Check;
   /** A click comes from our page. Hono's `csrf` checks only forms. */
   readonly ownPage: Check;
 }
@@ -114,14 +114,14 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
     },
     plan: async (context, next) => {
       const nonce = context.req.param('nonce') ?? '';
-      const plan = await plans.find(nonce).catch((error) => unreadable(context, error, options));
+      const plan = await plans.find(nonce).catch((error) => unreadableAnswer(context, error, options));
       if (plan instanceof Response) return plan;
       if (plan === undefined || !isVisible(plan, context.get('session'), options))
         return context.html(problemPage(words('No such plan'), goneText), 404);
       context.set('plan', plan);
       return next();
     },
-    right: async (context, next) => {
+    mayDecide: async (context, next) => {
       const { session, plan } = context.var;
       const reason = reasonAgainst(plan, session, accounts);
       if (reason === undefined || plan.state !== 'waiting') return next();
@@ -181,7 +181,7 @@ function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void 
   const mayDecide = (plan: FoundPlan, session: DecisionSession) => reasonAgainst(plan, session, accounts) === undefined;
 
   pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
-  pages.get(`${planPath}/`, checks.right, hostHeaders('same-origin'), async (context) =>
+  pages.get(`${planPath}/`, checks.mayDecide, hostHeaders('same-origin'), async (context) =>
     context.html(withSession(await readView('page'), context.get('session'), context.get('plan'))),
   );
   pages.get(`${planPath}/next`, async (context) => {
@@ -221,12 +221,12 @@ async function visiblePlans(
   session: DecisionSession,
   options: DecisionsOptions,
 ): Promise<readonly FoundPlan[] | Response> {
-  const listed = await options.plans.list().catch((error) => unreadable(context, error, options));
+  const listed = await options.plans.list().catch((error) => unreadableAnswer(context, error, options));
   return listed instanceof Response ? listed : listed.filter((plan) => isVisible(plan, session, options));
 }
 
-/** The answer if the plans cannot be read. */
-function unreadable(context: Context, error: unknown, { log }: DecisionsOptions) {
+/** The answer if the plans cannot be read. Logs the error. */
+function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOptions) {
   log('error', 'journal', { error: reasonOf(error) });
   return context.html(problemPage(words('The plans cannot be read'), unreadableText), 503, { 'retry-after': '2' });
 }
@@ -257,17 +257,17 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** Size limit of a form, in bytes. Strangers send forms too, so that forms do not count against the bodies of people who are signed in. */
+/** Size limit of a form, in bytes. Forms have a limit of their own, because people who are not signed in send them too. */
 const maximumForm = 8 * 1024;
 /** Number of forms that are received at a time. */
 const mostForms = 64;
 
 /**
- * Reads forms. If there are too many, the oldest is cut off: a person's form arrives at once, and limits by address would not help
- * behind a proxy, where all have the same address.
+ * Reads forms. If too many are being received, the oldest is cut off, because the form of a person arrives at once. Limits by address
+ * would not help behind a proxy, where all clients have the same address.
  */
 function createFormReader() {
-  const readForm = createBodyReader(maximumForm, Number.POSITIVE_INFINITY);
+  const readBody = createBodyReader(maximumForm, Number.POSITIVE_INFINITY);
   const receiving = new Set<IncomingMessage>();
   return async (request: IncomingMessage): Promise<URLSearchParams> => {
     const [oldest] = receiving;
@@ -276,6 +276,7 @@ function createFormReader() {
       oldest.destroy();
     }
     receiving.add(request);
-    return new URLSearchParams(String(await readForm(request).finally(() => receiving.delete(request))));
+    const body = await readBody(request).finally(() => receiving.delete(request));
+    return new URLSearchParams(String(body));
   };
 }

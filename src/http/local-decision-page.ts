@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { FoundPlan } from '../consent/plans.js';
 import { readView } from '../mcp/views/view-of-tool.js';
 import type { Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
@@ -28,13 +29,15 @@ const goneMs = 5_000;
 const longestPollMs = 25_000;
 const pollMs = 500;
 
+const oldestWaiting = (plans: readonly FoundPlan[]) => plans.find(({ state }) => state === 'waiting');
+
 /** Serves the page on loopback on which the person at this machine decides on waiting plans. One tab shows them one by one, the oldest first. */
 export async function serveLocalPage({ open, log, ...deciding }: LocalPageOptions) {
   const { plans, accounts, now } = deciding;
-  let polling = 0;
-  let polledAt = Number.NEGATIVE_INFINITY;
-  let opened: Awaited<ReturnType<LocalPageOptions['open']>>;
-  const oldest = async () => (await plans.list()).find(({ state }) => state === 'waiting');
+  let openPolls = 0;
+  /** Without an open poll, the tab counts as open until this time. */
+  let tabIsOpenUntil = Number.NEGATIVE_INFINITY;
+  let browser: Awaited<ReturnType<LocalPageOptions['open']>>;
 
   const page = await serveViewPage({
     port: 0,
@@ -42,9 +45,9 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
     view: await readView('change'),
     async call() {
       // The tab has loaded, so that the file with its address is not needed any more.
-      await opened?.remove();
+      await browser?.remove();
       const all = await plans.list();
-      const plan = all.find(({ state }) => state === 'waiting');
+      const plan = oldestWaiting(all);
       if (plan === undefined) return { follows: true, note: 'No change waits for a decision.' };
       const mayDecide = reasonAgainst(plan, personHere, accounts) === undefined;
       return {
@@ -61,32 +64,32 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
       return answerClick(plan, click, personHere, { ...deciding, callerOf: async () => undefined, log });
     },
     async next(params, gone) {
-      const shown = textAt(params, 'shown');
-      polling += 1;
+      const shownNonce = textAt(params, 'shown');
+      openPolls += 1;
       try {
         for (let waited = 0; waited < longestPollMs && !gone.aborted; waited += pollMs) {
-          const plan = await oldest();
-          if (plan !== undefined && plan.nonce !== shown) return { waits: true };
+          const plan = oldestWaiting(await plans.list());
+          if (plan !== undefined && plan.nonce !== shownNonce) return { waits: true };
           await delay(pollMs, undefined, { ref: false });
         }
         return { waits: false };
       } finally {
-        polling -= 1;
-        polledAt = now().getTime();
+        openPolls -= 1;
+        tabIsOpenUntil = now().getTime() + goneMs;
       }
     },
   });
   return {
-    /** Shows the waiting plans in the open tab, or in a new tab. */
+    /** Opens a tab for the waiting plans, unless one is open, which will show them. */
     async show(): Promise<void> {
-      if (polling > 0 || now().getTime() - polledAt < goneMs) return;
-      await opened?.remove();
-      // No second tab is opened until the first one has loaded.
-      polledAt = now().getTime() + startMs;
-      opened = await open(page.url);
+      if (openPolls > 0 || now().getTime() < tabIsOpenUntil) return;
+      await browser?.remove();
+      // The tab cannot poll before it has loaded.
+      tabIsOpenUntil = now().getTime() + startMs + goneMs;
+      browser = await open(page.url);
     },
     async close(): Promise<void> {
-      await opened?.remove();
+      await browser?.remove();
       await page.close();
     },
   };

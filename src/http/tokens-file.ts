@@ -97,30 +97,34 @@ type Contents = { readonly text: string; readonly tokens: readonly StaticToken[]
  * file with a mistake can revoke tokens but not add any. If the file cannot be read, no caller is authenticated.
  */
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): AuthenticateByFile {
-  let good = parseTokens(text).tokens;
-  let contents: Promise<Contents> = Promise.resolve({ text, tokens: good });
+  /** The tokens of the last file without a mistake. */
+  let lastGoodTokens = parseTokens(text).tokens;
+  let contents: Promise<Contents> = Promise.resolve({ text, tokens: lastGoodTokens });
   let readAt = now().getTime();
 
   const readAgain = async (before: Contents): Promise<Contents> => {
-    const changed = await read().catch((error: unknown) => {
-      if (before) log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
-    });
-    if (changed === undefined) return undefined;
-    if (changed === before?.text) return before;
-    const { tokens, problems } = parseTokens(changed);
+    let newText: string;
+    try {
+      newText = await read();
+    } catch (error) {
+      if (before !== undefined) log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
+      return undefined;
+    }
+    if (newText === before?.text) return before;
+    const { tokens, problems } = parseTokens(newText);
     if (problems.length > 0) {
       log('error', 'tokens file', { problems: problems.slice(0, 10), problemCount: problems.length });
-      return { text: changed, tokens: inBoth(good, tokens) };
+      return { text: newText, tokens: inBoth(lastGoodTokens, tokens) };
     }
-    good = tokens;
+    lastGoodTokens = tokens;
     log('info', 'tokens file', { tokens: tokens.length });
-    return { text: changed, tokens };
+    return { text: newText, tokens };
   };
 
   const currentContents = async () => {
-    const at = now().getTime();
-    if (Math.abs(at - readAt) >= rereadAfterMs) {
-      readAt = at;
+    const currentTime = now().getTime();
+    if (Math.abs(currentTime - readAt) >= rereadAfterMs) {
+      readAt = currentTime;
       contents = contents.then(readAgain);
     }
     return contents;
@@ -145,10 +149,10 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
 
 /** The tokens that are in both versions of a file, with the scopes that they have in both. */
 function inBoth(earlier: readonly StaticToken[], later: readonly StaticToken[]): StaticToken[] {
-  const named = new Map(later.map((token) => [token.name, token]));
+  const laterByName = new Map(later.map((token) => [token.name, token]));
   return earlier.flatMap((token) => {
-    const same = named.get(token.name);
-    if (same === undefined || !same.digest.equals(token.digest)) return [];
-    return { ...token, scopes: same.scopes.filter((scope) => token.scopes.includes(scope)) };
+    const laterToken = laterByName.get(token.name);
+    if (laterToken === undefined || !laterToken.digest.equals(token.digest)) return [];
+    return { ...token, scopes: laterToken.scopes.filter((scope) => token.scopes.includes(scope)) };
   });
 }
