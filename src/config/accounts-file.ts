@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isAccountName } from '../calls/account.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { isObject, lazy, parseJson, textAt } from '../util/objects.js';
-import { defined, namesOf, own, type SafeText, say } from '../util/safe-text.js';
+import { defined, namesOf, own, type SafeText, say, words } from '../util/safe-text.js';
 import { anyText } from './setting-schemas.js';
 import { type Setting, settingNames, settings } from './settings.js';
 import type { Report } from './sources.js';
@@ -50,7 +50,7 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
     const { file, help } = settings[setting];
     const schema = file
       ? anyText().describe(`${help}, in a file of this name`)
-      : schemaOf(setting).describe(ofList(help));
+      : schemaOf(setting).describe(withoutCommas(help));
     return [field, schema.optional()];
   });
   const account = z.strictObject(
@@ -77,8 +77,8 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   );
 }
 
-/** The help of a list, which has no commas in the file. */
-const ofList = (help: string) => help.replace(/^comma-separated /, '');
+/** Removes the remark about commas from the help of a list, because lists in the file are JSON. */
+const withoutCommas = (help: string) => help.replace(/^comma-separated /, '');
 
 /** Parses the content of the file and reports every problem. Undefined if the file has no accounts that can be checked further. */
 export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
@@ -92,8 +92,8 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
     reportFile(say`it is not JSON`);
     return undefined;
   }
-  const repeated = repeatedNames(content);
-  for (const name of repeated) reportFile(say`${name} is there twice`);
+  const repeated = repeatedKeys(content);
+  for (const path of repeated) reportFile(say`${path} is there twice`);
   if (repeated.length > 0) return undefined;
   const { error } = structureSchema().safeParse(json);
   for (const issue of error?.issues ?? []) for (const problem of problemsOf(issue)) reportFile(problem);
@@ -101,40 +101,42 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
   const { accounts } = json;
   const byDefault = textAt(json, 'default')?.trim();
   for (const problem of namingProblems(Object.keys(accounts), byDefault)) reportFile(problem);
-  const objects = Object.entries(accounts).flatMap(([name, account]) =>
-    isObject(account) ? [written(name, account)] : [],
+  const writtenAccounts = Object.entries(accounts).flatMap(([name, account]) =>
+    isObject(account) ? [readAccount(name, account)] : [],
   );
-  return { accounts: objects, byDefault };
+  return { accounts: writtenAccounts, byDefault };
 }
 
 /** Matches a string, with the colon if the string is a key, or a bracket of an object or a list. */
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
 /** The paths of duplicate keys in valid JSON. `JSON.parse` silently keeps the last value. */
-function repeatedNames(json: string): SafeText[] {
-  const open: { readonly names: Set<string>; key: string | undefined }[] = [];
+function repeatedKeys(json: string): SafeText[] {
+  /** The objects and lists around the present token, from outside to inside. */
+  const containers: { readonly keys: Set<string>; lastKey: string | undefined }[] = [];
   const repeated = new Map<string, SafeText>();
   for (const [token, text, colon] of json.matchAll(jsonToken)) {
-    const inner = open.at(-1);
-    if (token === '{' || token === '[') open.push({ names: new Set(), key: undefined });
-    else if (token === '}' || token === ']') open.pop();
+    const inner = containers.at(-1);
+    if (token === '{' || token === '[') containers.push({ keys: new Set(), lastKey: undefined });
+    else if (token === '}' || token === ']') containers.pop();
     else if (text !== undefined && colon !== undefined && inner !== undefined) {
-      inner.key = String(JSON.parse(text));
-      const path = open.flatMap(({ key }) => key ?? []);
-      if (inner.names.has(inner.key)) repeated.set(JSON.stringify(path), pathOf(path));
-      inner.names.add(inner.key);
+      inner.lastKey = String(JSON.parse(text));
+      const path = containers.flatMap(({ lastKey }) => lastKey ?? []);
+      if (inner.keys.has(inner.lastKey)) repeated.set(JSON.stringify(path), pathOf(path));
+      inner.keys.add(inner.lastKey);
     }
   }
   return [...repeated.values()];
 }
 
+/** The problems of the accounts' names and of their number. */
 function namingProblems(names: readonly string[], byDefault: string | undefined): SafeText[] {
-  const problems = names
-    .filter((name) => !isAccountName(name))
-    .map(
-      (name) =>
+  const problems: SafeText[] = [];
+  for (const name of names)
+    if (!isAccountName(name))
+      problems.push(
         say`${own(name)} must be a name of at most 31 lower-case letters, digits and hyphens that begins with a letter`,
-    );
+      );
   if (names.length === 0) problems.push(say`it has no accounts`);
   if (names.length > mostAccounts) problems.push(say`it has more than ${mostAccounts} accounts`);
   if (byDefault !== undefined && !names.includes(byDefault))
@@ -142,32 +144,31 @@ function namingProblems(names: readonly string[], byDefault: string | undefined)
   return problems;
 }
 
-const it = say`it`;
-const theFile = say`the file`;
-const anAccount = say`an account`;
-
 /** Formats a path: `accounts.prod.storageUrl`. */
 const pathOf = (steps: readonly string[]): SafeText => namesOf(steps, '.');
 
 /** Sentences for an issue. They show no value, because a value in the wrong field may be a secret. */
 function problemsOf(issue: z.core.$ZodIssue): SafeText[] {
-  const at = pathOf(issue.path.map(String));
-  const isTop = issue.path.length === 0;
-  if (issue.code !== 'unrecognized_keys') return [say`${isTop ? it : at} ${defined(issue.message)}`];
-  return issue.keys.map((key) => {
-    const name = pathOf([...issue.path.map(String), key]);
-    if (settingsByField.has(`${key}File`))
-      return say`${name} must not be in it: use ${own(`${key}File`)}, credentialProcess or profile`;
-    const meant = didYouMean(
-      key,
-      isTop ? ['accounts', 'default'] : ['description', 'endpoints', ...settingsByField.keys()],
-    );
-    const hint = meant === undefined ? say`` : say`; did you mean ${own(meant)}?`;
-    return say`${name} is not a setting of ${isTop ? theFile : anAccount}${hint}`;
-  });
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKeyProblem(path, key));
+  const subject = path.length === 0 ? say`it` : pathOf(path);
+  return [say`${subject} ${defined(issue.message)}`];
 }
 
-function written(name: string, account: Readonly<Record<string, unknown>>): WrittenAccount {
+/** @param path path of the object that has the key; empty for the file itself */
+function unknownKeyProblem(path: readonly string[], key: string): SafeText {
+  const name = pathOf([...path, key]);
+  if (settingsByField.has(`${key}File`))
+    return say`${name} must not be in it: use ${own(`${key}File`)}, credentialProcess or profile`;
+  const isTop = path.length === 0;
+  const knownKeys = isTop ? ['accounts', 'default'] : ['description', 'endpoints', ...settingsByField.keys()];
+  const similarKey = didYouMean(key, knownKeys);
+  const hint = similarKey === undefined ? say`` : say`; did you mean ${own(similarKey)}?`;
+  return say`${name} is not a setting of ${words(isTop ? 'the file' : 'an account')}${hint}`;
+}
+
+/** Reads an account, and leaves out values of a wrong type, which the schema has reported. */
+function readAccount(name: string, account: Readonly<Record<string, unknown>>): WrittenAccount {
   const values: Partial<Record<Setting, unknown>> = {};
   const files: Partial<Record<Setting, string>> = {};
   for (const [field, setting] of settingsByField) {

@@ -12,8 +12,8 @@ import { isKeySetting, isWholeSource, keysOf, severalSourcesProblem } from './ke
 import { ownServices } from './own-operations.js';
 import { endpoint } from './setting-schemas.js';
 import { type ExplicitValues, type NameOf, parseSettings, type SettingValues, withDefaults } from './setting-values.js';
-import { endpointSettings, isSetting, type Setting, saidVariable, settingNames } from './settings.js';
-import { type ConfigSources, type Gathered, type Report, readSettingFile } from './sources.js';
+import { endpointSettings, isSetting, type Setting, safeVariableName, settingNames } from './settings.js';
+import { type ConfigSources, type GatheredSettings, type Report, readSettingFile } from './sources.js';
 
 /** An account as it is configured, before its keys are opened. */
 export interface AccountConfig
@@ -34,7 +34,7 @@ export interface AccountsConfig {
 }
 
 /** The parsed settings of the environment and the command line. */
-export interface ParsedEnvironment extends Pick<Gathered, 'texts' | 'files'> {
+export interface ParsedEnvironment extends Pick<GatheredSettings, 'texts' | 'files'> {
   readonly explicit: ExplicitValues;
   readonly values: SettingValues;
   /** Endpoints of the APIs that files of operations name, by service. */
@@ -72,9 +72,10 @@ function accountOfFile(
   report: Report,
 ): AccountConfig {
   const { name, description, files } = written;
+  /** True if the account has the setting itself, and does not inherit it. */
   const isOwn = (setting: Setting) => written.values[setting] !== undefined || files[setting] !== undefined;
   const nameOf: NameOf = (setting) =>
-    isOwn(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : saidVariable(setting);
+    isOwn(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
   const hasOwnKeys = settingNames.some((setting) => isKeySetting(setting) && isOwn(setting));
   // An account with keys of its own inherits no key, because an ID and a secret of two keys do not match.
   const isInherited = (setting: string) =>
@@ -95,12 +96,14 @@ function accountOfFile(
   };
 }
 
+/** A copy with the picked fields. */
 const pick = <Fields extends object>(fields: Fields, isPicked: (name: string) => boolean): Partial<Fields> => {
   const picked: Partial<Fields> = { ...fields };
   for (const name of Object.keys(fields)) if (!isPicked(name)) Reflect.deleteProperty(picked, name);
   return picked;
 };
 
+/** Reads the files that hold keys. Returns the texts by setting, and reports files that cannot be read. */
 function readKeyFiles(
   files: WrittenAccount['files'],
   nameOf: NameOf,
@@ -118,7 +121,7 @@ function readKeyFiles(
 function accountOf(
   name: string,
   explicit: ExplicitValues,
-  files: Gathered['files'],
+  files: GatheredSettings['files'],
   endpoints: Cloud['endpoints'],
 ): AccountConfig {
   const values = withDefaults(explicit);
@@ -208,24 +211,26 @@ function reportWidening(
   nameOf: NameOf,
   report: Report,
 ): void {
-  const outer = environment.values;
-  if (outer.READ_ONLY && !values.READ_ONLY)
-    report(say`${nameOf('READ_ONLY')} may not be false while ${saidVariable('READ_ONLY')} is set.`);
+  const limits = environment.values;
+  if (limits.READ_ONLY && !values.READ_ONLY)
+    report(say`${nameOf('READ_ONLY')} may not be false while ${safeVariableName('READ_ONLY')} is set.`);
   for (const setting of ['TOOLS', 'REGIONS'] as const) {
-    const others = (values[setting] ?? []).filter((name) => outer[setting]?.includes(name) === false);
-    if (others.length > 0)
-      report(say`${nameOf(setting)} names ${namesOf(others)}, which ${saidVariable(setting)} leaves out.`);
+    const excluded = (values[setting] ?? []).filter((name) => limits[setting]?.includes(name) === false);
+    if (excluded.length > 0)
+      report(say`${nameOf(setting)} names ${namesOf(excluded)}, which ${safeVariableName(setting)} leaves out.`);
   }
   const isWeaker = {
-    CONFIRM: !isAsStrict(values.CONFIRM, outer.CONFIRM),
-    CONFIRM_DELETE: values.CONFIRM_DELETE === 'click' && outer.CONFIRM_DELETE === 'type',
+    CONFIRM: !isAsStrict(values.CONFIRM, limits.CONFIRM),
+    CONFIRM_DELETE: values.CONFIRM_DELETE === 'click' && limits.CONFIRM_DELETE === 'type',
   };
-  // A default that the environment does not set demands nothing.
-  for (const setting of ['CONFIRM', 'CONFIRM_DELETE'] as const)
-    if (isOwn(setting) && environment.texts[setting] !== undefined && isWeaker[setting])
+  for (const setting of ['CONFIRM', 'CONFIRM_DELETE'] as const) {
+    // The default limits nothing, only a value that the environment sets.
+    const isLimited = environment.texts[setting] !== undefined;
+    if (isOwn(setting) && isLimited && isWeaker[setting])
       report(
-        say`${nameOf(setting)} may not be ${own(values[setting])} while ${saidVariable(setting)} is ${own(outer[setting])}.`,
+        say`${nameOf(setting)} may not be ${own(values[setting])} while ${safeVariableName(setting)} is ${own(limits[setting])}.`,
       );
+  }
 }
 
 /** Reports settings of an account that contradict each other. */

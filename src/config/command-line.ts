@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../util/did-you-mean.js';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
-import { inputs, optionName, saidVariable, settings } from './settings.js';
+import { inputs, optionName, safeVariableName, settings } from './settings.js';
 
 /** Arguments and options of a command, besides settings. */
 export interface CommandSyntax {
@@ -23,8 +23,9 @@ export interface CommandLine {
   readonly problems: readonly SafeText[];
 }
 
-const requests = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
-const isRequest = (arg: string): arg is keyof typeof requests => Object.hasOwn(requests, arg);
+/** Options that replace the command by its help or by the version. */
+const infoFlags = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
+const isInfoFlag = (arg: string): arg is keyof typeof infoFlags => Object.hasOwn(infoFlags, arg);
 
 interface Option {
   readonly name: string;
@@ -51,10 +52,11 @@ export function parseCommandLine(
   const problems: SafeText[] = [];
   const values: Record<Option['owner'], Record<string, string>> = { options: {}, settings: {} };
   const tokens = tokensOf(args);
-  const [wants] = tokens.flatMap(({ arg, isOption }) => (isOption && isRequest(arg) ? [requests[arg]] : []));
+  const [wants] = tokens.flatMap(({ arg, isOption }) => (isOption && isInfoFlag(arg) ? [infoFlags[arg]] : []));
+  /** Index of the argument that is the value of the last option. */
   let valueIndex = -1;
   for (const { arg, index, isOption } of tokens) {
-    if (index === valueIndex || (isOption && isRequest(arg))) continue;
+    if (index === valueIndex || (isOption && isInfoFlag(arg))) continue;
     if (!isOption) {
       positionals.push(arg);
       continue;
@@ -93,7 +95,7 @@ function listOptions(
   return byFlag;
 }
 
-/** An option with its value, or its problem. `takesNext` if the next argument is its value. */
+/** An option with its value, or a problem. `takesNext` is true if the next argument is the value. */
 type ParsedOption = { readonly takesNext: boolean } & (
   | { readonly kind: 'value'; readonly option: Option; readonly value: string }
   | { readonly kind: 'problem'; readonly problem: SafeText }
@@ -101,21 +103,22 @@ type ParsedOption = { readonly takesNext: boolean } & (
 
 function parseOption(arg: string, next: string | undefined, optionsByFlag: OptionsByFlag): ParsedOption {
   const [flag = ''] = arg.split('=', 1);
+  const hasInlineValue = arg !== flag;
   const option = optionsByFlag.get(flag);
-  const needsNext = arg === flag && option?.isSwitch !== true;
+  const needsNext = !hasInlineValue && option?.isSwitch !== true;
   // The value of a misspelt option is taken as well, because it may be a secret.
-  const takesNext = needsNext && next !== undefined && !next.startsWith('--') && !isRequest(next);
+  const takesNext = needsNext && next !== undefined && !next.startsWith('--') && !isInfoFlag(next);
   const refuse = (problem: SafeText): ParsedOption => ({ kind: 'problem', problem, takesNext });
   if (option === undefined) return refuse(say`${own(flag)} is not an option${hint(flag, [...optionsByFlag.keys()])}`);
   if (option.isSecret) return refuse(secretOption(option.name));
-  const written = arg === flag ? '1' : arg.slice(flag.length + 1);
-  const value = (needsNext ? (takesNext ? next : '') : written).trim();
+  let value = hasInlineValue ? arg.slice(flag.length + 1).trim() : '1';
+  if (needsNext) value = takesNext ? next.trim() : '';
   return value === '' ? refuse(say`${own(flag)} needs a value.`) : { kind: 'value', option, value, takesNext };
 }
 
-/** The problem of a secret on the command line, because everybody on the machine can read it. */
+/** The problem of a secret on the command line. */
 export const secretOption = (name: string): SafeText =>
-  say`${own(optionName(name))} would show the secret to everybody on this machine: use ${saidVariable(name)} or ${own(`${optionName(name)}-file`)}.`;
+  say`${own(optionName(name))} would show the secret to everybody on this machine: use ${safeVariableName(name)} or ${own(`${optionName(name)}-file`)}.`;
 
 /** Ends a sentence about a name that does not exist. */
 export function hint(name: string, names: readonly string[]): SafeText {

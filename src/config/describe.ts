@@ -39,17 +39,9 @@ export function describeConfig(
   viewer: 'operator' | 'caller',
   names: readonly string[] = [],
 ): string {
-  const byName = new Map(origins.map((origin) => [origin.name, origin]));
   const rows = settingNames
     .filter((setting) => viewer === 'operator' || sharedSettings.includes(setting))
-    .map((setting) => {
-      const row = settings[setting];
-      const name = variableName(setting);
-      const [direct, file] = [byName.get(name), byName.get(`${name}_FILE`)];
-      const value =
-        direct?.shown ?? (file === undefined ? String(row.default ?? 'not set') : `read from ${quote(file.shown)}`);
-      return [name, value, (direct ?? file)?.from ?? 'default', helpOf(row)];
-    });
+    .map((setting) => settingRow(setting, origins));
   const parts = sentences(
     '# Configuration',
     sandbox && 'The built-in sandbox is in use, with endpoints and credentials of its own. No request reaches a cloud.',
@@ -58,6 +50,18 @@ export function describeConfig(
     accounts.areNamed && accountsTable(accounts, names),
   );
   return `${parts.join('\n\n')}\n`;
+}
+
+/** The name, value, source and meaning of a setting. */
+function settingRow(setting: Setting, origins: Config['origins']): readonly string[] {
+  const row = settings[setting];
+  const help = helpOf(row);
+  const name = variableName(setting);
+  const direct = origins.find((origin) => origin.name === name);
+  if (direct !== undefined) return [name, direct.shown, direct.from, help];
+  const file = origins.find((origin) => origin.name === `${name}_FILE`);
+  if (file !== undefined) return [name, `read from ${quote(file.shown)}`, file.from, help];
+  return [name, String(row.default ?? 'not set'), 'default', help];
 }
 
 /** Settings that have no effect because the sandbox replaces them. Users are warned, because they may have forgotten that they set both. */

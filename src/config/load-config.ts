@@ -19,8 +19,8 @@ import {
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
 import { allOperations, noOwnOperations, ownServices } from './own-operations.js';
 import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
-import { isSetting, prefix, saidVariable, valueOfText } from './settings.js';
-import { type ConfigSources, type Gathered, gather, type Report, readSettingFile } from './sources.js';
+import { isSetting, prefix, safeVariableName, valueOfText } from './settings.js';
+import { type ConfigSources, type GatheredSettings, gatherSettings, type Report, readSettingFile } from './sources.js';
 
 export type Config = ReturnType<typeof configOf>;
 
@@ -33,7 +33,7 @@ export type ConfigResult =
 export function loadConfig(sources: ConfigSources): ConfigResult {
   const problems: SafeText[] = [];
   const report: Report = (problem) => void problems.push(words(problem));
-  const gathered = gather(sources, report);
+  const gathered = gatherSettings(sources, report);
   const environment = parseEnvironment(gathered, sources.own, report);
   const proxies = readProxies(sources.env, report);
   reportHttp(environment, report);
@@ -46,24 +46,24 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
 }
 
 function parseEnvironment(
-  { texts, files, endpoints: endpointTexts }: Gathered,
+  { texts, files, endpoints: endpointTexts }: GatheredSettings,
   own: OwnOperations = noOwnOperations,
   report: Report,
 ): ParsedEnvironment {
   for (const problem of own.problems) report(problem);
   const operations = allOperations(builtIn, own);
-  const explicit = parseSettings(valuesOfTexts(texts), saidVariable, report);
+  const explicit = parseSettings(valuesOfTexts(texts), safeVariableName, report);
   const values = withDefaults(explicit);
   const urls = ownServices(own.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]);
-  const nameOf = (service: Service) => saidVariable(endpointSetting(service));
+  const nameOf = (service: Service) => safeVariableName(endpointSetting(service));
   const endpoints = parseEndpoints(Object.fromEntries(urls), values.ALLOW_HTTP, nameOf, report);
-  reportContradictions(values, operations, saidVariable, report);
+  reportContradictions(values, operations, safeVariableName, report);
   const keySettings = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
   reportKeySources((setting) => explicit[setting] !== undefined, keySettings, report);
   return { explicit, values, texts, files, endpoints, operations };
 }
 
-const valuesOfTexts = (texts: Gathered['texts']) =>
+const valuesOfTexts = (texts: GatheredSettings['texts']) =>
   Object.fromEntries(
     Object.entries(texts).map(([name, text]) => [name, isSetting(name) ? valueOfText(name, text) : undefined]),
   );
@@ -71,7 +71,7 @@ const valuesOfTexts = (texts: Gathered['texts']) =>
 function configOf(
   { values, operations }: Pick<ParsedEnvironment, 'values' | 'operations'>,
   accounts: AccountsConfig,
-  { origins }: Gathered,
+  { origins }: GatheredSettings,
   proxies: Proxies,
   { env }: Pick<ConfigSources, 'env'>,
 ) {
@@ -141,7 +141,7 @@ function loadAccounts(
   report: Report,
 ): AccountsConfig {
   const { ACCOUNTS_FILE: path } = environment.values;
-  const content = path && readSettingFile('ACCOUNTS_FILE', path, readFile, report, saidVariable('ACCOUNTS_FILE'));
+  const content = path && readSettingFile('ACCOUNTS_FILE', path, readFile, report, safeVariableName('ACCOUNTS_FILE'));
   return (content && accountsOfFile(content, environment, readFile, report)) || onlyAccount(environment);
 }
 
@@ -150,7 +150,7 @@ function reportHttp({ values, texts }: ParsedEnvironment, report: Report): void 
   const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience, HTTP_TOKENS_FILE: tokensFile } = texts;
   for (const name of ['HTTP_ISSUER', 'HTTP_PUBLIC_URL', 'DECISIONS_WEBHOOK'] as const)
     if (isPlainHttp(values[name]))
-      report(say`${saidVariable(name)} is not usable: plain http is for loopback only; use https.`);
+      report(say`${safeVariableName(name)} is not usable: plain http is for loopback only; use https.`);
   if ((issuer === undefined) !== (audience === undefined))
     report('CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE go together; set both.');
   if (issuer === undefined && texts.HTTP_SCOPE_CLAIM !== undefined)

@@ -30,18 +30,14 @@ export function openAccounts(
 function openAccount(config: AccountConfig, dependencies: OpenAccountsDependencies): Account {
   const { name, description, cloud, keys, policy, confirm, confirmDelete, budget } = config;
   const { sandbox } = dependencies;
-  let opening: Promise<OpenKeys> | undefined;
-  const real = async (): Promise<Cloud> => {
-    const missing = missingIn(keys);
+  let keysOpening: Promise<OpenKeys> | undefined;
+  const configuredCloud = async (): Promise<Cloud> => {
+    const missing = missingVariables(keys);
     if (missing.length > 0) return { ...cloud, account: name, keys: { missing } };
-    opening ??= open(keys, dependencies);
-    const opened = await opening;
+    keysOpening ??= loadAndOpenKeys(keys, dependencies);
+    const opened = await keysOpening;
     const profile = await opened.profile?.();
-    return { ...cloud, account: name, keys: opened.keys, ...(profile && withProfile(config, profile)) };
-  };
-  const ofSandbox = async (start: () => Promise<SandboxCloud>): Promise<Cloud> => {
-    const { credentials, ...others } = await start();
-    return { ...cloud, account: name, keys: fixedKeys(credentials), isSandbox: true, ...others };
+    return { ...cloud, account: name, keys: opened.keys, ...(profile && settingsOfProfile(config, profile)) };
   };
   return {
     name,
@@ -50,18 +46,22 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
     confirm,
     confirmDelete,
     budget,
-    cloud: sandbox === undefined ? real : () => ofSandbox(sandbox),
+    async cloud() {
+      if (sandbox === undefined) return configuredCloud();
+      const { credentials, ...sandboxCloud } = await sandbox();
+      return { ...cloud, account: name, keys: fixedKeys(credentials), isSandbox: true, ...sandboxCloud };
+    },
   };
 }
 
-/** Loads the code for sources of keys with the first call. */
-async function open(settings: KeySettings, dependencies: KeyDependencies): Promise<OpenKeys> {
+/** Opens a source of keys. Its code is loaded with the first call. */
+async function loadAndOpenKeys(settings: KeySettings, dependencies: KeyDependencies): Promise<OpenKeys> {
   const { openKeys } = await import('../signing/open-keys.js');
   return openKeys(settings, dependencies);
 }
 
-/** Names of the variables that must be set to have a key. */
-function missingIn(keys: KeySettings): string[] {
+/** Names of the variables that are not set, although a key needs them. */
+function missingVariables(keys: KeySettings): string[] {
   if (keys.kind !== 'keys') return [];
   const { accessKeyId, secretAccessKey } = keys.credentials;
   return [
@@ -71,10 +71,10 @@ function missingIn(keys: KeySettings): string[] {
 }
 
 /**
- * The region and endpoint of a profile, if no setting gives them.
+ * The region and the endpoints of an account. A profile's region and endpoint count only if no setting gives them.
  * @throws Refusal if the profile cannot be used
  */
-function withProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
+function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
   const problems: SafeText[] = [];
   if (region !== undefined && !regionName().safeParse(region).success)
     problems.push(words('its region is not a region name'));

@@ -9,14 +9,14 @@ import { namesOf, quoted, type SafeText, say, type Wording, words } from '../uti
  * A message is the end of a sentence that begins with the setting's name. A value that may be a secret is in no message.
  */
 
-/** Options of a rule after which no further rule is checked: "it must not be empty" says enough. */
-const stop = (message: SafeText) => ({ error: message.text, abort: true });
+/** A message after which no further rule is checked. */
+const onlyProblem = (message: SafeText) => ({ error: message.text, abort: true });
 
 export const anyText = () =>
   z
     .string('must be a text')
     .trim()
-    .min(1, stop(words('must not be empty')));
+    .min(1, onlyProblem(words('must not be empty')));
 
 /** Makes messages such as `is "soon"; it must be a whole number`. */
 const mustBe = (rule: SafeText) => ({
@@ -90,7 +90,7 @@ const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>)
   return z.array(name, 'must be a list of texts').min(1, 'must not be empty');
 };
 
-/** Names of tools. They are compared with the existing tools elsewhere. */
+/** Names of tools, of which any may be unknown. */
 export const tools = () => listOf(/^[\s\S]{0,64}$/, 'a tool');
 export const regions = () => listOf(region, 'a region name such as jp-east-1');
 export const hostNames = () =>
@@ -124,20 +124,21 @@ const usable = (problemOf: (text: string) => SafeText | undefined) =>
 export const endpoint = () => usable(endpointProblem);
 
 function endpointProblem(text: string): SafeText | undefined {
-  // Takes the place of the region. No real host name has this label, and URL leaves it unchanged.
-  const stand = 'region-stands-here';
-  const withRegion = text.replaceAll('{region}', stand);
+  // No real host name has this label, and URL leaves it unchanged.
+  const regionLabel = 'region-stands-here';
+  const withRegion = text.replaceAll('{region}', regionLabel);
   if (!URL.canParse(withRegion)) return say`it is not a URL such as https://storage.{region}.example.com`;
   const url = new URL(withRegion);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return say`it must begin with https://`;
   if (url.username !== '' || url.password !== '') return say`it must not hold a user name or password`;
   if (url.search !== '' || url.hash !== '') return say`it must not hold a query or fragment`;
   if (/[{}]/.test(withRegion)) return say`the only placeholder is {region}`;
-  const after = url.hostname.split(stand).slice(1).at(-1)?.replace(/\.$/, '');
-  const labels = after?.split('.').slice(1);
-  if (labels !== undefined && (labels.length < 2 || labels.includes('') || !/[a-z]/.test(labels.at(-1) ?? '')))
-    return say`two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host`;
-  return undefined;
+  const textsAfterRegion = url.hostname.split(regionLabel).slice(1);
+  const fixedLabels = textsAfterRegion.at(-1)?.replace(/\.$/, '').split('.').slice(1);
+  if (fixedLabels === undefined) return undefined;
+  const isDomain = fixedLabels.length >= 2 && !fixedLabels.includes('') && /[a-z]/.test(fixedLabels.at(-1) ?? '');
+  if (isDomain) return undefined;
+  return say`two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host`;
 }
 
 /** The path of a file, or the address of a PostgreSQL database. */

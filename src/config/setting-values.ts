@@ -42,4 +42,4 @@ export function withDefaults(explicit: ExplicitValues): SettingValues {
   return Object.fromEntries(values) as unknown as SettingValues;
 }
 
-const defaultOf = ({ kind, default: preset }: Row) => (kind === 'switch' ? false : preset);
+const defaultOf = ({ kind, default: defaultValue }: Row) => (kind === 'switch' ? false : defaultValue);

@@ -261,13 +261,17 @@ export function valueOfText(setting: Setting, text: string): unknown {
 export const prefix = 'CLOUDOPS_';
 
 /** The help of a setting with its other source, if there is one, and its default. */
-export function helpOf({ help, file, default: preset }: Row): string {
-  return [help, ...(file ? ['also …_FILE'] : []), ...(preset === undefined ? [] : [`default ${preset}`])].join('; ');
+export function helpOf({ help, file, default: defaultValue }: Row): string {
+  return [
+    help,
+    ...(file ? ['also …_FILE'] : []),
+    ...(defaultValue === undefined ? [] : [`default ${defaultValue}`]),
+  ].join('; ');
 }
 
 /** The name of a setting in the environment: `CLOUDOPS_READ_ONLY` for `READ_ONLY`. */
 export const variableName = (setting: string) => prefix + setting;
-export const saidVariable = (setting: string): SafeText => own(variableName(setting));
+export const safeVariableName = (setting: string): SafeText => own(variableName(setting));
 /** The name of a setting on the command line: `--read-only` for `READ_ONLY`. */
 export const optionName = (setting: string) => `--${setting.toLowerCase().replaceAll('_', '-')}`;
 

@@ -6,7 +6,7 @@ import { own as ownName, say, type Wording } from '../util/safe-text.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
 import type { Environment } from './environment.js';
 import { noOwnOperations, ownSettings } from './own-operations.js';
-import { inputs, optionName, prefix, type Setting, saidVariable, settings, variableName } from './settings.js';
+import { inputs, optionName, prefix, type Setting, safeVariableName, settings, variableName } from './settings.js';
 
 export interface ConfigSources {
   readonly env: Environment;
@@ -18,7 +18,7 @@ export interface ConfigSources {
 }
 
 /** The settings before they are parsed, and their origins. */
-export interface Gathered {
+export interface GatheredSettings {
   readonly texts: Readonly<Partial<Record<Setting, string>>>;
   /** Paths of the files that texts come from. */
   readonly files: Readonly<Partial<Record<Setting, string>>>;
@@ -57,44 +57,51 @@ interface SettingInput {
 }
 
 /** Collects the settings from the environment, the command line, and the files that they name. */
-export function gather({ env, commandLine, own = noOwnOperations, readFile }: ConfigSources, report: Report): Gathered {
+export function gatherSettings(
+  { env, commandLine, own = noOwnOperations, readFile }: ConfigSources,
+  report: Report,
+): GatheredSettings {
   const { settings: options = {}, problems = [] } = commandLine ?? {};
   const ownInputs = ownSettings(own).map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
-  const allInputs = [...inputs, ...ownInputs];
-  const variables = readVariables(
-    own.problems.length > 0 ? withoutEndpoints(env) : env,
-    allInputs.map(({ name }) => variableName(name)),
-    report,
-  );
+  const knownInputs = [...inputs, ...ownInputs];
+  const knownVariables = knownInputs.map(({ name }) => variableName(name));
+  // The services of operations that could not be loaded are unknown, so their endpoints would be, too.
+  const checkedEnv = own.problems.length > 0 ? withoutEndpoints(env) : env;
+  const variables = readVariables(checkedEnv, knownVariables, report);
   for (const problem of problems) report(problem);
-  const all = allInputs.flatMap((input): SettingInput[] => {
+  const usedInputs: SettingInput[] = [];
+  for (const input of knownInputs) {
     const option = options[input.name];
     const text = option ?? variables[input.name];
-    return text === undefined ? [] : [{ ...input, text, isOption: option !== undefined }];
-  });
-  for (const input of all)
+    if (text !== undefined) usedInputs.push({ ...input, text, isOption: option !== undefined });
+  }
+  for (const input of usedInputs)
     if (input.isOption && isDatabase(input) && storePlace(input.text).holdsPassword) report(secretOption(input.name));
-  const files = all.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
-  const endpoints = all.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
+  const files = usedInputs.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
+  const endpoints = usedInputs.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
   return {
-    texts: textsOf(all, readFile, report),
+    texts: textsOf(usedInputs, readFile, report),
     files: Object.fromEntries(files),
     endpoints: Object.fromEntries(endpoints),
-    origins: all.map(originOf),
+    origins: usedInputs.map(originOf),
   };
 }
 
-/** Leaves out endpoints, because the services of operations that could not be loaded are unknown. */
+/** Leaves out the endpoints of services that are not built in. */
 const withoutEndpoints = (env: Environment): Environment =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^CLOUDOPS_ENDPOINT_.*_URL$/.test(name)));
 
 /** Returns the text of each setting, which may come from a file. */
-function textsOf(all: readonly SettingInput[], readFile: ConfigSources['readFile'], report: Report): Gathered['texts'] {
+function textsOf(
+  usedInputs: readonly SettingInput[],
+  readFile: ConfigSources['readFile'],
+  report: Report,
+): GatheredSettings['texts'] {
   const texts: Partial<Record<Setting, string>> = {};
-  for (const { name, setting, isFile, text } of all) {
+  for (const { name, setting, isFile, text } of usedInputs) {
     if (setting === undefined) continue;
     if (texts[setting] !== undefined)
-      report(say`${saidVariable(setting)} and ${saidVariable(name)} are both set; set one.`);
+      report(say`${safeVariableName(setting)} and ${safeVariableName(name)} are both set; set one.`);
     const content = isFile ? readSettingFile(setting, text, readFile, report) : text;
     if (content !== undefined) texts[setting] = content;
   }
@@ -128,7 +135,7 @@ function programIn(text: string): string {
 
 const isDatabase = ({ name, text }: SettingInput): boolean => name === 'JOURNAL' && storePlace(text).path === undefined;
 
-/** Our variables by setting. An empty value counts as none, because clients send one for a field that is left empty. */
+/** Our variables by setting. An empty value counts as absent, because clients set one for a field that the user leaves empty. */
 function readVariables(env: Environment, known: readonly string[], report: Report): Readonly<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const [variable, value = ''] of Object.entries(env)) {
@@ -154,14 +161,14 @@ export function readSettingFile(
   path: string,
   readFile: ConfigSources['readFile'],
   report: Report,
-  name = saidVariable(`${setting}_FILE`),
+  name = safeVariableName(`${setting}_FILE`),
 ): string | undefined {
   const file = say`The file that ${name} names`;
   try {
     const text = readFile(path).trim();
     if (text === '') report(say`${file} is empty.`);
     else if (setting === 'JOURNAL' && storePlace(text).path !== undefined)
-      report(say`${file} must hold postgres://…; a journal in a file is ${saidVariable(setting)}.`);
+      report(say`${file} must hold postgres://…; a journal in a file is ${safeVariableName(setting)}.`);
     return text === '' ? undefined : text;
   } catch (error) {
     report(say`${file} cannot be read (${fileFault(error)}).`);

@@ -67,7 +67,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   gauge('cloudops_journal_reachable', '1 if changes can be recorded', state.journalReachable);
   gauge('cloudops_unwritten_outcomes', 'Outcomes that are not in the journal yet', state.unwrittenOutcomes);
   gauge('cloudops_issuer_reachable', "1 if the issuer's keys could be fetched last", state.issuerReachable);
-  const waitingPlans = state.waitingPlans && soon(state.waitingPlans);
+  const waitingPlans = state.waitingPlans && withReadLimit(state.waitingPlans);
   new Gauge({
     name: 'cloudops_waiting_decisions',
     help: 'Decisions that people have not made: questions of this server, and plans for the page, which all servers share',
@@ -94,18 +94,18 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
 }
 
 /** Time limit for reading a number, so that a hanging database does not hold up the other metrics. */
-const soonMs = 1_000;
+const readLimitMs = 1_000;
 
-/** Reads a number, with one read at a time. Returns undefined if the read fails or takes longer than `soonMs`. */
-function soon(read: () => Promise<number>): () => Promise<number | undefined> {
-  let reading: Promise<number | undefined> | undefined;
+/** Makes one read at a time. Its result is undefined if the read fails or takes longer than `readLimitMs`. */
+function withReadLimit(read: () => Promise<number>): () => Promise<number | undefined> {
+  let currentRead: Promise<number | undefined> | undefined;
   return () => {
-    reading ??= read()
+    currentRead ??= read()
       .catch(() => undefined)
       .finally(() => {
-        reading = undefined;
+        currentRead = undefined;
       });
-    return Promise.race([reading, delay(soonMs, undefined, { ref: false })]);
+    return Promise.race([currentRead, delay(readLimitMs, undefined, { ref: false })]);
   };
 }
 

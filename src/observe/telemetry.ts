@@ -26,7 +26,7 @@ export function startTelemetry(version: string, log: Log) {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'cloudops-mcp', 'service.version': version }))
     .merge(detectResources({ detectors: [envDetector] }));
-  const exporter = reporting(new OTLPTraceExporter(), log);
+  const exporter = withFailureLog(new OTLPTraceExporter(), log);
   const provider = new BasicTracerProvider({
     resource,
     spanLimits: { attributeValueLengthLimit: 1000 },
@@ -35,7 +35,7 @@ export function startTelemetry(version: string, log: Log) {
   const otel = provider.getTracer('cloudops-mcp', version);
   const propagator = new W3CTraceContextPropagator();
 
-  const start = (
+  const startSpan = (
     name: string,
     kind: SpanKind,
     attributes: Attributes,
@@ -43,9 +43,9 @@ export function startTelemetry(version: string, log: Log) {
     links: readonly Link[] = [],
   ): Span => {
     const span = otel.startSpan(name, { kind, attributes: { ...attributes }, links: [...links] }, parent);
-    const within = trace.setSpan(parent, span);
+    const contextOfSpan = trace.setSpan(parent, span);
     return {
-      child: (childName, childAttributes) => start(childName, SpanKind.CLIENT, childAttributes, within),
+      child: (childName, childAttributes) => startSpan(childName, SpanKind.CLIENT, childAttributes, contextOfSpan),
       end: (endAttributes, error) => {
         span.setAttributes({ ...endAttributes, 'error.type': error });
         if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -54,10 +54,11 @@ export function startTelemetry(version: string, log: Log) {
     };
   };
   const tracer: Tracer = (name, attributes, { linkOnly = false, ...headers }) => {
-    const caller = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
-    if (!linkOnly) return start(name, SpanKind.SERVER, attributes, caller);
-    const context = trace.getSpanContext(caller);
-    return start(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, context === undefined ? [] : [{ context }]);
+    const callerContext = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+    if (!linkOnly) return startSpan(name, SpanKind.SERVER, attributes, callerContext);
+    const context = trace.getSpanContext(callerContext);
+    const links = context === undefined ? [] : [{ context }];
+    return startSpan(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, links);
   };
   return {
     tracer,
@@ -69,15 +70,14 @@ export function startTelemetry(version: string, log: Log) {
 }
 
 /** Logs when the collector starts to fail, and when it recovers. */
-function reporting(exporter: OTLPTraceExporter, log: Log): SpanExporter {
-  let failing = false;
+function withFailureLog(exporter: OTLPTraceExporter, log: Log): SpanExporter {
+  let hasFailed = false;
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
-        const { error } = result;
-        if (failing !== (error !== undefined))
-          log(error === undefined ? 'info' : 'warn', 'telemetry', { ok: error === undefined, error: error?.name });
-        failing = error !== undefined;
+        const isOk = result.error === undefined;
+        if (isOk === hasFailed) log(isOk ? 'info' : 'warn', 'telemetry', { ok: isOk, error: result.error?.name });
+        hasFailed = !isOk;
         done(result);
       }),
     forceFlush: () => exporter.forceFlush(),
