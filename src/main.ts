@@ -4,18 +4,18 @@ import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
 import { enableCompileCache } from './cli/compile-cache.js';
 
-/** The exit code where all went well, but for what was to be printed: the disk is full, for example. */
-const unwritten = 5;
+/** The exit code of a command that succeeded but could not write its output, for example because the disk is full. */
+const outputLost = 5;
 
 // A client that stops reading our output or our log has not asked us to stop.
 process.stderr.on('error', () => undefined);
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return;
   process.stderr.write(`The output could not be written (${error.code}).\n`);
-  process.once('exit', () => (process.exitCode ||= unwritten));
+  process.once('exit', () => (process.exitCode ||= outputLost));
 });
 
-// Before the modules that it is for.
+// Called before the import of all other modules, because it caches only modules that are imported later.
 enableCompileCache('enableCompileCache' in module ? module.enableCompileCache : undefined, process);
 const { runCommandLine } = await import('./cli/run.js');
 
@@ -43,8 +43,8 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   version: packageJson.version,
 });
 
-/** With the three seconds that a collector has to take the last spans: ten. */
+/** Time until the process is ended, in milliseconds. Before it starts, up to three seconds pass in which the last spans are sent. */
 const lingerMs = 7_000;
 
-// Output that was written keeps the process; whatever else is still open, such as a collector's answer that never ends, does not.
+// Ends a process that something keeps open, such as a request to a collector, but not before all output is written.
 setTimeout(() => process.stdout.write('', () => process.exit()), lingerMs).unref();

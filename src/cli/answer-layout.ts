@@ -16,7 +16,7 @@ type Fact =
   | { readonly kind: 'list'; readonly path: string; readonly records: readonly object[] };
 
 /** The page, and the unit of a number if the operation's schema names it, by the path in the answer. */
-export interface AnswerPage extends HelpPage {
+interface AnswerPage extends HelpPage {
   readonly unitOf: (path: string) => string | undefined;
 }
 

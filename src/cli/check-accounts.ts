@@ -15,7 +15,7 @@ import { join, namesOf, own, type SafeText, say, textFor, words } from '../util/
 import { type CheckOptions, checkEndpoint } from './check-endpoint.js';
 import { type Finding, notChecked, ok, problem } from './finding.js';
 
-export interface AccountsToCheck {
+interface AccountsToCheck {
   readonly runtime: Runtime;
   /** The bucket of `--bucket`. */
   readonly bucket: string | undefined;

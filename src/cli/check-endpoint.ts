@@ -70,22 +70,21 @@ function clockFinding(check: string, theirs: number, ours: number): Finding {
   return difference <= 15 * 60 ? warning(check, detail, remedy) : problem(check, detail, remedy);
 }
 
-/** Host and port of the proxy for a URL, without its password. */
+/** Host and port of the proxy for a URL, without its password. Undefined if no proxy is set, or if NO_PROXY names the host. */
 function proxyOf(
   { protocol, hostname, port }: URL,
   { httpProxy, httpsProxy, noProxy = '' }: Proxies,
 ): string | undefined {
   const proxy = protocol === 'https:' ? (httpsProxy ?? httpProxy) : httpProxy;
   if (proxy === undefined || isLoopback(hostname)) return undefined;
-  const bypassed = noProxy
-    .toLowerCase()
-    .split(/[,\s]+/)
-    .some((entry) => {
-      const [, name = '', only] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(entry) ?? [];
-      const portMatches = only === undefined || only === (port || (protocol === 'https:' ? '443' : '80'));
-      return entry === '*' || (name !== '' && portMatches && `.${hostname}`.endsWith(`.${name}`));
-    });
-  return bypassed ? undefined : new URL(proxy).host;
+  const portOfUrl = port || (protocol === 'https:' ? '443' : '80');
+  const isBypassedBy = (entry: string): boolean => {
+    if (entry === '*') return true;
+    const [, domain, portOfEntry = portOfUrl] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(entry) ?? [];
+    return domain !== undefined && portOfEntry === portOfUrl && `.${hostname}`.endsWith(`.${domain}`);
+  };
+  const entries = noProxy.toLowerCase().split(/[,\s]+/);
+  return entries.some(isBypassedBy) ? undefined : new URL(proxy).host;
 }
 
 /** The time at which the certificate expires (milliseconds), if it is trusted. */

@@ -55,9 +55,9 @@ export async function exampleAnswer(operation: Operation, example: ExampleInput)
   // Every list of the record has entries, but usually no entry fails.
   const record = operation.failures === undefined ? complete : withValueAt(complete, operation.failures, () => []);
   const openClient: OpenClient = () => ({ send: async () => reply, [Symbol.dispose]: () => undefined });
-  const answering: Operation = { ...operation, extract: () => record, ...onePage(operation) };
+  const withRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
   const callTool = createOfflineCallTool(openClient, 'off');
-  const outcome = await callTool(answering, example, probeContext());
+  const outcome = await callTool(withRecord, example, probeContext());
   if (outcome.kind === 'inputRequired') return [];
   const text = resultText(outcome.kind === 'succeeded' ? outcome.success : outcome.failure);
   return text

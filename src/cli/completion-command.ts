@@ -37,7 +37,7 @@ interface Choices {
 async function choicesOf(commands: Commands, operations: readonly Operation[]): Promise<Choices> {
   const loaded = Object.entries(commands).map(async ([name, load]): Promise<Choice> => {
     const { usage, about, subjects, options = {} } = await load();
-    // An option that is not in the usage is for calls by this program itself.
+    // Options that are not in the usage are not for people.
     const names = Object.keys(options).flatMap((option) => (usage.includes(`--${option}`) ? `--${option}` : []));
     return { name, about, subjects: subjects?.(operations) ?? [], options: ['--help', ...names] };
   });

@@ -5,7 +5,7 @@ import type { CommandLine } from './command-line.js';
 import type { Environment } from './environment.js';
 import { prefix } from './settings.js';
 
-/** All operations of a server: the built-in ones, with what files add to them, and those of files. */
+/** The built-in operations, with the follow-up reads that files add to them, and the operations of files. */
 export const allOperations = (
   builtIn: readonly Operation[],
   { operations, follows = {} }: OwnOperations,

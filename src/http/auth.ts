@@ -79,7 +79,7 @@ export async function authenticateRequest(
   return principal;
 }
 
-/** Strangers do not keep their connections, because an address that they share with callers has a limited number. */
+/** Ends the connection of a client without a valid token, because an address that callers may share has a limited number. */
 const closing = { connection: 'close' };
 
 const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });

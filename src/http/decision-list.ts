@@ -16,7 +16,7 @@ interface ListFilter {
   readonly group: 'caller' | 'account' | '';
 }
 
-export interface PlanListOptions {
+interface PlanListOptions {
   /** The plans that the person may see, oldest first. */
   readonly plans: readonly FoundPlan[];
   /** True if accounts have names, so that each change has an account. */

@@ -142,12 +142,12 @@ function addSignIn(
   sessionCookie: SessionCookie,
   readForm: ReadForm,
 ): void {
-  const onRefused = createFailedLogins(now, log, 'sign-in refused');
+  const logRefusal = createFailedLogins(now, log, 'sign-in refused');
   const reception: Reception = {
     stateKeys,
     readForm,
     refuse(context, { status, text, reason }, plan) {
-      onRefused(context.env.incoming, reason);
+      logRefusal(context.env.incoming, reason);
       return context.html(signInPage(words('Sign in'), signIn.form(queryOf(plan)), text), status);
     },
     admit(context, person, plan) {

@@ -115,26 +115,28 @@ const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host
  */
 export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
   const tooLarge = () => new HttpError(413, 'body', `A request has ${bodyBytes} bytes at most.`);
-  let held = 0;
+  /** Size of all bodies that are being received. */
+  let receivedBytes = 0;
   /** @throws HttpError if one of the size limits is exceeded */
   return async (request: IncomingMessage): Promise<Buffer> => {
     if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
+    /** Grows ahead of the body, whose size is `size`. */
     let bytes = Buffer.alloc(0);
     let size = 0;
     try {
       // Without this option, leaving the loop would destroy the request, and with it the socket that the answer needs.
       for await (const chunk of request.iterator({ destroyOnReturn: false })) {
         size += chunk.length;
-        held += chunk.length;
+        receivedBytes += chunk.length;
         if (size > bodyBytes) throw tooLarge();
-        if (held > bodiesBytes) throw busy();
+        if (receivedBytes > bodiesBytes) throw busy();
         // Chunks are copied into one buffer, because Node keeps hundreds of bytes for a chunk of one byte.
         if (size > bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * size, bodyBytes));
         bytes.set(chunk, size - chunk.length);
       }
       return bytes.subarray(0, size);
     } finally {
-      held -= size;
+      receivedBytes -= size;
     }
   };
 }

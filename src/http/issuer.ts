@@ -32,7 +32,7 @@ export interface IssuerOptions {
 
 /** Authenticates callers by JWTs of one issuer for one audience. */
 export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, log }: IssuerOptions): Authenticate {
-  const isUnlogged = createRateLimiter(loggedPerSecond, now, 1);
+  const limitLog = createRateLimiter(loggedPerSecond, now, 1);
   return async (token) => {
     try {
       const verified = await verify(token, keys, {
@@ -47,8 +47,9 @@ export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, 
     } catch (error) {
       const reason = invalidReason(error);
       if (reason !== undefined) return { kind: 'invalid', reason };
-      // IssuerKeys has logged an IssuerProblem already.
-      if (!(error instanceof IssuerProblem) && isUnlogged('') === 0) log('warn', 'issuer', { error: reasonOf(error) });
+      // `IssuerKeys` logs an IssuerProblem itself.
+      const isLogged = error instanceof IssuerProblem;
+      if (!isLogged && limitLog('') === 0) log('warn', 'issuer', { error: reasonOf(error) });
       return { kind: 'unavailable', reason: 'issuer' };
     }
   };
@@ -56,18 +57,29 @@ export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, 
 
 /** Verifies a token. If several keys match, because the token names none, every matching key is tried. */
 async function verify(token: string, { keyOf }: IssuerKeys, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
-  return jwtVerify(token, keyOf, options).catch(async (error: unknown) => {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-    for await (const key of error) {
-      const verified = await jwtVerify(token, key, options).catch((reason: unknown) => {
-        // A TypeError means that the key fits no token.
-        const isKeyWrong = reason instanceof errors.JWSSignatureVerificationFailed || reason instanceof TypeError;
-        if (!isKeyWrong) throw reason;
-      });
-      if (verified !== undefined) return verified;
+  try {
+    return await jwtVerify(token, keyOf, options);
+  } catch (error) {
+    if (error instanceof errors.JWKSMultipleMatchingKeys) return verifyByAnyOf(error, token, options);
+    throw error;
+  }
+}
+
+async function verifyByAnyOf(
+  keys: errors.JWKSMultipleMatchingKeys,
+  token: string,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
+  for await (const key of keys) {
+    try {
+      return await jwtVerify(token, key, options);
+    } catch (error) {
+      // A TypeError means that the key fits no token.
+      const isKeyWrong = error instanceof errors.JWSSignatureVerificationFailed || error instanceof TypeError;
+      if (!isKeyWrong) throw error;
     }
-    throw new errors.JWSSignatureVerificationFailed();
-  });
+  }
+  throw new errors.JWSSignatureVerificationFailed();
 }
 
 /** Reads the caller from a token whose signature, issuer, audience and times are valid. */

@@ -15,7 +15,7 @@ import {
 } from './decide-on-plan.js';
 import { serveViewPage } from './view-page.js';
 
-export interface LocalPageOptions extends Omit<PlanDeciding, 'callerOf'> {
+interface LocalPageOptions extends Omit<PlanDeciding, 'callerOf'> {
   /** Opens the browser. `remove` deletes the file with the address that was needed for it. */
   readonly open: (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
   readonly log: Log;

@@ -151,7 +151,7 @@ function createCallServer(
   };
 }
 
-/** Clients keep lists for five minutes only, because lists follow the scopes of a token. */
+/** Clients may cache lists for this time, which is short, because lists depend on the scopes of the caller's token. */
 const listLifeMs = 5 * 60_000;
 
 /** Reports the result and the duration of each call to the metrics. `allEnded` resolves when all calls so far have ended. */

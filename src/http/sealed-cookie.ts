@@ -5,7 +5,7 @@ import { createSeal, type SealingKeys } from '../util/seal.js';
 import { HttpError } from './http-helpers.js';
 
 /** Browsers reject cookies longer than about 4 KB. */
-const longest = 4000;
+const maximumLength = 4000;
 
 /** The value of a cookie, which expires at a time in milliseconds since 1970. */
 interface Expiring {
@@ -29,7 +29,7 @@ interface SealedCookieOptions<Value extends Expiring> {
 export function createSealedCookie<Value extends Expiring>(options: SealedCookieOptions<Value>) {
   const { purpose, schema, keys, now } = options;
   const name = `__Host-cloudops-${options.name}`;
-  const seal = createSeal(keys, { purpose, associatedData: '', longest });
+  const seal = createSeal(keys, { purpose, associatedData: '', longest: maximumLength });
   const set = (context: Context, value: string, maxAge: number) =>
     setCookie(context, name, value, { path: '/', maxAge, httpOnly: true, secure: true, sameSite: 'Lax' });
   return {
@@ -42,7 +42,7 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
     /** @throws HttpError if the value is too long for a cookie */
     write(context: Context, value: Value): void {
       const sealed = seal.seal(JSON.stringify(value));
-      if (sealed.length > longest) throw new HttpError(400, 'sign-in', 'The token is too long for this page.');
+      if (sealed.length > maximumLength) throw new HttpError(400, 'sign-in', 'The token is too long for this page.');
       set(context, sealed, Math.max(0, Math.floor((value.expiresAt - now().getTime()) / 1000)));
     },
     clear: (context: Context): void => set(context, '', 0),

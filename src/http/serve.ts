@@ -5,11 +5,19 @@ import { errorName, type Log } from '../util/log.js';
 import type { SafeText } from '../util/safe-text.js';
 import { isMetadataPath, resourceMetadata } from './auth.js';
 import { createDecisions, type DecisionsOptions, isDecisionsPath } from './decisions.js';
-import { type Address, checkHostAndOrigin, close, HttpError, listen, sendJson, unavailable } from './http-helpers.js';
-import { createConcurrencyLimiter } from './limits.js';
+import {
+  type Address,
+  checkHostAndOrigin,
+  checkMetricsHost,
+  close,
+  HttpError,
+  listen,
+  sendJson,
+  unavailable,
+} from './http-helpers.js';
+import { createConcurrencyLimiter, type HttpLimits } from './limits.js';
 import { createRequestLimiter, limitConnections } from './limits-by-address.js';
 import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
-import { createMetricsServer, createProbes, type Probes } from './metrics-server.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
@@ -21,7 +29,7 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly decisions?: DecisionsOptions | undefined;
   /** Time limit for a call, in milliseconds. */
   readonly timeoutMs: number;
-  /** True if this server can take requests, as far as the journal decides that. */
+  /** True if the journal allows this server to take requests. */
   readonly isReady: () => boolean;
   /** Problem and warnings of the journal, which `/readyz` shows. */
   readonly journalNotes?: () => readonly SafeText[];
@@ -45,8 +53,8 @@ export async function serveHttp(options: HttpOptions) {
     if (stopping) return 'stopping';
     return options.isReady() ? 'ready' : 'waiting for the journal';
   };
-  const probes = createProbes(readiness, options.journalNotes ?? (() => []));
-  const route = createRouter(options, createMcpEndpoint(options, metrics, concurrency), probes, () => stopping);
+  const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
+  const route = createRouter(options, createMcpEndpoint(options, metrics, concurrency), handleProbe, () => stopping);
   const answerError = createErrorAnswer(metrics, log);
   const server = createMainServer(
     options,
@@ -57,7 +65,7 @@ export async function serveHttp(options: HttpOptions) {
     },
     () => metrics.refused('connections'),
   );
-  const metricsServer = createMetricsServer(metrics, probes, hosts, limits);
+  const metricsServer = createMetricsServer(metrics, handleProbe, hosts, limits);
   const closeAll = () => Promise.all([close(server, flushMs), close(metricsServer, flushMs)]);
   try {
     return {
@@ -111,7 +119,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<v
 function createRouter(
   { hosts, resource, limits, decisions }: HttpOptions,
   serveMcp: Handler,
-  probes: Probes,
+  handleProbe: ProbeHandler,
   isStopping: () => boolean,
 ): Handler {
   const enter = createRequestLimiter(limits);
@@ -123,7 +131,7 @@ function createRouter(
   return async (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
     const isGet = request.method === 'GET';
-    if (probes(request, response)) return;
+    if (handleProbe(request, response)) return;
     checkHostAndOrigin(request, hosts);
     if (isGet && resource !== undefined && isMetadataPath(path))
       return sendJson(response, 200, resourceMetadata(resource));
@@ -157,4 +165,54 @@ function refuse(request: IncomingMessage, response: ServerResponse, { status, me
   request.resume();
   // An error of JSON-RPC. The ID is null, because no message was read.
   sendJson(response, status, { jsonrpc: '2.0', error: { code: -32000, message }, id: null }, headers);
+}
+
+/** The state of the server for its orchestrator. Without a journal, the server accepts no calls yet. */
+type Readiness = 'ready' | 'waiting for the journal' | 'stopping';
+
+/** Answers a probe. Returns false for any other request. */
+type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Answers `GET /healthz`, always with 200, and `GET /readyz`, with the notes about the journal. */
+const createProbeHandler =
+  (readiness: () => Readiness, journalNotes: () => readonly SafeText[]): ProbeHandler =>
+  ({ method, url = '' }, response) => {
+    const [path] = url.split('?');
+    if (method !== 'GET' || (path !== '/healthz' && path !== '/readyz')) return false;
+    if (path === '/healthz') sendJson(response, 200, { status: 'alive' });
+    else {
+      const status = readiness();
+      const journal = journalNotes().map(({ text }) => text);
+      sendJson(response, status === 'ready' ? 200 : 503, { status, ...(journal.length > 0 && { journal }) });
+    }
+    return true;
+  };
+
+/** A server for probes and `GET /metrics` only. It does not listen yet. */
+function createMetricsServer(
+  metrics: Metrics,
+  handleProbe: ProbeHandler,
+  hosts: readonly string[],
+  { headersMs, metricsConnections }: HttpLimits,
+): Server {
+  const timeLimits = {
+    headersTimeout: headersMs,
+    requestTimeout: headersMs,
+    connectionsCheckingInterval: Math.min(headersMs, 1000),
+  };
+  const server = createServer(timeLimits, (request, response) => {
+    const answer = async () => {
+      if (handleProbe(request, response)) return;
+      checkMetricsHost(request, hosts);
+      if (request.method !== 'GET' || request.url !== '/metrics')
+        throw new HttpError(404, 'path', 'Metrics are at /metrics.');
+      const text = await metrics.text();
+      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
+    };
+    answer().catch((error: unknown) => response.writeHead(error instanceof HttpError ? error.status : 500).end());
+  });
+  server.maxConnections = metricsConnections;
+  // Also ends the connection of a client that reads nothing.
+  server.timeout = headersMs;
+  return server;
 }

@@ -16,7 +16,7 @@ import { type NewSession, namesAccount, planInQuery, type Reception, type SignIn
 
 /** Loaded only if people sign in at an issuer, because openid-client is large. */
 
-export interface IssuerSignInOptions {
+interface IssuerSignInOptions {
   readonly issuer: string;
   readonly audience: string;
   readonly clientId: string;

@@ -19,7 +19,7 @@ export interface SignIn {
   renew(session: DecisionSession): Promise<DecisionSession | undefined>;
 }
 
-/** The functions of the page for decisions that a way to sign in calls. */
+/** Functions of the page for decisions that every way to sign in needs. */
 export interface Reception {
   /** Signs the person in and redirects to the plan that the person wants to see, or to the list. */
   admit(context: Context<PageEnv>, person: NewSession, plan: string | undefined): Response;
@@ -48,7 +48,8 @@ export const namesAccount = (scope: string) => scope.startsWith(accountScopePref
  * such a token, because `/mcp` refuses it.
  */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {
-  const personOf = async (token: string) => {
+  /** The rights of the person with a token. Undefined if the token cannot decide. */
+  const rightsOf = async (token: string) => {
     const authentication = await authenticate(token);
     if (authentication.kind !== 'authenticated') return undefined;
     const { name, scopes } = authentication.principal;
@@ -59,16 +60,18 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
       html`<form method="post" action="/decisions/sign-in${query}"><label for="token">Token with the scope cloudops:approve</label><input id="token" name="token" type="password" autocomplete="current-password" required><p class="quiet">The person who runs this server made it for you, with your name in its file of tokens. The token of an agent does not work here.</p><button>Sign in</button></form>`,
     routes: ({ admit, refuse, readForm }) =>
       new Hono<PageEnv>().post('/decisions/sign-in', requireForm, async (context) => {
-        const token = (await readForm(context.env.incoming)).get('token') ?? '';
-        const person = await personOf(token);
+        const form = await readForm(context.env.incoming);
+        const token = form.get('token') ?? '';
+        const rights = await rightsOf(token);
         const plan = planInQuery(context);
-        if (person !== undefined)
-          return admit(context, { ...person, token, expiresAt: now().getTime() + sessionMs }, plan);
+        if (rights !== undefined)
+          return admit(context, { ...rights, token, expiresAt: now().getTime() + sessionMs }, plan);
         return refuse(context, { status: 401, text: words('This token cannot decide here.'), reason: 'token' }, plan);
       }),
     async renew(session) {
-      const person = session.token === undefined ? undefined : await personOf(session.token);
-      return person?.person === session.person ? { ...session, ...person } : undefined;
+      if (session.token === undefined) return undefined;
+      const rights = await rightsOf(session.token);
+      return rights?.person === session.person ? { ...session, ...rights } : undefined;
     },
   };
 }
