@@ -108,7 +108,7 @@ function fieldText(path: string, value: unknown, { timeZone, unitOf }: AnswerPag
 function numberText(path: string, value: number, unit: string | undefined): string {
   if (unit !== undefined) return `${value} ${unit}`;
   if (/bytesPerSecond/i.test(path)) return `${humanBytes(value)}/s`;
-  // A `size` can also be that of a disk in GB, which is a small number.
+  // A `size` may also be the size of a disk in GB, which is a small number.
   const isBytes = /(bytes|partSize)$/i.test(path) || (/\bsize$/i.test(path) && value >= 1024 ** 2);
   if (isBytes) return humanBytes(value);
   if (/seconds/i.test(path)) return humanDuration(value);

@@ -9,7 +9,7 @@ import { exact, namesOf, say, textFor, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import { type Finding, ok, problem, warning } from './finding.js';
 
-/** The means of checks that send requests. */
+/** The HTTP client, the proxies and the clock of checks that send requests. */
 export interface CheckOptions {
   readonly httpClient: HttpClient;
   readonly proxies: Proxies;

@@ -37,7 +37,7 @@ async function countChanges(journal: Journal): Promise<{ changes: number; open: 
   let changes = 0;
   let restored = 0;
   for await (const change of journal.read({})) {
-    // A change whose outcome was unknown comes again with the known one.
+    // The journal reads a change again when its unknown outcome becomes known.
     if (!open.delete(change.id)) {
       changes += 1;
       restored += change.restored === undefined ? 0 : 1;

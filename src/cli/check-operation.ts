@@ -52,7 +52,7 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
 export async function exampleAnswer(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
   const [reply] = probeReplies(operation);
   const [complete] = probeRecords(operation);
-  // Every list of the record has entries, but usually no entry fails.
+  // A complete record has entries in every list, but the list of failed entries is usually empty.
   const record = operation.failures === undefined ? complete : withValueAt(complete, operation.failures, () => []);
   const openClient: OpenClient = () => ({ send: async () => reply, [Symbol.dispose]: () => undefined });
   const withRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };

@@ -64,7 +64,7 @@ interface Examined {
 
 async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Examined> {
   const { now, env, version, platform } = terminal;
-  // Opening the journal would report unfinished changes, which is left to the next server.
+  // Without the journal, because opening it would report unfinished changes here, and then the next server would not report them.
   const unrecorded = { ...config, journal: devNull, telemetry: false };
   const runtime = await startRuntime(unrecorded, version, () => undefined, now);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: 10_000 });

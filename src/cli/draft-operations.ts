@@ -17,12 +17,12 @@ interface DraftRequest {
 }
 
 /**
- * Lists the operations of a model, or prints a file of operations as a draft. The file belongs into the current folder.
+ * Lists the operations of a model, or prints a draft of a file of operations. The file names the model by its path from the current folder.
  * @throws UsageError
  */
 export async function draftOperations({ path, operations, asJson }: DraftRequest, terminal: Terminal): Promise<number> {
   const { stdout } = terminal;
-  const model = await readable(path);
+  const model = await openReadableModel(path);
   if (operations === undefined) {
     if (asJson) stdout.write(`${JSON.stringify(draftRows(model), null, 2)}\n`);
     else printRows(model, terminal);
@@ -37,7 +37,7 @@ export async function draftOperations({ path, operations, asJson }: DraftRequest
 }
 
 /** @throws UsageError if the model cannot be read */
-async function readable(path: string): Promise<Model> {
+async function openReadableModel(path: string): Promise<Model> {
   try {
     return await openModel(dirname(path), basename(path));
   } catch (error) {

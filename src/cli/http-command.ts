@@ -262,7 +262,7 @@ function hostOf(text: string | undefined): string | undefined {
   return isUrl ? new URL(text).hostname : undefined;
 }
 
-/** Reads the tokens file at the start, which a problem in the file prevents. */
+/** Reads the tokens file before the server starts. With a problem in the file, it does not start. */
 async function tokensAtStart(path: string) {
   const read = () => readTokensFile(path);
   try {

@@ -9,11 +9,11 @@ import type { Terminal } from './command.js';
 const opener = (platform: NodeJS.Platform) => (platform === 'darwin' ? 'open' : 'xdg-open');
 
 /** Variables that are set if the user of the client probably does not see the screen of this machine. */
-const elsewhere = ['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'CI'];
+const remoteVariables = ['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'CI'];
 
 /** True if the user of the client would see a browser that is opened on this machine. */
 export function hasDesktop({ platform, env }: Pick<Terminal, 'platform' | 'env'>): boolean {
-  if (elsewhere.some((name) => env[name])) return false;
+  if (remoteVariables.some((name) => env[name])) return false;
   if (platform === 'win32') return true;
   if (platform !== 'darwin' && !env.DISPLAY && !env.WAYLAND_DISPLAY) return false;
   return (env.PATH ?? '').split(delimiter).some((folder) => isExecutable(join(folder, opener(platform))));
@@ -31,7 +31,7 @@ function isExecutable(path: string): boolean {
 /**
  * Opens the browser, if the system can. Except on Windows, other users see the arguments of programs, so the browser gets the secret address
  * from a file that only this user can read. The file is in the home folder, because browsers that are snaps read no other folder. Resolves
- * with a function that removes the file.
+ * with a function that removes the file, or with undefined if there is none.
  */
 export async function openBrowser(
   url: string,

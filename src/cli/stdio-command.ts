@@ -63,7 +63,7 @@ async function serveClient(
   await connection.close();
 }
 
-/** The page for decisions in the browser of this machine. It is served from the first plan on that waits. */
+/** The page for decisions in the browser of this machine. It is served as soon as a first plan waits. */
 interface LocalPage {
   readonly page: DecisionPage;
   /** Sets the runtime. Called before the first call of a tool. */

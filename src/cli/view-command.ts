@@ -138,7 +138,7 @@ const readResult = (tool: string, args: unknown, result: unknown, callTool: Call
   exitCode: () => 0,
 });
 
-/** A plan, until a click decides on it. Then the page shows the outcome for a while. */
+/** Shows a plan until a click decides on it, and then the outcome for `lingerMs`. */
 function changeResult(plan: unknown, callTool: CallTool, { stdout, stderr }: Terminal): ShownResult {
   let shownResult = plan;
   let decision: unknown;

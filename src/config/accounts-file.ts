@@ -39,7 +39,7 @@ const settingsByField: ReadonlyMap<string, Setting> = new Map(
   settingNames.filter((setting) => settings[setting].account).map((setting) => [fieldOf(setting), setting]),
 );
 
-/** The schema of the file, with the schema of each setting. Names of accounts are checked elsewhere. */
+/** The schema of the file, with the schema of each setting. `namingProblems` checks the names of accounts. */
 export const accountsFileSchema = lazy(() => fileSchema((setting) => settings[setting].schema()));
 
 /** The schema of the structure alone. Settings are checked one by one, so that a wrong setting hides no other problem. */

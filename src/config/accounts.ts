@@ -65,6 +65,7 @@ export function accountsOfFile(
   return { all: [first, ...others], byDefault, areNamed: true };
 }
 
+/** Checks the settings of an account and adds those that it inherits. Reports every problem. */
 function accountOfFile(
   written: WrittenAccount,
   environment: ParsedEnvironment,
@@ -77,27 +78,24 @@ function accountOfFile(
   const nameOf: NameOf = (setting) =>
     isOwn(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
   const hasOwnKeys = settingNames.some((setting) => isKeySetting(setting) && isOwn(setting));
-  // An account with keys of its own inherits no key, because an ID and a secret of two keys do not match.
-  const isInherited = (setting: string) =>
-    !(isSetting(setting) && isOwn(setting)) && !(hasOwnKeys && isKeySetting(setting));
-  const texts = readKeyFiles(files, nameOf, readFile, report);
-  const explicit: ExplicitValues = {
-    ...pick(environment.explicit, isInherited),
-    ...parseSettings({ ...written.values, ...texts }, nameOf, report),
+  const isInherited = (setting: string): boolean => {
+    if (isSetting(setting) && isOwn(setting)) return false;
+    // An account with keys of its own inherits no key, because an ID and a secret of two keys do not match.
+    return !(hasOwnKeys && isKeySetting(setting));
   };
+  const keyTexts = readKeyFiles(files, nameOf, readFile, report);
+  const ownValues = parseSettings({ ...written.values, ...keyTexts }, nameOf, report);
+  const explicit: ExplicitValues = { ...pickFields(environment.explicit, isInherited), ...ownValues };
   const values = withDefaults(explicit);
   if (hasOwnKeys) reportKeys(isOwn, own(`accounts.${name}`), report);
   reportWidening(values, environment, isOwn, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
   const endpoints = { ...environment.endpoints, ...ownEndpoints(written, values, environment, report) };
-  return {
-    ...accountOf(name, explicit, { ...pick(environment.files, isInherited), ...files }, endpoints),
-    description,
-  };
+  const allFiles = { ...pickFields(environment.files, isInherited), ...files };
+  return { ...accountOf(name, explicit, allFiles, endpoints), description };
 }
 
-/** A copy with the picked fields. */
-const pick = <Fields extends object>(fields: Fields, isPicked: (name: string) => boolean): Partial<Fields> => {
+const pickFields = <Fields extends object>(fields: Fields, isPicked: (name: string) => boolean): Partial<Fields> => {
   const picked: Partial<Fields> = { ...fields };
   for (const name of Object.keys(fields)) if (!isPicked(name)) Reflect.deleteProperty(picked, name);
   return picked;
@@ -224,7 +222,7 @@ function reportWidening(
     CONFIRM_DELETE: values.CONFIRM_DELETE === 'click' && limits.CONFIRM_DELETE === 'type',
   };
   for (const setting of ['CONFIRM', 'CONFIRM_DELETE'] as const) {
-    // The default limits nothing, only a value that the environment sets.
+    // Only a value that the environment sets is a limit, and not the default.
     const isLimited = environment.texts[setting] !== undefined;
     if (isOwn(setting) && isLimited && isWeaker[setting])
       report(

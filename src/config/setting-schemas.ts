@@ -90,7 +90,7 @@ const listOf = <const Kind extends string>(pattern: RegExp, kind: Wording<Kind>)
   return z.array(name, 'must be a list of texts').min(1, 'must not be empty');
 };
 
-/** Names of tools, of which any may be unknown. */
+/** Names of tools. `reportContradictions` checks that the tools exist. */
 export const tools = () => listOf(/^[\s\S]{0,64}$/, 'a tool');
 export const regions = () => listOf(region, 'a region name such as jp-east-1');
 export const hostNames = () =>
@@ -120,7 +120,7 @@ const usable = (problemOf: (text: string) => SafeText | undefined) =>
       issues.push({ code: 'custom', input: value, message: say`is not usable: ${problem}`.text });
   });
 
-/** The URL of an API. Plain http is refused elsewhere, because it depends on `ALLOW_HTTP`. */
+/** The URL of an API. It may be plain http: `isPlainHttp` checks that, because it depends on `ALLOW_HTTP`. */
 export const endpoint = () => usable(endpointProblem);
 
 function endpointProblem(text: string): SafeText | undefined {

@@ -65,7 +65,7 @@ export function gatherSettings(
   const ownInputs = ownSettings(own).map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
   const knownInputs = [...inputs, ...ownInputs];
   const knownVariables = knownInputs.map(({ name }) => variableName(name));
-  // The services of operations that could not be loaded are unknown, so their endpoints would be, too.
+  // If operations could not be loaded, their services are not known, and their endpoints would be reported as unknown settings.
   const checkedEnv = own.problems.length > 0 ? withoutEndpoints(env) : env;
   const variables = readVariables(checkedEnv, knownVariables, report);
   for (const problem of problems) report(problem);

@@ -186,15 +186,19 @@ export function relatedTexts(
 
 /**
  * The content of the change view: the plan with its buttons, or the outcome above the plan.
- * @param related sentences about other plans for the same thing, which a decision is not bound to
+ * @param related sentences about other plans for the same thing. They are not in the plan that the digest of a decision covers
  */
-export function shownPlan(found: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): object {
-  if (found.state === 'waiting') return resultOf(waitingOutcome(found, mayDecide, related), found);
-  return resultOf(found.outcome ?? decidedBefore(found), found, decisionSentence(found));
+export function shownPlan(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): object {
+  if (stored.state === 'waiting') return resultOf(waitingOutcome(stored, mayDecide, related), stored);
+  return resultOf(stored.outcome ?? decidedBefore(stored), stored, decisionSentence(stored));
 }
 
-function waitingOutcome(found: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): EndedOutcome {
-  const { plan, accept, typedName, issuedAt, expiresAt, digest, nonce } = found;
+/**
+ * The outcome of a call whose plan waits.
+ * @param mayDecide true if the view may show the buttons
+ */
+function waitingOutcome(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): EndedOutcome {
+  const { plan, accept, typedName, issuedAt, expiresAt, digest, nonce } = stored;
   return {
     kind: 'succeeded',
     success: {
@@ -212,11 +216,12 @@ function waitingOutcome(found: FoundPlan, mayDecide: boolean, related: readonly 
  * Makes a result for the change view, with the plan. In place of an action token, the view gets the plan's nonce, which allows nothing
  * without the session.
  */
-function resultOf(outcome: EndedOutcome, found: FoundPlan, earlier?: SafeText): object {
+function resultOf(outcome: EndedOutcome, stored: FoundPlan, earlier?: SafeText): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const metaOf = (shown: EndedOutcome) =>
-    viewMeta(shown, found, { seal: () => found.nonce }, { onPage: true, earlier });
-  return { content: [], structuredContent, _meta: { ...metaOf(waitingOutcome(found, false)), ...metaOf(outcome) } };
+    viewMeta(shown, stored, { seal: () => stored.nonce }, { onPage: true, earlier });
+  const planMeta = metaOf(waitingOutcome(stored, false));
+  return { content: [], structuredContent, _meta: { ...planMeta, ...metaOf(outcome) } };
 }
 
 /** The note above a plan, with the names of the caller and the client, which come from outside. */

@@ -51,11 +51,11 @@ export function listPage(session: DecisionSession, { plans, areNamed, filter, no
     caller: stored.caller ?? '',
     account: (areNamed && textAt(stored.args, 'account')) || '',
   }));
-  const shown = all.filter((listed) => matches(listed, filter));
-  const isAllSandbox = shown.length > 0 && shown.every(({ stored }) => stored.plan.sandbox === true);
+  const filtered = all.filter((listed) => matches(listed, filter));
+  const isAllSandbox = filtered.length > 0 && filtered.every(({ stored }) => stored.plan.sandbox === true);
   const itemOf = (listed: ListedPlan) => planItem(listed, relatedMarks(listed.stored, plans), !isAllSandbox, now);
-  const waiting = togetherBySubject(shown.filter(({ stored }) => stored.state === 'waiting'));
-  const decided = shown.filter(({ stored }) => stored.state === 'decided').reverse();
+  const waiting = togetherBySubject(filtered.filter(({ stored }) => stored.state === 'waiting'));
+  const decided = filtered.filter(({ stored }) => stored.state === 'decided').reverse();
   const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
   const banner = isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`;
   const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, filter.group, itemOf)}${decidedList(decided, itemOf)}`;

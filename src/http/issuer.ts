@@ -88,7 +88,7 @@ function authenticationOf(
   scopeClaim: string | undefined,
 ): Authentication {
   if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase())) return { kind: 'invalid', reason: 'typ' };
-  // Such a token is bound to a key (RFC 7800). A thief must not be able to use it without the key, which is not checked here.
+  // A token with `cnf` is bound to a key (RFC 7800). The key is not checked here, so a thief could use the token without it.
   if (payload.cnf !== undefined) return { kind: 'invalid', reason: 'cnf' };
   const { data: name } = subject.safeParse(payload.sub);
   if (name === undefined) return { kind: 'invalid', reason: 'sub' };

@@ -68,9 +68,12 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   /** Runs the checks that need no body. Resolves with the caller, or with undefined if callers are not authenticated. */
   const admit = async (request: IncomingMessage): Promise<Principal | undefined> => {
     const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
-    checkMethod(request);
-    refuseIfTooFast(checkRate(principal?.name ?? ''));
-    checkContentType(request);
+    if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
+    const retryAfterSeconds = checkRate(principal?.name ?? '');
+    if (retryAfterSeconds > 0)
+      throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(retryAfterSeconds) });
+    if (!isJsonContentType(request.headers['content-type'] ?? null))
+      throw new HttpError(415, 'content type', 'The content type must be application/json.');
     return principal;
   };
 
@@ -88,30 +91,17 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     // Only a short message can be a reply. A long one is parsed when its call has a place.
     const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
     const reply = replyIn(shortMessage);
-    if (session === undefined || reply === undefined) {
-      const readMessage = async () => shortMessage ?? takeTurn(() => parseMessage(body));
-      return serveCall({ request, response, caller, principal, session, readMessage });
+    if (session !== undefined && reply !== undefined) {
+      // A reply takes no place among the calls. Otherwise, calls that wait for replies could keep the replies out.
+      await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
+        throw unavailable('reply', 'The reply cannot be passed on now.', 1);
+      });
+      response.writeHead(202).end();
+      return;
     }
-    // A reply takes no place among the calls. Otherwise, calls that wait for replies could keep the replies out.
-    await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
-      throw unavailable('reply', 'The reply cannot be passed on now.', 1);
-    });
-    response.writeHead(202).end();
+    const readMessage = async () => shortMessage ?? takeTurn(() => parseMessage(body));
+    await serveCall({ request, response, caller, principal, session, readMessage });
   };
-}
-
-function checkMethod({ method }: IncomingMessage): void {
-  if (method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
-}
-
-function refuseIfTooFast(retryAfterSeconds: number): void {
-  if (retryAfterSeconds > 0)
-    throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(retryAfterSeconds) });
-}
-
-function checkContentType({ headers }: IncomingMessage): void {
-  if (!isJsonContentType(headers['content-type'] ?? null))
-    throw new HttpError(415, 'content type', 'The content type must be application/json.');
 }
 
 /** Serves all messages but replies. Each gets an SDK server of its own, within the limits on concurrent calls. */

@@ -1,6 +1,6 @@
 import { HttpError } from './http-helpers.js';
 
-/** More values than any call has. Each value costs memory and time after parsing, however few bytes it has. */
+/** Maximum number of values in a message, more than any call has. Even a value of few bytes costs memory and time after parsing. */
 const maximumValues = 5_000;
 
 /**

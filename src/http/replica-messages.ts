@@ -6,7 +6,7 @@ import type { Database } from '../journal/postgres-database.js';
  * it. Messages are sealed.
  */
 export interface SharedMessages {
-  /** Accepts a message with this key from now on, until `forget`, or for `keptMinutes`. */
+  /** Accepts a message with this key until `forget`, but for `keptMinutes` at most. */
   expect(key: string): Promise<void>;
   /** Stores a message, if it is expected and the first one with its key. */
   put(key: string, message: string): Promise<void>;

@@ -15,7 +15,7 @@ interface Expiring {
 interface SealedCookieOptions<Value extends Expiring> {
   /** The cookie is called `__Host-cloudops-<name>`, which only this host can set, and only over https. */
   readonly name: string;
-  /** Binds the seal to one kind of cookie. Sessions that browsers hold depend on it. */
+  /** Binds the seal to one kind of cookie. Another value would end the sessions that browsers hold. */
   readonly purpose: string;
   readonly schema: () => z.ZodType<Value>;
   readonly keys: SealingKeys;

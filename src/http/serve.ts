@@ -37,6 +37,7 @@ export interface HttpOptions extends McpEndpointOptions {
   readonly state: Omit<ProcessState, 'concurrentCalls'>;
 }
 
+/** Time limit for answers that clients have not read when the server closes, in milliseconds. */
 const flushMs = 1000;
 
 /**
@@ -47,24 +48,22 @@ export async function serveHttp(options: HttpOptions) {
   const { limits, log, hosts } = options;
   const concurrency = createConcurrencyLimiter(limits);
   const metrics = metricsOf(options, () => concurrency.running);
-  const running = new Set<Promise<void>>();
-  let stopping = false;
+  let isStopping = false;
   const readiness = () => {
-    if (stopping) return 'stopping';
+    if (isStopping) return 'stopping';
     return options.isReady() ? 'ready' : 'waiting for the journal';
   };
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
-  const route = createRouter(options, createMcpEndpoint(options, metrics, concurrency), handleProbe, () => stopping);
+  const serveMcp = createMcpEndpoint(options, metrics, concurrency);
+  const route = createRouter(options, serveMcp, handleProbe, () => isStopping);
   const answerError = createErrorAnswer(metrics, log);
-  const server = createMainServer(
-    options,
-    (request, response) => {
-      const served = route(request, response).catch((error: unknown) => answerError(request, response, error));
-      running.add(served);
-      void served.finally(() => running.delete(served));
-    },
-    () => metrics.refused('connections'),
-  );
+  const runningRequests = new Set<Promise<void>>();
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    const served = route(request, response).catch((error: unknown) => answerError(request, response, error));
+    runningRequests.add(served);
+    void served.finally(() => runningRequests.delete(served));
+  };
+  const server = createMainServer(options, onRequest, () => metrics.refused('connections'));
   const metricsServer = createMetricsServer(metrics, handleProbe, hosts, limits);
   const closeAll = () => Promise.all([close(server, flushMs), close(metricsServer, flushMs)]);
   try {
@@ -73,8 +72,8 @@ export async function serveHttp(options: HttpOptions) {
       port: await listen(server, options.listen),
       /** Refuses new requests, waits at most `graceMs` for running calls, then closes everything. */
       stop: async (graceMs: number): Promise<void> => {
-        stopping = true;
-        await Promise.race([Promise.allSettled(running), delay(graceMs, undefined, { ref: false })]);
+        isStopping = true;
+        await Promise.race([Promise.allSettled(runningRequests), delay(graceMs, undefined, { ref: false })]);
         await closeAll();
       },
     };

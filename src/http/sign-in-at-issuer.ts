@@ -31,7 +31,7 @@ interface IssuerSignInOptions {
 
 /** Time limit for each answer of the issuer, in seconds. */
 const networkSeconds = 5;
-/** How long discovery metadata is cached (ms), because anybody may begin any number of sign-ins. */
+/** Discovery metadata is cached for this time (ms), because anybody may begin any number of sign-ins. */
 const metadataMs = 5000;
 /** Time limit for signing in at the issuer, in milliseconds. */
 const signInMs = 10 * 60_000;
