@@ -45,42 +45,46 @@ export const callCommand: Command = {
     try {
       const call = await readCall(invocation);
       const outcome = await execute(call, options.yes !== undefined, terminal);
-      return printOutcome(tool, outcome, exitCode(outcome, Object(call.args).planOnly === true), invocation);
+      const code = exitCode(outcome, Object(call.args).planOnly === true);
+      printOutcome(tool, outcome, code, invocation);
+      return code;
     } catch (error) {
       // With `--json`, a wrong command line is printed as a failure, like any other.
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
-      const failure = refusalFailure(
-        tool === '' ? words('The call') : tool,
-        new Refusal('Usage', error.problems),
-        false,
-      );
-      return printOutcome(tool, { kind: 'failed', failure }, failureCode(failure), invocation);
+      const subject = tool === '' ? words('The call') : tool;
+      const failure = refusalFailure(subject, new Refusal('Usage', error.problems), false);
+      const code = failureCode(failure);
+      printOutcome(tool, { kind: 'failed', failure }, code, invocation);
+      return code;
     }
   },
 };
 
-/** Prints the outcome as JSON or for people, and returns the exit code. */
+/** Prints the outcome as JSON or for people. */
 function printOutcome(
   tool: string,
   outcome: EndedOutcome,
   code: number,
   { options, operations, terminal }: Invocation,
-): number {
+): void {
   const { stdout, stderr } = terminal;
-  if (options.json !== undefined) stdout.write(`${escapeJson(JSON.stringify(forMachines(tool, outcome, code)))}\n`);
-  else if (outcome.kind === 'succeeded') {
-    const operation = operations.find(({ name }) => name === tool);
-    stdout.write(successText(outcome.success, operation, pageOf(terminal, 'stdout'), options.all !== undefined));
-    if (code === 3 && outcome.success.outcome === 'planned')
-      printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
-  } else stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
-  return code;
+  if (options.json !== undefined) {
+    const result =
+      outcome.kind === 'succeeded'
+        ? { ok: code === 0, tool, answer: outcome.success }
+        : { ok: false, tool, failure: outcome.failure };
+    stdout.write(`${escapeJson(JSON.stringify(result))}\n`);
+    return;
+  }
+  if (outcome.kind === 'failed') {
+    stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
+    return;
+  }
+  const operation = operations.find(({ name }) => name === tool);
+  stdout.write(successText(outcome.success, operation, pageOf(terminal, 'stdout'), options.all !== undefined));
+  if (code === 3 && outcome.success.outcome === 'planned')
+    printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
 }
-
-const forMachines = (tool: string, outcome: EndedOutcome, code: number) =>
-  outcome.kind === 'succeeded'
-    ? { ok: code === 0, tool, answer: outcome.success }
-    : { ok: false, tool, failure: outcome.failure };
 
 /** Outcomes of a change on which nobody has decided. */
 const withoutDecision: readonly (string | undefined)[] = ['planned', 'waiting'];

@@ -9,14 +9,7 @@ import { namesOf, quoted, type SafeText, say, type Wording, words } from '../uti
  * A message is the end of a sentence that begins with the setting's name. A value that may be a secret is in no message.
  */
 
-/** A message after which no further rule is checked. */
-const onlyProblem = (message: SafeText) => ({ error: message.text, abort: true });
-
-export const anyText = () =>
-  z
-    .string('must be a text')
-    .trim()
-    .min(1, onlyProblem(words('must not be empty')));
+export const anyText = () => z.string('must be a text').trim().min(1, { error: 'must not be empty', abort: true });
 
 /** Makes messages such as `is "soon"; it must be a whole number`. */
 const mustBe = (rule: SafeText) => ({

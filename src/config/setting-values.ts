@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { defined, type SafeText, say } from '../util/safe-text.js';
-import { type Row, type Setting, settingNames, settings, type Table } from './settings.js';
+import { type Setting, settingNames, settings, type Table } from './settings.js';
 import type { Report } from './sources.js';
 
 type ValueOf<Name extends Setting> = z.output<ReturnType<Table[Name]['schema']>>;
@@ -37,9 +37,10 @@ export function parseSettings(
 }
 
 export function withDefaults(explicit: ExplicitValues): SettingValues {
-  const values = settingNames.map((name) => [name, explicit[name] ?? defaultOf(settings[name])]);
+  const values = settingNames.map((name) => {
+    const { kind, default: defaultValue } = settings[name];
+    return [name, explicit[name] ?? (kind === 'switch' ? false : defaultValue)];
+  });
   // Object.fromEntries loses the type of each value.
   return Object.fromEntries(values) as unknown as SettingValues;
 }
-
-const defaultOf = ({ kind, default: defaultValue }: Row) => (kind === 'switch' ? false : defaultValue);

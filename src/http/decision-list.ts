@@ -116,10 +116,11 @@ const hiddenCount = (count: number, limit: number) =>
 function groupsOf(plans: readonly ListedPlan[], group: ListFilter['group']) {
   if (group === '') return plans.length === 0 ? [] : [{ name: undefined, members: plans }];
   const names = [...new Set(plans.map((plan) => plan[group]))].sort();
-  return names.map((name) => ({ name: labelOf(name), members: plans.filter((plan) => plan[group] === name) }));
+  return names.map((name) => ({
+    name: name === '' ? 'Without a name' : nameHtml(name),
+    members: plans.filter((plan) => plan[group] === name),
+  }));
 }
-
-const labelOf = (name: string): Html | string => (name === '' ? 'Without a name' : nameHtml(name));
 
 /** Offers a filter if there is more than one caller or account. */
 function filterForm(all: readonly ListedPlan[], filter: ListFilter): Html | false {
@@ -129,7 +130,7 @@ function filterForm(all: readonly ListedPlan[], filter: ListFilter): Html | fals
   });
   if (fields.length === 0) return false;
   const filters = fields.map(({ name, values }) => {
-    const options = values.map((value): SelectOption => [value, shortLabel(value)]);
+    const options = values.map((value): SelectOption => [value, shortNames(own(value)).text]);
     return selectField(name, titles[name], filter[name], [['', 'All'], ...options]);
   });
   const groups = fields.map(({ name }): SelectOption => [name, titles[name]]);
@@ -147,8 +148,6 @@ function selectField(name: string, label: string, chosen: string, options: reado
 }
 
 const titles = { caller: 'Asked for by', account: 'Account' } as const;
-
-const shortLabel = (name: string): string => shortNames(own(name)).text;
 
 const riskMarks: Readonly<Record<Risk, Mark>> = {
   'costs money': ['cost', 'Costs money'],
