@@ -3,7 +3,7 @@ import { nameInWords } from '../tools/schema/field-names.js';
 import { humanBytes, humanDuration, sentenceCase } from '../util/human.js';
 import { isObject, leavesOf } from '../util/objects.js';
 import { counted, exact, type SafeText, say } from '../util/safe-text.js';
-import { bar } from './command.js';
+import { progressBar } from './command.js';
 import { type HelpPage, labelled, localTime, tableLines } from './layout.js';
 
 /** Size limits of a table. `--all` shows the whole list. */
@@ -34,7 +34,7 @@ export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf,
     .map(({ path, value }) => [labelOf(path), [fieldText(path, value, inner)]] as const);
   const blocks: string[][] = [];
   const { percent } = answer;
-  if (typeof percent === 'number') blocks.push([`${bar(percent / 100)} ${percent}%`]);
+  if (typeof percent === 'number') blocks.push([`${progressBar(percent / 100)} ${percent}%`]);
   if (lists.length === 0) blocks.push(labelled(fields, page));
   for (const { path, records } of lists) blocks.push(listLines(path, records, inner));
   if (lists.length > 0 && fields.length > 0) blocks.push([page.paint('dim', '--all shows every field.')]);

@@ -16,11 +16,11 @@ import { isObject, textAt } from '../util/objects.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
 import { failureText, planForQuestion, successText } from './answer-for-people.js';
 import {
-  bar,
   type Command,
   type Invocation,
   notOneOf,
   pageOf,
+  progressBar,
   type Terminal,
   UsageError,
   validConfig,
@@ -294,7 +294,7 @@ function progressOf(tool: string, total: number, { say: show, stop }: Spinner): 
       onPage: (pages, parts) =>
         show(
           total > 0
-            ? say`${exact(bar(parts / total))} ${parts} of ${total} parts, page ${pages}`
+            ? say`${exact(progressBar(parts / total))} ${parts} of ${total} parts, page ${pages}`
             : say`${own(tool)}: ${parts} entries, page ${pages}`,
         ),
       onRetry: (attempts) =>

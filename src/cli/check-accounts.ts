@@ -63,8 +63,8 @@ async function checkApi(service: Service, account: Account, checks: AccountsToCh
   const allowed = runtime.server.operations.filter(
     (operation) => operation.service === service && isAllowed(account.policy, operation),
   );
-  const [first] = allowed;
-  if (first === undefined) return [];
+  const [anyOperation] = allowed;
+  if (anyOperation === undefined) return [];
 
   const cloud = await account.cloud();
   const missing = missingSettings(cloud, service);
@@ -75,7 +75,7 @@ async function checkApi(service: Service, account: Account, checks: AccountsToCh
     return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];
   }
 
-  const endpointFindings = await checkEndpoint(service, resolveEndpoint(cloud, first), options);
+  const endpointFindings = await checkEndpoint(service, resolveEndpoint(cloud, anyOperation), options);
   // A single finding says that the endpoint cannot be reached.
   if (endpointFindings.length === 1) return endpointFindings;
 

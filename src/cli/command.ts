@@ -136,7 +136,8 @@ export function pageOf(
 }
 
 /** A progress bar such as `██████░░░░` for a share from 0 to 1. */
-export function bar(share: number, width = 30): string {
+export function progressBar(share: number): string {
+  const width = 30;
   const full = Math.round(Math.min(1, Math.max(0, share)) * width);
   return '█'.repeat(full) + '░'.repeat(width - full);
 }

@@ -14,12 +14,10 @@ export interface Spinner {
 const beginningOfLine = '\r\x1b[K';
 const frames = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
 const frameMs = 100;
+const delayMs = 300;
 
 /** Draws a spinner after `delayMs` milliseconds, so that fast calls show none. In a file or pipe, it draws nothing. */
-export function createSpinner(
-  screen: Writable & { readonly isTTY?: boolean; readonly columns?: number },
-  delayMs = 300,
-): Spinner {
+export function createSpinner(screen: Writable & { readonly isTTY?: boolean; readonly columns?: number }): Spinner {
   let text = words('');
   let timer: NodeJS.Timeout | undefined;
   let frame = 0;

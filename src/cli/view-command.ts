@@ -146,6 +146,7 @@ function changeResult(plan: unknown, callTool: CallTool, { stdout, stderr }: Ter
   const onAnswer = (answer: unknown): void => {
     const outcome = decisionIn(answer);
     if (outcome === undefined) {
+      // An answer without a decision may have a newer plan.
       if (readProposedChange(metaOf(answer)) !== undefined) shownResult = answer;
       return;
     }

@@ -57,9 +57,10 @@ interface InboxOptions {
   /** Keys that seal messages to other replicas. */
   readonly stateKeys: SealingKeys;
   readonly log: Log;
-  /** The time between two polls for messages from other replicas, in milliseconds. */
-  readonly pollMs?: number;
 }
+
+/** The time between two polls for messages from other replicas, in milliseconds. */
+const pollMs = 500;
 
 /** Size limit of a reply, in bytes. Answers to questions are short, because a form has only one choice. */
 export const maximumReply = 16 * 1024;
@@ -70,7 +71,7 @@ type Receive = (message: JSONRPCMessage) => void;
  * Delivers replies to the calls that wait for them: directly in this process, and through shared messages in other replicas. Drops a
  * reply for which no call waits, because it came twice, too late, or from another session or caller.
  */
-export function createInbox({ shared, stateKeys, log, pollMs = 500 }: InboxOptions) {
+export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   /** The receivers of the calls that wait, by the key of the reply. */
   const receivers = new Map<string, Receive>();
   const keyOf = ({ caller, session }: Correspondent, { kind, id }: Pick<ClientReply, 'kind' | 'id'>) =>

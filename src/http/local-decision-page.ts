@@ -39,45 +39,46 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
   let tabIsOpenUntil = Number.NEGATIVE_INFINITY;
   let browser: Awaited<ReturnType<LocalPageOptions['open']>>;
 
+  const showOldestPlan = async () => {
+    // The tab has loaded, so that the file with its address is not needed any more.
+    await browser?.remove();
+    const all = await plans.list();
+    const plan = oldestWaiting(all);
+    if (plan === undefined) return { follows: true, note: 'No change waits for a decision.' };
+    const mayDecide = reasonAgainst(plan, personHere, accounts) === undefined;
+    const result = shownPlan(plan, mayDecide, relatedTexts(plan, all, deciding));
+    return { follows: true, shown: plan.nonce, note: noteOf(plan), result };
+  };
+  const decide = async (params: unknown) => {
+    const click = readClick(params);
+    const plan = click && (await plans.find(click.nonce));
+    if (click === undefined || plan === undefined) throw new Error('this is no decision on a plan that waits');
+    return answerClick(plan, click, personHere, { ...deciding, callerOf: async () => undefined, log });
+  };
+  /** Answers a poll of the tab, as soon as another plan than the shown one is the oldest. */
+  const waitForOtherPlan = async (params: unknown, gone: AbortSignal) => {
+    const shownNonce = textAt(params, 'shown');
+    openPolls += 1;
+    try {
+      for (let waited = 0; waited < longestPollMs && !gone.aborted; waited += pollMs) {
+        const plan = oldestWaiting(await plans.list());
+        if (plan !== undefined && plan.nonce !== shownNonce) return { waits: true };
+        await delay(pollMs, undefined, { ref: false });
+      }
+      return { waits: false };
+    } finally {
+      openPolls -= 1;
+      tabIsOpenUntil = now().getTime() + goneMs;
+    }
+  };
+
   const page = await serveViewPage({
     port: 0,
     host: await readView('page'),
     view: await readView('change'),
-    async call() {
-      // The tab has loaded, so that the file with its address is not needed any more.
-      await browser?.remove();
-      const all = await plans.list();
-      const plan = oldestWaiting(all);
-      if (plan === undefined) return { follows: true, note: 'No change waits for a decision.' };
-      const mayDecide = reasonAgainst(plan, personHere, accounts) === undefined;
-      return {
-        follows: true,
-        shown: plan.nonce,
-        note: noteOf(plan),
-        result: shownPlan(plan, mayDecide, relatedTexts(plan, all, deciding)),
-      };
-    },
-    async callTool(params) {
-      const click = readClick(params);
-      const plan = click && (await plans.find(click.nonce));
-      if (click === undefined || plan === undefined) throw new Error('this is no decision on a plan that waits');
-      return answerClick(plan, click, personHere, { ...deciding, callerOf: async () => undefined, log });
-    },
-    async next(params, gone) {
-      const shownNonce = textAt(params, 'shown');
-      openPolls += 1;
-      try {
-        for (let waited = 0; waited < longestPollMs && !gone.aborted; waited += pollMs) {
-          const plan = oldestWaiting(await plans.list());
-          if (plan !== undefined && plan.nonce !== shownNonce) return { waits: true };
-          await delay(pollMs, undefined, { ref: false });
-        }
-        return { waits: false };
-      } finally {
-        openPolls -= 1;
-        tabIsOpenUntil = now().getTime() + goneMs;
-      }
-    },
+    call: showOldestPlan,
+    callTool: decide,
+    next: waitForOtherPlan,
   });
   return {
     /** Opens a tab for the waiting plans, unless one is open, which will show them. */

@@ -121,6 +121,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     return { text: newText, tokens };
   };
 
+  /** Requests at the same time share one read. */
   const currentContents = async () => {
     const currentTime = now().getTime();
     if (Math.abs(currentTime - readAt) >= rereadAfterMs) {
