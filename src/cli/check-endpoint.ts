@@ -41,6 +41,10 @@ export async function checkEndpoint(
 
 const dayMs = 24 * 60 * 60 * 1000;
 
+/**
+ * The finding that an endpoint answers, with its IP addresses and the expiry of its certificate.
+ * @param now milliseconds since 1970
+ */
 async function addressFinding(check: string, { origin, hostname, port, protocol }: URL, now: number): Promise<Finding> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [] : await lookup(host, { all: true }).catch(() => []);

@@ -62,6 +62,7 @@ interface Examined {
   readonly apisChecked: number | undefined;
 }
 
+/** Runs all checks of a valid configuration. */
 async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Examined> {
   const { now, env, version, platform } = terminal;
   // Without the journal, because opening it would report unfinished changes here, and then the next server would not report them.

@@ -21,6 +21,7 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
   },
 });
 
+/** The help about a command, about a tool of `call` or `view`, about the settings, or in general. */
 async function linesAbout(
   { positionals: [name, tool], operations, operationProblems }: Invocation,
   page: HelpPage,

@@ -158,6 +158,7 @@ export function changeLines(
 
 type TimeOfChange = ReturnType<typeof localTimes>;
 
+/** Formats a change in one line, for a file or pipe. */
 function changeRow(change: RecordedChange, timeOfChange: TimeOfChange): string {
   const { time, what, target, ending } = change;
   const start = `${timeOfChange(time) ?? unknownTime}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;

@@ -116,6 +116,10 @@ function readKeyFiles(
   return Object.fromEntries(texts);
 }
 
+/**
+ * Makes an account.
+ * @param explicit its settings without defaults, because the region of a profile wins over the default region
+ */
 function accountOf(
   name: string,
   explicit: ExplicitValues,

@@ -81,6 +81,7 @@ function tokensOf(args: readonly string[]) {
     .map(({ kind, index }) => ({ index, arg: args[index] ?? '', isOption: kind === 'option' }));
 }
 
+/** All options by flag. An option of the command hides a setting with the same flag. */
 function listOptions(
   ownOptions: NonNullable<CommandSyntax['options']>,
   furtherSettings: readonly string[],
@@ -101,6 +102,7 @@ type ParsedOption = { readonly takesNext: boolean } & (
   | { readonly kind: 'problem'; readonly problem: SafeText }
 );
 
+/** @param next the argument after the option, which may be its value */
 function parseOption(arg: string, next: string | undefined, optionsByFlag: OptionsByFlag): ParsedOption {
   const [flag = ''] = arg.split('=', 1);
   const hasInlineValue = arg !== flag;

@@ -19,7 +19,7 @@ import {
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
 import { allOperations, noOwnOperations, ownServices } from './own-operations.js';
 import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
-import { isSetting, prefix, safeVariableName, valueOfText } from './settings.js';
+import { prefix, type Setting, safeVariableName, settingNames, valueOfText } from './settings.js';
 import { type ConfigSources, type GatheredSettings, gatherSettings, type Report, readSettingFile } from './sources.js';
 
 export type Config = ReturnType<typeof configOf>;
@@ -39,12 +39,12 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   reportHttp(environment, report);
   const accounts = loadAccounts(environment, sources.readFile, report);
   reportDecisions(environment.values, accounts, report);
-  return problems.length > 0
-    ? // Accounts that inherit a contradiction repeat it.
-      { ok: false, problems: distinct(problems) }
-    : { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
+  if (problems.length === 0) return { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
+  // An account that inherits settings repeats their contradictions.
+  return { ok: false, problems: distinct(problems) };
 }
 
+/** Checks the settings of the environment and the command line, and adds defaults. Reports every problem. */
 function parseEnvironment(
   { texts, files, endpoints: endpointTexts }: GatheredSettings,
   own: OwnOperations = noOwnOperations,
@@ -63,11 +63,16 @@ function parseEnvironment(
   return { explicit, values, texts, files, endpoints, operations };
 }
 
-const valuesOfTexts = (texts: GatheredSettings['texts']) =>
-  Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [name, isSetting(name) ? valueOfText(name, text) : undefined]),
-  );
+function valuesOfTexts(texts: GatheredSettings['texts']): Partial<Record<Setting, unknown>> {
+  const values: Partial<Record<Setting, unknown>> = {};
+  for (const setting of settingNames) {
+    const text = texts[setting];
+    if (text !== undefined) values[setting] = valueOfText(setting, text);
+  }
+  return values;
+}
 
+/** The configuration as the rest of the program reads it. */
 function configOf(
   { values, operations }: Pick<ParsedEnvironment, 'values' | 'operations'>,
   accounts: AccountsConfig,

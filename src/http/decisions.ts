@@ -102,8 +102,8 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
   const { publicUrl, signIn, plans, accounts } = options;
   return {
     session: async (context, next) => {
-      const stored = sessionCookie.read(context);
-      const session = stored && (await signIn.renew(stored));
+      const cookieSession = sessionCookie.read(context);
+      const session = cookieSession && (await signIn.renew(cookieSession));
       if (session !== undefined) {
         context.set('session', session);
         return next();

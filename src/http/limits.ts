@@ -78,6 +78,11 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
         leaveCaller();
         places.leave();
       };
+      const takeAgain = async () => {
+        await places.takeFirst();
+        leaveCaller = countCall(caller, true);
+        hasPlace = true;
+      };
       return {
         leave,
         async waitOutside(work) {
@@ -87,9 +92,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
             return await work();
           } finally {
             endQuestion();
-            await places.takeFirst();
-            leaveCaller = countCall(caller, true);
-            hasPlace = true;
+            await takeAgain();
           }
         },
       };
