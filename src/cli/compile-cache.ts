@@ -22,8 +22,8 @@ export function enableCompileCache(enable: unknown, process: Process): void {
 
 /** The system's folder for caches. */
 function cacheFolder({ env, platform }: Process): string {
-  const named = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
-  if (named !== undefined && isAbsolute(named)) return named;
+  const configured = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME;
+  if (configured !== undefined && isAbsolute(configured)) return configured;
   const home = homedir();
   if (platform === 'win32') return join(home, 'AppData', 'Local');
   return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');

@@ -40,6 +40,7 @@ export function addressIn(args: readonly string[]): CommandAddress {
   );
   if (command < 0) return {};
   const { host, port } = parseCommandLine(args.slice(command + 1), { options: addressOptions }).options;
-  const own: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-  return { ...(host !== undefined && { host: own[host] ?? host }), ...(port !== undefined && { port }) };
+  // A server that listens on every address is asked at loopback.
+  const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+  return { ...(host !== undefined && { host: loopbackOf[host] ?? host }), ...(port !== undefined && { port }) };
 }

@@ -45,7 +45,9 @@ async function linesAbout(
 /** The commands and the ways to further help, for a screen of 24 lines. */
 async function overview(page: HelpPage, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
   const { paint } = page;
-  const named = await Promise.all(Object.entries(commands).map(async ([name, load]) => [name, await load()] as const));
+  const loadedCommands = await Promise.all(
+    Object.entries(commands).map(async ([name, load]) => ({ name, about: (await load()).about })),
+  );
   return [
     'An MCP server that gives AI agents signed operations of a cloud.',
     '',
@@ -54,7 +56,9 @@ async function overview(page: HelpPage, commands: Commands, defaultCommand: Comm
     '  cloudops-mcp <command>',
     '',
     paint('bold', 'Commands:'),
-    ...named.map(([name, { about }]) => `  ${paint('bold', name)}${' '.repeat(columnOfAbout - name.length)}${about}`),
+    ...loadedCommands.map(
+      ({ name, about }) => `  ${paint('bold', name)}${' '.repeat(columnOfAbout - name.length)}${about}`,
+    ),
     '',
     paint('bold', 'Help:'),
     '  cloudops-mcp <command> --help    a command',

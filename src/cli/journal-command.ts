@@ -184,7 +184,7 @@ function ageOf(time: string, now: Date, timeOfChange: TimeOfChange): SafeText {
   return age < 60_000 ? words('just now') : say`${duration(age / 1000)} ago`;
 }
 
-const agreed = {
+const agreedTexts = {
   asked: 'agreed when asked',
   clicked: 'agreed with a click',
   page: 'agreed on the page for decisions',
@@ -196,7 +196,7 @@ const agreed = {
   other: 'consent of a kind that only a newer version knows',
 } as const satisfies Record<RecordedChange['consent'], string>;
 
-const declined: Readonly<Partial<Record<RecordedChange['consent'], SafeText>>> = {
+const declinedTexts: Readonly<Partial<Record<RecordedChange['consent'], SafeText>>> = {
   asked: words('declined when asked'),
   clicked: words('declined with a click'),
   page: words('declined on the page for decisions'),
@@ -209,14 +209,14 @@ const reasonOf = ({ reason }: RecordedChange): SafeText[] =>
 /** The consent, client, caller and approver of a change. */
 function peopleOf(change: RecordedChange): SafeText[] {
   const { consent, answeredAfterMs, client, caller, agent, approver, ending } = change;
-  const after = answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`;
-  const refused = ending?.outcome === 'declined' ? declined[consent] : undefined;
-  const named = (name: string): SafeText => quoted(name, longestName);
+  const afterTime = answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`;
+  const declinedText = ending?.outcome === 'declined' ? declinedTexts[consent] : undefined;
+  const quotedName = (name: string): SafeText => quoted(name, longestName);
   return [
-    say`${refused ?? words(agreed[consent])}${after}`,
-    ...(approver === undefined ? [] : [say`decided by ${named(approver)}`]),
-    ...(caller === undefined ? [] : [say`caller ${named(caller)}`]),
+    say`${declinedText ?? words(agreedTexts[consent])}${afterTime}`,
+    ...(approver === undefined ? [] : [say`decided by ${quotedName(approver)}`]),
+    ...(caller === undefined ? [] : [say`caller ${quotedName(caller)}`]),
     ...(agent === undefined ? [] : [shownAgent(agent)]),
-    say`client ${named(client)}`,
+    say`client ${quotedName(client)}`,
   ];
 }

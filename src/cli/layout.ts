@@ -31,14 +31,14 @@ export const widthOf = (line: string): number =>
 /** Truncates a line to `width` columns, with an ellipsis at its end. */
 export function shortened(line: string, width: number): string {
   if (widthOf(line) <= width) return line;
-  const kept: string[] = [];
-  let used = 0;
+  let start = '';
+  let columns = 0;
   for (const character of line) {
-    used += widthOf(character);
-    if (used > width - 1) break;
-    kept.push(character);
+    columns += widthOf(character);
+    if (columns > width - 1) break;
+    start += character;
   }
-  return `${kept.join('')}…`;
+  return `${start}…`;
 }
 
 /** Appends spaces up to a number of columns. */
@@ -75,20 +75,25 @@ export function wrapped<const Text extends string, const First extends string>(
   return [...lines, line];
 }
 
-/** Formats rows of a label and its texts in two columns. */
+/** Formats rows in two columns: a label, and each of its texts on a line of its own. Leaves out rows without texts. */
 export function labelled<const Label extends string>(
   rows: readonly (readonly [label: Wording<Label>, texts: readonly SafeText[]])[],
   { width, paint }: HelpPage,
 ): string[] {
-  const shown = rows.flatMap(([label, texts]) => (texts.length === 0 ? [] : [{ label: words(label).text, texts }]));
-  const column = Math.max(0, ...shown.map(({ label }) => widthOf(label))) + 2;
-  return shown.flatMap(({ label, texts }) =>
-    texts.flatMap((text, index) => {
-      const [start = '', ...others] = wrapped(text, width, column);
-      const head = index === 0 ? paint('bold', label) + ' '.repeat(column - widthOf(label)) : ' '.repeat(column);
-      return [head + start.slice(column), ...others];
-    }),
-  );
+  const filledRows = rows
+    .filter(([, texts]) => texts.length > 0)
+    .map(([label, texts]) => [words(label).text, texts] as const);
+  const textColumn = Math.max(0, ...filledRows.map(([label]) => widthOf(label))) + 2;
+  const lines: string[] = [];
+  for (const [label, texts] of filledRows) {
+    let head = paint('bold', label) + ' '.repeat(textColumn - widthOf(label));
+    for (const text of texts) {
+      const [firstLine = '', ...otherLines] = wrapped(text, width, textColumn);
+      lines.push(head + firstLine.slice(textColumn), ...otherLines);
+      head = ' '.repeat(textColumn);
+    }
+  }
+  return lines;
 }
 
 /** Rows of cells in columns, each row on one line within the width. */

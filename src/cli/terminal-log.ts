@@ -30,9 +30,9 @@ const logForPeople =
   (level, event, { message, ...fields } = {}) => {
     if (level !== 'warn' && level !== 'error') return;
     const facts = Object.entries(fields).map(([name, value]) => say`${own(name)} ${quoted(String(value), 200)}`);
-    const all = message === undefined ? facts : [message, ...facts];
-    const about = words(event);
-    const text = all.length === 0 ? say`${about}` : say`${about}: ${join(all, ', ')}`;
+    const details = message === undefined ? facts : [message, ...facts];
+    const eventName = words(event);
+    const text = details.length === 0 ? eventName : say`${eventName}: ${join(details, ', ')}`;
     const lines = wrapped(text, columnsOf(stderr), level === 'warn' ? 'warning: ' : 'error: ');
     stderr.write(`${lines.join('\n')}\n`);
   };

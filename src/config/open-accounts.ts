@@ -35,9 +35,9 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
     const missing = missingVariables(keys);
     if (missing.length > 0) return { ...cloud, account: name, keys: { missing } };
     keysOpening ??= loadAndOpenKeys(keys, dependencies);
-    const opened = await keysOpening;
-    const profile = await opened.profile?.();
-    return { ...cloud, account: name, keys: opened.keys, ...(profile && settingsOfProfile(config, profile)) };
+    const openKeys = await keysOpening;
+    const profile = await openKeys.profile?.();
+    return { ...cloud, account: name, keys: openKeys.keys, ...(profile && settingsOfProfile(config, profile)) };
   };
   return {
     name,

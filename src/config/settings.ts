@@ -281,6 +281,6 @@ export const endpointSettings = ['STORAGE_URL', 'CATALOG_URL', 'DEVOPS_URL'] as 
 /** All names that users can set. A setting that may come from a file has a second name with `_FILE`. */
 export const inputs = settingNames.flatMap((setting) => {
   const { secret = false, file = false } = settings[setting];
-  const own = { name: setting, setting, isFile: false, isSecret: secret };
-  return file ? [own, { name: `${setting}_FILE`, setting, isFile: true, isSecret: false }] : [own];
+  const direct = { name: setting, setting, isFile: false, isSecret: secret };
+  return file ? [direct, { name: `${setting}_FILE`, setting, isFile: true, isSecret: false }] : [direct];
 });

@@ -111,8 +111,8 @@ function textsOf(
 function originOf(input: SettingInput): Origin {
   const { name, setting, isFile, isSecret, isOption, text } = input;
   const inDatabase = isDatabase(input);
-  const withoutSecret = isSecret ? notShown : text;
-  const value = inDatabase ? storePlace(text).name : withoutSecret;
+  const shownText = isSecret ? hiddenValue : text;
+  const value = inDatabase ? storePlace(text).name : shownText;
   const isCommand = setting !== undefined && settings[setting].kind === 'command';
   return {
     name: variableName(name),
@@ -124,13 +124,13 @@ function originOf(input: SettingInput): Origin {
   };
 }
 
-const notShown = 'set, not shown';
+const hiddenValue = 'set, not shown';
 
 /** The program's name in the JSON array of a command. */
 function programIn(text: string): string {
   const command = parseJson(text);
   const [program]: readonly unknown[] = Array.isArray(command) ? command : [];
-  return typeof program === 'string' ? program : notShown;
+  return typeof program === 'string' ? program : hiddenValue;
 }
 
 const isDatabase = ({ name, text }: SettingInput): boolean => name === 'JOURNAL' && storePlace(text).path === undefined;
