@@ -59,28 +59,29 @@ time { position: relative; z-index: 1 }
  * list is read again, so that new plans appear. The focus stays on its plan.
  */
 export const listScript = `
-const tellTimes = () => {
+const showLocalTimes = () => {
   for (const time of document.querySelectorAll('time'))
     time.title = new Date(time.dateTime).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 };
-const read = (page) => page.getElementById('plans');
-const linksOf = (list) => [...list.querySelectorAll('.waiting a')].map((link) => link.getAttribute('href'));
+const listIn = (page) => page.getElementById('plans');
+const linksIn = (list) => [...list.querySelectorAll('.waiting a')].map((link) => link.getAttribute('href'));
 const news = document.getElementById('news');
-let shown = read(document).innerHTML;
+// The list as the server sent it, without local times.
+let shownHtml = listIn(document).innerHTML;
 let isReading = false;
-tellTimes();
-const show = (page) => {
-  const [before, after] = [read(document), read(page)];
-  if (after.innerHTML === shown) return;
-  const known = linksOf(before);
-  const added = linksOf(after).filter((link) => !known.includes(link)).length;
-  const focus = document.activeElement?.closest('.plan a')?.getAttribute('href');
-  shown = after.innerHTML;
-  before.replaceWith(after);
-  tellTimes();
-  document.title = page.title;
+showLocalTimes();
+const show = (newPage) => {
+  const [oldList, newList] = [listIn(document), listIn(newPage)];
+  if (newList.innerHTML === shownHtml) return;
+  const oldLinks = linksIn(oldList);
+  const added = linksIn(newList).filter((link) => !oldLinks.includes(link)).length;
+  const focusedLink = document.activeElement?.closest('.plan a')?.getAttribute('href');
+  shownHtml = newList.innerHTML;
+  oldList.replaceWith(newList);
+  showLocalTimes();
+  document.title = newPage.title;
   if (added > 0) news.textContent = added === 1 ? 'A new change waits.' : added + ' new changes wait.';
-  if (focus) after.querySelector('a[href="' + focus + '"]')?.focus({ preventScroll: true });
+  if (focusedLink) newList.querySelector('a[href="' + focusedLink + '"]')?.focus({ preventScroll: true });
 };
 const refresh = async () => {
   const answer = await fetch(location.href);
