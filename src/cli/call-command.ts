@@ -18,7 +18,7 @@ import { failureText, planForQuestion, successText } from './answer-for-people.j
 import {
   type Command,
   type Invocation,
-  notOneOf,
+  operationNamed,
   pageOf,
   progressBar,
   type Terminal,
@@ -132,11 +132,7 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   const [tool = '', argument = '{}'] = positionals;
   // Problems of the configuration come first, because they may be the reason why the tool is unknown.
   const config = validConfig(invocation);
-  const operation = operations.find(({ name }) => name === tool);
-  if (operation === undefined) {
-    const names = operations.map(({ name }) => name);
-    throw new UsageError(notOneOf('tool', tool, names));
-  }
+  const operation = operationNamed(tool, operations);
   const { account } = options;
   if (account !== undefined && !config.accounts.areNamed)
     throw new UsageError(say`--account names an account of CLOUDOPS_ACCOUNTS_FILE, which is not set.`);
@@ -280,7 +276,6 @@ async function askForConsent(
 
 const askReason = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
 
-/** Shows the progress of a call. */
 interface Progress {
   readonly listeners: Pick<CallContext, 'onPage' | 'onRetry'>;
   start(): void;

@@ -121,6 +121,14 @@ export const notOneOf = <const Kind extends string>(
   return say`${own(name)} is not a ${what}${hint} The ${what}s are ${all}.`;
 };
 
+/** @throws UsageError if no operation has the name */
+export function operationNamed(name: string, operations: readonly Operation[]): Operation {
+  const operation = operations.find((candidate) => candidate.name === name);
+  if (operation !== undefined) return operation;
+  const names = operations.map((candidate) => candidate.name);
+  throw new UsageError(notOneOf('tool', name, names));
+}
+
 /** The layout for a stream. Text on a terminal has colours, unless NO_COLOR is set. */
 export function pageOf(
   { env, timeZone, ...streams }: Pick<Terminal, 'stdout' | 'stderr' | 'env' | 'timeZone'>,

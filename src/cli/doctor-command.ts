@@ -96,7 +96,6 @@ const statusColumns = Math.max(...Object.keys(colours).map((status) => status.le
 /** If fewer columns than this are left for the details, they stand below the name of the check. */
 const narrowestText = 40;
 
-/** Formats the findings for people. */
 function doctorReport(
   findings: readonly Finding[],
   apisChecked: number | undefined,

@@ -45,7 +45,6 @@ export function shortened(line: string, width: number): string {
 export const padded = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 
-/** Prints a line for people. */
 export const printLine = <const Text extends string>(screen: Pick<Writable, 'write'>, line: Wording<Text>): void =>
   void screen.write(`${words(line)}\n`);
 

@@ -24,7 +24,6 @@ export interface AccountConfig
   readonly keys: KeySettings;
 }
 
-/** All accounts as they are configured. */
 export interface AccountsConfig {
   readonly all: readonly [AccountConfig, ...AccountConfig[]];
   /** Name of the account of calls that name none. */

@@ -11,7 +11,6 @@ export interface CommandSyntax {
   readonly options?: Readonly<Record<string, 'switch' | 'value'>>;
 }
 
-/** A parsed command line. */
 export interface CommandLine {
   readonly positionals: readonly string[];
   /** Values of the command's own options. The value of a switch is `1`. */

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Proxies } from '../transport/http-client.js';
 import { own, type SafeText, say } from '../util/safe-text.js';
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower or upper case. */

@@ -45,7 +45,13 @@ const maximumBody = 64 * 1024;
 export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
 
 interface DecisionsEnv extends PageEnv {
-  readonly Variables: { session: DecisionSession; plan: FoundPlan };
+  readonly Variables: {
+    session: DecisionSession;
+    /** The plan in the path. */
+    plan: FoundPlan;
+    /** All plans that the person may see. */
+    visiblePlans: readonly FoundPlan[];
+  };
 }
 
 /**
@@ -73,7 +79,7 @@ export function createDecisions(options: DecisionsOptions) {
     sessionCookie.clear(context);
     return context.redirect('/decisions', 303);
   });
-  addList(pages, options);
+  addList(pages, options, checks);
   pages.use(`${planPath}/*`, checks.plan);
   addPlan(pages, options, checks);
 
@@ -92,6 +98,8 @@ interface Checks {
   readonly session: Check;
   /** The plan in the path is there, and the person may see it. */
   readonly plan: Check;
+  /** The plans can be read. */
+  readonly visiblePlans: Check;
   /** The person may decide on the plan, or the plan was decided. */
   readonly mayDecide: Check;
   /** A click comes from our page. Hono's `csrf` checks only forms. */
@@ -121,6 +129,13 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
       context.set('plan', plan);
       return next();
     },
+    visiblePlans: async (context, next) => {
+      const all = await plans.list().catch((error) => unreadableAnswer(context, error, options));
+      if (all instanceof Response) return all;
+      const visible = all.filter((plan) => isVisible(plan, context.get('session'), options));
+      context.set('visiblePlans', visible);
+      return next();
+    },
     mayDecide: async (context, next) => {
       const { session, plan } = context.var;
       const reason = reasonAgainst(plan, session, accounts);
@@ -135,7 +150,6 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
   };
 }
 
-/** Adds the pages for signing in. */
 function addSignIn(
   pages: Pages,
   { signIn, stateKeys, now, log }: DecisionsOptions,
@@ -162,15 +176,11 @@ function addSignIn(
   );
 }
 
-/** Adds the list of plans. */
-function addList(pages: Pages, options: DecisionsOptions): void {
-  const { accounts, now } = options;
-  pages.on('GET', ['/decisions', '/decisions/'], async (context) => {
-    const session = context.get('session');
-    const visible = await visiblePlans(context, session, options);
-    if (visible instanceof Response) return visible;
+function addList(pages: Pages, { accounts, now }: DecisionsOptions, checks: Checks): void {
+  pages.on('GET', ['/decisions', '/decisions/'], checks.visiblePlans, (context) => {
+    const { session, visiblePlans: plans } = context.var;
     const filter = filterIn((name) => context.req.query(name));
-    return context.html(listPage(session, { plans: visible, areNamed: accounts.areNamed, filter, now: now() }));
+    return context.html(listPage(session, { plans, areNamed: accounts.areNamed, filter, now: now() }));
   });
 }
 
@@ -184,11 +194,9 @@ function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void 
   pages.get(`${planPath}/`, checks.mayDecide, hostHeaders('same-origin'), async (context) =>
     context.html(withSession(await readView('page'), context.get('session'), context.get('plan'))),
   );
-  pages.get(`${planPath}/next`, async (context) => {
-    const { session, plan } = context.var;
-    const visible = await visiblePlans(context, session, options);
-    if (visible instanceof Response) return visible;
-    const others = visible.filter(
+  pages.get(`${planPath}/next`, checks.visiblePlans, (context) => {
+    const { session, plan, visiblePlans } = context.var;
+    const others = visiblePlans.filter(
       (other) => other.nonce !== plan.nonce && other.state === 'waiting' && mayDecide(other, session),
     );
     const next = others.find(({ issuedAt }) => issuedAt >= plan.issuedAt) ?? others[0];
@@ -196,11 +204,9 @@ function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void 
   });
 
   pages.post(`${planPath}/*`, requireJson, checks.ownPage);
-  pages.post(`${planPath}/call`, async (context) => {
-    const { session, plan } = context.var;
-    const visible = await visiblePlans(context, session, options);
-    if (visible instanceof Response) return visible;
-    const related = relatedTexts(plan, visible, options);
+  pages.post(`${planPath}/call`, checks.visiblePlans, (context) => {
+    const { session, plan, visiblePlans } = context.var;
+    const related = relatedTexts(plan, visiblePlans, options);
     return context.json({ note: noteOf(plan), result: shownPlan(plan, mayDecide(plan, session), related) });
   });
   pages.post(`${planPath}/tool`, async (context) => {
@@ -214,16 +220,6 @@ function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void 
 /** People see their own plans, and approvers see all plans of their accounts. */
 const isVisible = (plan: FoundPlan, session: DecisionSession, { accounts }: DecisionsOptions): boolean =>
   (session.mayApprove || plan.caller === session.person) && accountOfPlan(plan, session, accounts) !== undefined;
-
-/** The plans that a person may see, or the answer if the plans cannot be read. */
-async function visiblePlans(
-  context: Context,
-  session: DecisionSession,
-  options: DecisionsOptions,
-): Promise<readonly FoundPlan[] | Response> {
-  const listed = await options.plans.list().catch((error) => unreadableAnswer(context, error, options));
-  return listed instanceof Response ? listed : listed.filter((plan) => isVisible(plan, session, options));
-}
 
 /** The answer if the plans cannot be read. Logs the error. */
 function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOptions) {
