@@ -92,15 +92,15 @@ ${cases(choices, (words) => `(${words.join(' ')})`)}
 compdef _cloudops_mcp cloudops-mcp
 `,
   fish: ({ commands, settings }) => {
-    const line = (...parts: readonly string[]) => `complete -c cloudops-mcp ${parts.join(' ')}\n`;
-    const ofCommand = ({ name, about, subjects, options }: Choice) => {
-      const isHere = `-n '__fish_seen_subcommand_from ${name}'`;
-      return [
-        line('-f', '-n __fish_use_subcommand', `-a ${name}`, `-d '${about}'`),
-        ...(subjects.length === 0 ? [] : [line(isHere, `-a '${subjects.join(' ')}'`)]),
-        ...options.map((option) => line(isHere, `-l ${option.slice(2)}`)),
-      ];
-    };
-    return [...commands.flatMap(ofCommand), ...settings.map((option) => line(`-l ${option.slice(2)}`))].join('');
+    const lines: string[] = [];
+    const complete = (...parts: readonly string[]) => lines.push(`complete -c cloudops-mcp ${parts.join(' ')}\n`);
+    for (const { name, about, subjects, options } of commands) {
+      const afterCommand = `-n '__fish_seen_subcommand_from ${name}'`;
+      complete('-f', '-n __fish_use_subcommand', `-a ${name}`, `-d '${about}'`);
+      if (subjects.length > 0) complete(afterCommand, `-a '${subjects.join(' ')}'`);
+      for (const option of options) complete(afterCommand, `-l ${option.slice(2)}`);
+    }
+    for (const option of settings) complete(`-l ${option.slice(2)}`);
+    return lines.join('');
   },
 };

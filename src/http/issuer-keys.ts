@@ -186,14 +186,14 @@ export async function findKeys(issuer: string, httpClient: HttpClient): Promise<
   for (const place of places) {
     const document = await fetchJson(place, httpClient);
     const { data: metadata } = metadataSchema.safeParse(document.json);
-    if (metadata !== undefined) return await keysOf(metadata, issuer, httpClient);
+    if (metadata !== undefined) return await fetchKeys(metadata, issuer, httpClient);
     problems.push(say`${exact(place)} ${document.problem ?? words('has no metadata of an issuer')}`);
   }
   throw new IssuerProblem(join(problems, '; '));
 }
 
 /** Fetches the keys that an issuer's metadata names. */
-async function keysOf(
+async function fetchKeys(
   metadata: z.output<typeof metadataSchema>,
   issuer: string,
   httpClient: HttpClient,
