@@ -33,18 +33,18 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
 
 /** Counts all changes, those without a known outcome, and those that a server wrote again from its memory. */
 async function countChanges(journal: Journal): Promise<{ changes: number; open: number; restored: number }> {
-  const open = new Set<string>();
+  const openIds = new Set<string>();
   let changes = 0;
   let restored = 0;
   for await (const change of journal.read({})) {
-    // The journal reads a change again when its unknown outcome becomes known.
-    if (!open.delete(change.id)) {
-      changes += 1;
-      restored += change.restored === undefined ? 0 : 1;
-    }
-    if (change.ending === undefined || change.ending.outcome === 'unknown') open.add(change.id);
+    // The journal gives a change again when its unknown outcome becomes known.
+    const isCounted = openIds.delete(change.id);
+    if (!isCounted) changes += 1;
+    if (!isCounted && change.restored !== undefined) restored += 1;
+    const isOpen = change.ending === undefined || change.ending.outcome === 'unknown';
+    if (isOpen) openIds.add(change.id);
   }
-  return { changes, open: open.size, restored };
+  return { changes, open: openIds.size, restored };
 }
 
 function openFinding(name: string, changes: number, open: number): Finding {
