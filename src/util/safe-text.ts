@@ -367,16 +367,25 @@ export function linesOf(text: SafeText): SafeText[] {
 }
 
 /**
- * The text in pieces: each time as milliseconds since 1970, and everything else as models read it. A reader that shows times in its own zone
- * writes them.
+ * The text in pieces: each time as milliseconds since 1970, and everything between two times as models read it. A reader that shows times
+ * in its own zone writes them.
  */
-export const piecesOf = ({ parts }: SafeText): readonly (string | number)[] =>
-  parts.flatMap((part) => {
-    if (part.kind === 'time') return [part.time];
-    if (part.kind === 'detail') return piecesOf(new SafeText(part.parts));
-    if (part.kind === 'readers') return piecesOf(new SafeText(part.readers.agent));
-    return [renderPart(part)];
-  });
+export function piecesOf(text: SafeText): readonly (string | number)[] {
+  const pieces: (string | number)[] = [];
+  for (const piece of text.parts.flatMap(piecesOfPart)) {
+    const last = pieces.at(-1);
+    if (typeof piece === 'string' && typeof last === 'string') pieces[pieces.length - 1] = last + piece;
+    else pieces.push(piece);
+  }
+  return pieces;
+}
+
+function piecesOfPart(part: Part): readonly (string | number)[] {
+  if (part.kind === 'time') return [part.time];
+  if (part.kind === 'detail') return piecesOf(new SafeText(part.parts));
+  if (part.kind === 'readers') return piecesOf(new SafeText(part.readers.agent));
+  return [renderPart(part)];
+}
 
 /** A value as JSON can hold it, with the parts of each safe text in it: `{ parts: […] }`. `fromServer` reads them. */
 export function withStoredTexts(value: unknown): unknown {
