@@ -18,11 +18,10 @@ import { type ConsentTokens, createConsentTokens } from './consent/tokens.js';
 import { type Client, clientOf } from './mcp/client.js';
 import { argumentNamesFor, schemaFor, swapArguments, withoutAddedArguments } from './mcp/client-quirks.js';
 import { consentForm, elicitorFor, guideFor } from './mcp/elicitation.js';
-import { promptValues, servePrompts } from './mcp/prompts.js';
 import { type ResourceTexts, serveResources, templateValues } from './mcp/resources.js';
 import { serverIcon } from './mcp/server-icon.js';
 import { type CacheLife, serveSkill, skillsExtension } from './mcp/skill.js';
-import { createToolCatalog, type Offer, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
+import { createToolCatalog, type OfferedTool, type Tool, type ToolCatalog } from './mcp/tool-catalog.js';
 import { decide } from './mcp/views/decide.js';
 import { viewMeta } from './mcp/views/results.js';
 import { decideToolListing, viewOf, viewOfTool } from './mcp/views/view-of-tool.js';
@@ -98,21 +97,36 @@ export function createServer(
   };
   serveTools({ server, tokens, actionTokens, dependencies, clientFor }, catalog.tools, offer.tools);
   serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
-  servePrompts(server, offer.prompts);
-  serveCompletions(server, offer);
+  servePrompts(server, offer.operations);
+  serveCompletions(server, offer.operations);
   serveSkill(server, life);
   return server;
+}
+
+/** Loads the prompts, which calls do not need. */
+const loadPrompts = () => import('./mcp/prompts.js');
+
+/** Serves the prompts whose tools are offered. */
+function servePrompts(server: Server, operations: readonly Operation[]): void {
+  server.setRequestHandler('prompts/list', async () => {
+    const { listPrompts } = await loadPrompts();
+    return { prompts: listPrompts(operations) };
+  });
+  server.setRequestHandler('prompts/get', async ({ params: { name, arguments: values = {} } }) => {
+    const { getPrompt } = await loadPrompts();
+    return getPrompt(operations, name, values);
+  });
 }
 
 /** The most values that the protocol allows in an answer with suggestions. */
 const maximumCompletions = 100;
 
 /** Suggests values for the arguments of prompts and resource templates. */
-function serveCompletions(server: Server, { prompts, operations }: Offer): void {
-  server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
+function serveCompletions(server: Server, operations: readonly Operation[]): void {
+  server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
     const values =
       ref.type === 'ref/prompt'
-        ? promptValues(prompts, ref.name, argument.name)
+        ? (await loadPrompts()).promptValues(operations, ref.name, argument.name)
         : templateValues(operations, ref.uri, argument.name);
     const matches = values.filter((value) => value.startsWith(argument.value));
     const hasMore = matches.length > maximumCompletions;

@@ -8,8 +8,8 @@ import { createServer } from '../server.js';
 import { errorName, type Log, reasonOf } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { type Command, type Terminal, validConfig } from './command.js';
+import { hasDesktop } from './has-desktop.js';
 import { printLine } from './layout.js';
-import { hasDesktop, openBrowser } from './open-browser.js';
 import { runUntilSignal } from './run-until-signal.js';
 
 /** `cloudops-mcp` serves the client that started it until the client closes stdin. stdout carries only messages of the protocol. */
@@ -102,6 +102,7 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
 
 async function loadAndServePage({ plans, server }: Runtime, log: Log, platform: NodeJS.Platform) {
   const { serveLocalPage } = await import('../http/local-decision-page.js');
+  const { openBrowser } = await import('./open-browser.js');
   const { accounts, operations, call, stateKeys, now } = server;
   const open = (url: string) => openBrowser(url, platform);
   return serveLocalPage({ plans, accounts, operations, call, stateKeys, now, open, log });

@@ -1,4 +1,5 @@
-import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
+import { type GetPromptResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import type { Operation } from '../tools/define-operation.js';
 import {
   defaultZones,
   deploymentModels,
@@ -116,35 +117,46 @@ export function promptText(
   ].join('\n');
 }
 
-export function servePrompts(server: Server, prompts: readonly Prompt[]): void {
-  server.setRequestHandler('prompts/list', () => ({
-    prompts: prompts.map(({ name, title, description, args }) => ({
-      name,
-      title,
+/** The prompts whose tools are among the operations. */
+const promptsFor = (operations: readonly Operation[]): readonly Prompt[] =>
+  prompts.filter(({ tool }) => operations.some(({ name }) => name === tool));
+
+/** Returns the listings of the prompts whose tools are offered. */
+export const listPrompts = (operations: readonly Operation[]) =>
+  promptsFor(operations).map(({ name, title, description, args }) => ({
+    name,
+    title,
+    description,
+    arguments: Object.entries(args).map(([argument, { description, required = false }]) => ({
+      name: argument,
       description,
-      arguments: Object.entries(args).map(([argument, { description, required = false }]) => ({
-        name: argument,
-        description,
-        required,
-      })),
+      required,
     })),
   }));
-  server.setRequestHandler('prompts/get', ({ params: { name, arguments: values = {} } }) => {
-    const prompt = findPrompt(prompts, name);
-    const missing = Object.keys(prompt.args).filter((arg) => prompt.args[arg]?.required && values[arg] === undefined);
-    if (missing.length > 0) throw invalid(`Invalid arguments for prompt ${name}: ${missing.join(', ')} missing.`);
-    return { messages: [{ role: 'user', content: { type: 'text', text: promptText(prompt, values) } }] };
-  });
+
+/**
+ * Returns the messages of a prompt.
+ * @throws ProtocolError if the prompt is not offered, or lacks a required argument
+ */
+export function getPrompt(
+  operations: readonly Operation[],
+  name: string,
+  values: Readonly<Record<string, string>>,
+): GetPromptResult {
+  const prompt = findPrompt(operations, name);
+  const missing = Object.keys(prompt.args).filter((arg) => prompt.args[arg]?.required && values[arg] === undefined);
+  if (missing.length > 0) throw invalid(`Invalid arguments for prompt ${name}: ${missing.join(', ')} missing.`);
+  return { messages: [{ role: 'user', content: { type: 'text', text: promptText(prompt, values) } }] };
 }
 
 /** Returns values to suggest for an argument of a prompt. */
-export function promptValues(prompts: readonly Prompt[], name: string, argument: string): readonly string[] {
-  const { args } = findPrompt(prompts, name);
+export function promptValues(operations: readonly Operation[], name: string, argument: string): readonly string[] {
+  const { args } = findPrompt(operations, name);
   return (Object.hasOwn(args, argument) && args[argument]?.values) || [];
 }
 
-function findPrompt(prompts: readonly Prompt[], name: string): Prompt {
-  const prompt = prompts.find((candidate) => candidate.name === name);
+function findPrompt(operations: readonly Operation[], name: string): Prompt {
+  const prompt = promptsFor(operations).find((candidate) => candidate.name === name);
   if (prompt === undefined) throw invalid(`Prompt ${name} not found`);
   return prompt;
 }

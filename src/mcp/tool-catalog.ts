@@ -3,7 +3,6 @@ import type { Principal } from '../calls/policy.js';
 import type { JsonSchema, Operation } from '../tools/define-operation.js';
 import { isObject } from '../util/objects.js';
 import { instructionsFor } from './instructions.js';
-import { type Prompt, prompts } from './prompts.js';
 import generatedSchemas from './schemas.generated.json' with { type: 'json' };
 import type { ToolSchemas } from './tool-schemas.js';
 
@@ -23,7 +22,6 @@ export interface Offer {
   readonly tools: readonly OfferedTool[];
   /** The operations of `tools`. */
   readonly operations: readonly Operation[];
-  readonly prompts: readonly Prompt[];
   readonly instructions: string;
 }
 
@@ -74,7 +72,6 @@ function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: 
     accounts,
     tools,
     operations,
-    prompts: prompts.filter(({ tool }) => operations.some(({ name }) => name === tool)),
     instructions: instructionsFor(operations, accounts),
   };
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { hasDesktop } from '../../src/cli/open-browser.js';
+import { hasDesktop } from '../../src/cli/has-desktop.js';
 
 /** Where a page may come up by itself: before the person at the client, and nowhere else. */
 
