@@ -28,7 +28,7 @@ export const seededGroup = {
   project: 'demo-project',
 };
 
-/** Records that every sandbox has from the start. The uploads began shortly before. */
+/** Records that every sandbox has from the start. The uploads began minutes to hours before the start. */
 export function seedsOf({ origin: { started } }: State): CloudSeeds {
   const { resourceGroupName, adminCluster, userCluster } = seededGroup;
   const upload = (name: UploadName, secondsAgo: number) =>

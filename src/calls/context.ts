@@ -116,7 +116,7 @@ export interface Click {
 export interface Question {
   readonly kind: 'inputRequired';
   readonly message: SafeText;
-  /** Label of the accepting option, or the URL to open. */
+  /** The way to answer: the label of the accepting option and the name to type, if there is one, or the URL to open. */
   readonly answer:
     | { readonly accept: SafeText; readonly typedName?: string | undefined }
     | { readonly address: string };

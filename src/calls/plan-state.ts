@@ -193,7 +193,7 @@ function outcomeInJournal(change: RecordedChange, { call, verificationHint }: As
   }
 }
 
-/** The result of an accepted change, without its answer, which the journal does not have. */
+/** The result of a change that the cloud accepted. It lacks the cloud's answer, which the journal does not keep. */
 function acceptedEarlier({ what, time, ending }: RecordedChange, call: FollowedCall): Success {
   const { requestIds = {}, failed } = ending ?? {};
   const inPart = failed === undefined ? words('') : say`, but ${failed.count} of its entries failed`;

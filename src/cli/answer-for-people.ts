@@ -149,7 +149,7 @@ const inLocalTime = (text: SafeText, { timeZone }: HelpPage): SafeText =>
 const paragraph = (text: SafeText, page: HelpPage, first: '- ' | 0 = 0) =>
   wrapped(inLocalTime(text, page), page.width, first);
 
-/** Formats rows in two columns, with times in the zone of the page. */
+/** Formats rows in two columns, with times in the reader's time zone. */
 const factLines = (rows: readonly ReturnType<typeof row>[], page: HelpPage) =>
   labelled(
     rows.map(([label, texts]) => [label, texts.map((text) => inLocalTime(text, page))] as const),

@@ -108,7 +108,7 @@ export function tableLines(rows: readonly (readonly SafeText[])[], width: number
 /** Formats a time in its zone: `2026-11-22 15:41:39 GMT+1`. Undefined if `time` is not a time. */
 export const localTime = (time: string | Date, timeZone?: string): SafeText | undefined => localTimes(timeZone)(time);
 
-/** Returns `localTime` for one zone. Making the format takes much longer than using it. */
+/** Returns a function that formats times in one zone, for many times. Making the format takes much longer than using it. */
 export function localTimes(timeZone?: string): (time: string | Date) => SafeText | undefined {
   const format = new Intl.DateTimeFormat('en-CA', {
     year: 'numeric',

@@ -24,7 +24,7 @@ import { printLine } from './layout.js';
 import { openBrowser } from './open-browser.js';
 import { commandLog } from './terminal-log.js';
 
-/** `cloudops-mcp view` shows a call of a tool in the browser, with the view that chat clients show. */
+/** `cloudops-mcp view` calls a tool and shows the result in the browser, with the view that chat clients show. */
 export const viewCommand: Command = {
   usage: '<tool> [<json>|@<file>|-] [--account <name>] [--port N] [--no-open]',
   about: 'show an upload, or a change to decide on, in the browser',

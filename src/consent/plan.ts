@@ -177,7 +177,7 @@ const risksIn = (risks: readonly Risk[]): SafeText =>
     ', ',
   );
 
-/** Warnings about secrets that came with the call although a name would suffice. */
+/** Warnings about secrets in the call's arguments, if the name of a secret file could be given in their place. */
 function pastedSecrets({ operation, input, secretNames = {} }: PlanInput): readonly SafeText[] {
   const pasted = (operation.secrets ?? []).filter(
     (path) => textsAt(input, path).length > 0 && secretNames[path] === undefined,

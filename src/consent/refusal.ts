@@ -20,8 +20,9 @@ export class Refusal extends Error {
 }
 
 /**
- * Returns the failure that tells a caller of a refusal.
- * @param tool name of the tool, or words that stand for it
+ * Converts a refusal to the failure that the caller gets.
+ * @param tool name of the tool, or words that stand for the name
+ * @param changes true if the tool changes something
  */
 export function refusalFailure(tool: string | SafeText, { code, problems, more }: Refusal, changes: boolean): Failure {
   const { reason, next: step } = refusals[code];

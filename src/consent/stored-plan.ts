@@ -98,7 +98,7 @@ export const storedSchemas = lazy(() => {
     notes: texts.exactOptional(),
     earlier: earlier.exactOptional(),
   });
-  // The only view of a change that is over.
+  // Plans keep only final outcomes, which have the view `ended`.
   const view = z.object({ kind: z.literal('ended'), continues: z.boolean(), isSandbox: z.boolean().exactOptional() });
   const outcome = z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('succeeded'), success, view: view.exactOptional() }),

@@ -119,7 +119,7 @@ const beginningLength = 9;
 /** Bytes at the beginning of a file in which a complete entry is searched. */
 const inspectedBytes = 4096;
 
-/** @throws NotAJournal unless the first complete line begins like an entry. Lines before it may be cut short by a crash. */
+/** @throws NotAJournal if no line begins like an entry before a line that is something else. Lines that a crash cut short are skipped. */
 async function checkBeginning(file: FileHandle): Promise<void> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(inspectedBytes), 0, inspectedBytes, 0);
   for (const line of buffer.toString('latin1', 0, bytesRead).split('\n')) {

@@ -93,7 +93,7 @@ async function hasGrown(position: Position, file: FileHandle): Promise<boolean> 
   return dev === position.dev && ino === position.ino && (await endsAlike(position, file));
 }
 
-/** True if a file has the bytes that were read last. */
+/** True if a file still has the same bytes before `offset`. Otherwise, the file was replaced or cut. */
 async function endsAlike({ offset, last }: Position, file: FileHandle): Promise<boolean> {
   const { buffer } = await file.read(Buffer.alloc(last.length), 0, last.length, offset - last.length);
   return buffer.equals(last);

@@ -43,7 +43,7 @@ export interface Kit {
   extend(tool: string, more: Pick<Extension, 'follow'>): Extension;
   /** The built-in operations by tool name, for `preflight` and `companionRead`. */
   readonly operations: Readonly<Record<string, Operation>>;
-  /** zod with English messages. The package has no other locales. */
+  /** zod with English messages. This server's bundle of zod has no other locales. */
   readonly z: typeof z;
   /** Rules for arguments. */
   readonly fields: typeof fields;

@@ -1,12 +1,12 @@
 import { forReader, type SafeText, say, sentence, type Wording, words } from '../util/safe-text.js';
 
-/** The one who has to act: the model, the person it works for (user), the person who runs this server (operator), or nobody. */
+/** Who has to take the next step: the model, its user, the operator of this server, or nobody. */
 export const actors = ['agent', 'user', 'operator', 'nobody'] as const;
 export type Actor = (typeof actors)[number];
 
 /**
- * The kind of act: call a tool (again), wait before that, ask for what only a person knows, decide on a change, look somewhere else,
- * set something up, or nothing.
+ * The kind of step. `call`: call a tool. `wait`: wait, then call. `ask`: ask for something that only a person knows. `decide`: decide on a
+ * change. `check`: look in the console. `configure`: change the settings. `none`: do nothing.
  */
 export const actions = ['call', 'wait', 'ask', 'decide', 'check', 'configure', 'none'] as const;
 export type Action = (typeof actions)[number];

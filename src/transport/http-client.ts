@@ -88,7 +88,7 @@ export interface ByteLimit {
   admit(bytes: number): boolean;
 }
 
-/** Sends single HTTP requests. */
+/** Sends HTTP requests, each of them once. Retries are the caller's. */
 export interface HttpClient {
   /** Returns a response or a failure. Never rejects. */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;

@@ -36,9 +36,11 @@ function parseJson(text: string): Body {
   }
 }
 
-/** Limits in characters and levels. No agent's context could hold a larger answer. */
+/** Size limit of JSON (characters). No agent's context could hold a larger answer. */
 const maximumJson = 1024 * 1024;
+/** Size limit of plain text (characters), which is only quoted in errors. */
 const maximumText = 20_000;
+/** Limit of nested levels in JSON and XML. */
 const maximumDepth = 32;
 /**
  * Limits for the tags, references and attributes of XML, counted by a character that each contains. Parsing them takes time, in which

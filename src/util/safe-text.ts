@@ -353,7 +353,7 @@ export const withArgumentNames = ({ parts }: SafeText, nameOf: (path: string) =>
     }),
   );
 
-/** Splits a text at the line breaks in our own words. A quoted value has no line breaks. */
+/** Splits a text at its line breaks. All of them are in this program's own words, because quoting escapes those of values. */
 export function linesOf(text: SafeText): SafeText[] {
   const lines: Part[][] = [[]];
   for (const part of text.parts) {

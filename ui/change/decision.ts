@@ -43,7 +43,7 @@ export function expire(stage: Stage, now: number): Stage {
   return { kind: 'expired', change: stage.change };
 }
 
-/** A plan younger than this (milliseconds) has not been decided. An older plan may be shown again after a reload. */
+/** A plan younger than this (milliseconds) is shown for the first time. An older plan may be shown again, after a reload of the page. */
 const freshMs = 15_000;
 
 /** True if the plan may have been decided before this view showed it. */

@@ -45,7 +45,7 @@ export interface Upload {
   readonly checkedAt: number | undefined;
 }
 
-/** Ten times the API's maximum. Larger part numbers are not drawn. */
+/** Larger part numbers are not drawn. The API allows 10,000; other stores may allow more. */
 const maximumNumbers = 100_000;
 
 /** Reads a result of `list_parts` that is not an error. */

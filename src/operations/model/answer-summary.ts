@@ -8,7 +8,7 @@ const longestShown = 100;
 /** Levels at which lists are searched. */
 const maximumLevel = 3;
 
-/** Summarizes an answer: the longest list with its first names, or else the first scalars. */
+/** Summarizes an answer: the longest list with the names of its first entries, or else the first scalars. */
 export function answerSummary(api: string, record: Readonly<Record<string, unknown>>): SafeText {
   const list = longestList(record);
   if (list !== undefined) return listSummary(api, list);
@@ -49,8 +49,9 @@ function listSummary(api: string, { path, entries }: ListInRecord): SafeText {
 }
 
 /**
- * The name of an entry: the entry itself if it is a text, or the first of its texts that is named like a name or an ID. Those of the thing
- * in the list come first: of `instances`, "instance ID" and "name" are better than "firewall group name".
+ * The name of an entry of a list: the entry itself if it is a text, or the first of its texts that is named like a name or an ID. Fields
+ * named after the list come first: for `instances`, "instance ID" and "name" are better than "firewall group name".
+ * @param thing name of the list in words
  */
 function nameOfEntry(entry: unknown, thing: string): string | undefined {
   if (typeof entry === 'string') return entry;

@@ -1,4 +1,4 @@
-/** A pattern of a model as a regular expression, or the reason why only the cloud checks the pattern (`left`). */
+/** A pattern of an API model as a regular expression. `left` is the reason why the pattern is left to the cloud. */
 type ReadPattern =
   | {
       readonly kind: 'expression';

@@ -193,7 +193,10 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
   return places > (expectedParts ?? places) || bytesOf(parts) > (expectedBytes ?? Number.POSITIVE_INFINITY);
 }
 
-/** The parts that are too small. The last part of an upload may be small, but the highest stored part counts if more are missing. */
+/**
+ * The parts that are too small. The last part of an upload may have any size. If parts are missing, the highest stored part may not be the
+ * last part, so its size is checked too.
+ */
 const smallParts = (parts: readonly UploadPart[], isMoreMissing: boolean) =>
   parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || isMoreMissing));
 
