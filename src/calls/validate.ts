@@ -102,11 +102,11 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
   const wrong = new Set(issues.map(({ path }) => path[0]));
   const { shape } = operation.input();
   const valid: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(args)) {
-    if (wrong.has(name)) continue;
+  for (const [name, field] of Object.entries(shape)) {
+    if (wrong.has(name) || !Object.hasOwn(args, name)) continue;
     // Parsed, because a whole number may come as text.
-    const parsed = shape[name]?.safeParse(value);
-    if (parsed?.success === true) valid[name] = parsed.data;
+    const parsed = field.safeParse(args[name]);
+    if (parsed.success) valid[name] = parsed.data;
   }
   const region = textAt(valid, 'region') ?? configuredRegion;
   const { defaults, warnings } = hintsOf(operation, operation.change, valid, region, args);

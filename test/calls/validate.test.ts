@@ -291,3 +291,11 @@ describe('the user is asked', () => {
     expect(step(operation, args)).toBe(who);
   });
 });
+
+test('an argument with the name of a property of all objects is named as a problem, also if only a plan is asked for', () => {
+  const json =
+    '{"backupId":"ffffffffffffffffffffffffffffffff","instanceId":"wiki","planOnly":true,"__proto__":{"a":1}}';
+  expect(problems(restoreInstance, JSON.parse(json))).toEqual([
+    expect.stringMatching(/^__proto__: is not an argument/),
+  ]);
+});
