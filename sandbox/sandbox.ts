@@ -58,6 +58,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   });
 }
 
+/** Starts the server of a sandbox on a state, with the records that every sandbox has. */
 async function serveState(state: State, rules: FaultRules, options: SandboxOptions) {
   const { now, port = 0, keys = derivedKeys(state) } = options;
   const cloud = openCloud(now, state, seedsOf(state));

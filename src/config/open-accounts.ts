@@ -71,7 +71,8 @@ function missingVariables(keys: KeySettings): string[] {
 }
 
 /**
- * The region and the endpoints of an account. A profile's region and endpoint count only if no setting gives them.
+ * The region and the endpoints of an account. A profile's region and endpoint count only if no setting gives them. The endpoint is for
+ * storage, because profiles of other tools name the endpoint of S3.
  * @throws Refusal if the profile cannot be used
  */
 function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {

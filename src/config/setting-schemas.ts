@@ -116,6 +116,7 @@ const usable = (problemOf: (text: string) => SafeText | undefined) =>
 /** The URL of an API. It may be plain http: `isPlainHttp` checks that, because it depends on `ALLOW_HTTP`. */
 export const endpoint = () => usable(endpointProblem);
 
+/** The reason why a text is no URL of an API. Whoever may choose a region must not choose the host, so a fixed domain follows `{region}`. */
 function endpointProblem(text: string): SafeText | undefined {
   // No real host name has this label, and URL leaves it unchanged.
   const regionLabel = 'region-stands-here';
@@ -126,9 +127,10 @@ function endpointProblem(text: string): SafeText | undefined {
   if (url.username !== '' || url.password !== '') return say`it must not hold a user name or password`;
   if (url.search !== '' || url.hash !== '') return say`it must not hold a query or fragment`;
   if (/[{}]/.test(withRegion)) return say`the only placeholder is {region}`;
-  const textsAfterRegion = url.hostname.split(regionLabel).slice(1);
-  const fixedLabels = textsAfterRegion.at(-1)?.replace(/\.$/, '').split('.').slice(1);
-  if (fixedLabels === undefined) return undefined;
+  if (!url.hostname.includes(regionLabel)) return undefined;
+  // For https://s3-{region}x.example.com, this is "x.example.com", and the fixed labels are "example" and "com".
+  const textAfterRegion = url.hostname.split(regionLabel).at(-1) ?? '';
+  const fixedLabels = textAfterRegion.replace(/\.$/, '').split('.').slice(1);
   const isDomain = fixedLabels.length >= 2 && !fixedLabels.includes('') && /[a-z]/.test(fixedLabels.at(-1) ?? '');
   if (isDomain) return undefined;
   return say`two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host`;

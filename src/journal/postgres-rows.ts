@@ -40,9 +40,16 @@ interface Written {
   readonly written: number;
 }
 
-/** The changes of `options` that were written since `from` (milliseconds) or are unfinished, page by page. */
-async function* writtenSince(run: Run, { since = 0, until }: ReadOptions, from: number): AsyncGenerator<Written> {
-  const range = [new Date(since), until === undefined ? null : new Date(until), new Date(from)];
+/**
+ * The changes that began between `since` and `until`, and were written after `writtenAfter` or are unfinished, page by page. Times are
+ * milliseconds.
+ */
+async function* writtenSince(
+  run: Run,
+  { since = 0, until }: ReadOptions,
+  writtenAfter: number,
+): AsyncGenerator<Written> {
+  const range = [new Date(since), until === undefined ? null : new Date(until), new Date(writtenAfter)];
   let lastNumber = 0n;
   for (;;) {
     const { rows } = await run(({ client }) =>

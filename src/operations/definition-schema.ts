@@ -99,7 +99,10 @@ const pathWithoutDots = requestPath.refine(
   'must not hold ".." or ".", which addresses another resource: fields.pathName() refuses both',
 );
 
-/** @param isS3 true for stores that speak S3, in which an object may be called ".." */
+/**
+ * The schema of a request. In a query, `true` is a name without a value.
+ * @param isS3 true for stores that speak S3, in which an object may be called ".."
+ */
 const request = (isS3: boolean) =>
   object({
     path: isS3 ? requestPath : pathWithoutDots,

@@ -97,8 +97,9 @@ export interface HttpClient {
 
 /** Creates an HTTP client with limits and proxies. */
 export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits = defaultLimits): HttpClient {
-  const keepAlive = createAgents(proxies, limits, 1);
-  const oneShot = createAgents(proxies, limits, 0);
+  const keepAlive = createAgents(proxies, limits, { pipelining: 1 });
+  // Without pipelining, undici closes a connection after one request.
+  const oneShot = createAgents(proxies, limits, { pipelining: 0 });
   const takeTurn = createTurns();
   return {
     send: async (request, signal) => {
@@ -123,7 +124,7 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
 function createAgents(
   { httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies,
   limits: ExchangeLimits,
-  pipelining: 0 | 1,
+  { pipelining }: { readonly pipelining: 0 | 1 },
 ) {
   const { connectMs, headersMs, bodyMs, headerBytes } = limits;
   const connect = { timeout: connectMs };

@@ -15,6 +15,7 @@ export const memberValues = (fields: readonly Argument[], values: Values): Recor
     ),
   );
 
+/** Converts an argument of a call to the value that the protocol of the model encodes. */
 function memberValue(rules: ArgumentValue, value: unknown): unknown {
   switch (rules.kind) {
     case 'structure':
