@@ -25,6 +25,8 @@ const options = {
       // undici has its HTTP parser twice. The one without SIMD runs on every processor.
       '../llhttp/llhttp_simd-wasm.js': beside('../node_modules/undici/lib/llhttp/llhttp-wasm.js'),
       '@modelcontextprotocol/server/_shims': beside('sdk-shims.mjs'),
+      './client-h2.js': beside('left-out.cjs'),
+      './native': beside('left-out.cjs'),
       '@smithy/core/event-streams': beside('no-event-streams.mjs'),
     },
   },
