@@ -5,37 +5,37 @@ const mebibyte = 1024 * 1024;
 
 /** Limits of reads, in bytes and milliseconds. */
 export const defaultReadLimits = {
-  /** Pages, entries and bytes per call. No person waits for more, and no model needs more. */
+  /** Pages, entries and bytes that one call reads at most. No person waits for more, and no model needs more. */
   pages: 100,
   entries: 20_000,
   bytes: 16 * mebibyte,
-  /** Total of all concurrent reads. The bytes of a call count until the call ends, because its record holds them. */
+  /** Bytes of all concurrent calls together. The bytes of a call count until the call ends, because its record holds them. */
   bytesOfAll: 64 * mebibyte,
-  /** Reserved before each page is requested. Hardly any page is larger. */
+  /** Bytes that are reserved before a page is requested. Hardly any page is larger. */
   bytesOfPage: mebibyte / 2,
-  /** The longest wait for the reservation. */
+  /** The longest time that a page waits for its reservation. */
   waitMs: 5000,
 };
 
 type ReadLimits = Readonly<typeof defaultReadLimits>;
 
-/** The limit that stops a read: the limit per call, or the total with other calls. */
+/** The limit that stops a read: a limit of the call itself, or the total of all calls. */
 export type ReachedLimit = 'call' | 'others';
 
-/** The share of one call in the memory limit, until it is disposed of. */
+/** The share of one call in the memory limit. The call disposes of it when it ends. */
 export interface ReadShare extends Disposable, ByteLimit {
   readonly limits: ReadLimits;
-  /** Waits until the next page may be requested. Resolves with false if that takes longer than `waitMs`. */
+  /** Reserves memory before a page is requested. Resolves with false if there is none in time. */
   enter(): Promise<boolean>;
-  /** Ends the page and its reservation. Its received bytes still count. */
+  /** Gives back the unused part of the reservation after a page. The received bytes still count. */
   leave(): void;
-  /** Set after a part of a body was not admitted. */
+  /** The limit because of which a part of a body was not admitted; undefined as long as everything was. */
   readonly exceeded: ReachedLimit | undefined;
 }
 
 /** The memory limit that all reads of a process share. */
 export interface ReadMemoryLimit {
-  /** @param signal ends the wait for a reservation */
+  /** @param signal the signal of the call, which ends the wait for a reservation */
   share(signal: AbortSignal): ReadShare;
 }
 
@@ -45,13 +45,22 @@ export function createReadMemoryLimit(limits: ReadLimits = defaultReadLimits): R
   return { share: (signal) => new CallShare(memory, limits, takeTurn, signal) };
 }
 
+interface Wait {
+  /** Reserves a page and lets the call proceed. */
+  readonly proceed: () => void;
+  /** Lets the call end with the pages that it has. */
+  readonly giveUp: () => void;
+}
+
 /** Counts the bytes of all reads, and lets calls wait for room. */
 class SharedMemory {
   readonly #limits: ReadLimits;
   /** Bytes that were received or are reserved. */
   #taken = 0;
-  /** Functions that end the wait of a call, in the order in which the calls came. */
-  readonly #waiting = new Set<() => void>();
+  /** The calls that hold bytes. The oldest comes first. */
+  readonly #holders = new Set<CallShare>();
+  /** The calls that wait for room. The longest wait comes first. */
+  readonly #waiting = new Map<CallShare, Wait>();
 
   constructor(limits: ReadLimits) {
     this.#limits = limits;
@@ -67,35 +76,62 @@ class SharedMemory {
 
   giveBack(bytes: number): void {
     this.#taken -= bytes;
-    for (const proceed of this.#waiting) if (this.hasRoomFor(this.#limits.bytesOfPage)) proceed();
+    // Each call that proceeds takes room again, so the check is repeated for the next one.
+    for (const { proceed } of this.#waiting.values()) if (this.hasRoomFor(this.#limits.bytesOfPage)) proceed();
+    this.#endDeadlock();
   }
 
-  /** Reserves the bytes of a page as soon as there is room. Resolves with false if that takes longer than `waitMs`. */
-  async reservePage(signal: AbortSignal): Promise<boolean> {
-    const { bytesOfPage } = this.#limits;
-    const mustWait = this.#waiting.size > 0 || !this.hasRoomFor(bytesOfPage);
-    if (mustWait && !signal.aborted) return this.#waitForRoom(signal);
-    this.take(bytesOfPage);
+  /** Gives back all bytes of a call that ends. */
+  release(holder: CallShare, bytes: number): void {
+    this.#holders.delete(holder);
+    this.giveBack(bytes);
+  }
+
+  /**
+   * Reserves the bytes of a page as soon as there is room. Resolves with false if that takes longer than `waitMs`, or if it cannot happen
+   * because all calls wait for each other.
+   */
+  async reservePage(holder: CallShare, signal: AbortSignal): Promise<boolean> {
+    const mustWait = this.#waiting.size > 0 || !this.hasRoomFor(this.#limits.bytesOfPage);
+    if (mustWait && !signal.aborted) return this.#waitForRoom(holder, signal);
+    this.#takePage(holder);
     return true;
   }
 
-  #waitForRoom(signal: AbortSignal): Promise<boolean> {
+  #takePage(holder: CallShare): void {
+    this.#holders.add(holder);
+    this.take(this.#limits.bytesOfPage);
+  }
+
+  #waitForRoom(holder: CallShare, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
-      const end = (isReserved: boolean) => {
+      const endWait = (isReserved: boolean) => {
         clearTimeout(timer);
         signal.removeEventListener('abort', proceed);
-        this.#waiting.delete(proceed);
+        this.#waiting.delete(holder);
         resolve(isReserved);
       };
-      // A cancelled call continues to its next request, which notices the cancellation.
       const proceed = () => {
-        this.take(this.#limits.bytesOfPage);
-        end(true);
+        this.#takePage(holder);
+        endWait(true);
       };
-      const timer = setTimeout(() => end(false), this.#limits.waitMs);
+      const giveUp = () => endWait(false);
+      const timer = setTimeout(giveUp, this.#limits.waitMs);
+      // A cancelled call proceeds too, because its next request fails at once with the right error.
       signal.addEventListener('abort', proceed);
-      this.#waiting.add(proceed);
+      this.#waiting.set(holder, { proceed, giveUp });
+      this.#endDeadlock();
     });
+  }
+
+  /**
+   * Ends the wait of the newest call if all calls that hold bytes wait, because then none of them gives any back. Its bytes let the oldest
+   * calls read on.
+   */
+  #endDeadlock(): void {
+    const newest = [...this.#holders].at(-1);
+    if (newest === undefined || ![...this.#holders].every((holder) => this.#waiting.has(holder))) return;
+    this.#waiting.get(newest)?.giveUp();
   }
 }
 
@@ -121,9 +157,9 @@ class CallShare implements ReadShare {
   }
 
   async enter(): Promise<boolean> {
-    // Later pages each take a turn of the event loop, so that other work comes in between.
+    // Before each page but the first, other calls get a turn of the event loop.
     if (this.#received > 0) await this.#takeTurn(() => undefined);
-    const isReserved = await this.#memory.reservePage(this.#signal);
+    const isReserved = await this.#memory.reservePage(this, this.#signal);
     if (isReserved) this.#reserved = this.limits.bytesOfPage;
     return isReserved;
   }
@@ -134,21 +170,23 @@ class CallShare implements ReadShare {
     this.#memory.giveBack(unused);
   }
 
+  /** Bytes use up the reservation first. Only further bytes are taken from the shared memory. */
   admit(bytes: number): boolean {
-    const ofReservation = Math.min(bytes, this.#reserved);
-    const more = bytes - ofReservation;
+    const bytesOfReservation = Math.min(bytes, this.#reserved);
+    const furtherBytes = bytes - bytesOfReservation;
     if (this.#received + bytes > this.limits.bytes) this.#exceeded = 'call';
-    else if (!this.#memory.hasRoomFor(more)) this.#exceeded = 'others';
+    else if (!this.#memory.hasRoomFor(furtherBytes)) this.#exceeded = 'others';
     if (this.#exceeded !== undefined) return false;
-    this.#reserved -= ofReservation;
-    this.#memory.take(more);
+
+    this.#reserved -= bytesOfReservation;
+    this.#memory.take(furtherBytes);
     this.#received += bytes;
     return true;
   }
 
   [Symbol.dispose](): void {
     this.leave();
-    this.#memory.giveBack(this.#received);
+    this.#memory.release(this, this.#received);
     this.#received = 0;
   }
 }
