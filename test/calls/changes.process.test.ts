@@ -43,19 +43,20 @@ const arrived = (instanceId: string) =>
 type Moment = 'before the intent' | 'after the intent' | 'after sending' | 'after the answer';
 const moments: readonly Moment[] = ['before the intent', 'after the intent', 'after sending', 'after the answer'];
 
-/** Starts a server, calls, and kills it at a moment. */
-async function killAt(moment: Moment, instanceId: string, journal: string): Promise<void> {
+/** Starts a server, asks for changes at once, and kills it when the first `count` of them have come to a moment. */
+async function killAt(moment: Moment, instanceIds: readonly string[], journal: string, count = 1): Promise<void> {
   writeFileSync(journal, '', { flag: 'a' });
   const server = startRaw(settings({ CLOUDOPS_JOURNAL: journal }), ['--log-level', 'error']);
   const kill = () => server.child.kill('SIGKILL');
   const watcher = moment === 'after the intent' ? watch(journal, kill) : undefined;
   const poll = setInterval(() => {
-    if (moment === 'after sending' && arrived(instanceId) > 0) kill();
+    if (moment === 'after sending' && instanceIds.filter((instanceId) => arrived(instanceId) > 0).length >= count)
+      kill();
   }, 1);
   if (moment === 'before the intent') setTimeout(kill, 100 + Math.random() * 60);
-  server.send(restore(instanceId));
+  for (const [index, instanceId] of instanceIds.entries()) server.send({ ...restore(instanceId), id: index + 1 });
   if (moment === 'after the answer') {
-    await server.response(1);
+    await Promise.all(instanceIds.slice(0, count).map((_, index) => server.response(index + 1)));
     kill();
   }
   await server.ended;
@@ -63,16 +64,17 @@ async function killAt(moment: Moment, instanceId: string, journal: string): Prom
   clearInterval(poll);
 }
 
-test('killed 200 times, at every step of a change: the journal tells the truth, or says that it is unknown', async () => {
+test('200 changes of 50 servers that are killed at every step: the journal tells the truth, or says that it is unknown', async () => {
   answerAfterMs = 5;
-  const rounds = Array.from({ length: 200 }, (_, index) => ({
-    moment: moments[index % 4] ?? 'after sending',
-    instanceId: `server-${index}`,
+  const rounds = Array.from({ length: 50 }, (_, round) => ({
+    moment: moments[round % 4] ?? 'after sending',
+    count: 1 + (Math.floor(round / 4) % 4),
+    instanceIds: [0, 1, 2, 3].map((change) => `server-${round}-${change}`),
   }));
   const queue = [...rounds];
   const worker = async (journal: string) => {
     for (let round = queue.pop(); round !== undefined; round = queue.pop())
-      await killAt(round.moment, round.instanceId, journal);
+      await killAt(round.moment, round.instanceIds, journal, round.count);
   };
   const journals = [0, 1, 2].map((index) => join(folder, `journal-${index}.jsonl`));
   await Promise.all(journals.map(worker));
@@ -87,7 +89,7 @@ test('killed 200 times, at every step of a change: the journal tells the truth, 
   }
   // Every intent has an outcome; what arrived is accepted or unknown; what is accepted arrived; nothing arrived twice.
   expect(changes.filter(({ ending }) => ending === undefined)).toEqual([]);
-  const counted = rounds.map(({ instanceId }) => arrived(instanceId));
+  const counted = rounds.flatMap(({ instanceIds }) => instanceIds.map(arrived));
   expect(Math.max(...counted)).toBe(1);
   const acted = counted.filter((count) => count === 1).length;
   const by = (outcome: string) => changes.filter(({ ending }) => ending?.outcome === outcome).length;
@@ -98,7 +100,7 @@ test('killed 200 times, at every step of a change: the journal tells the truth, 
 }, 240_000);
 
 test('what a killed process left open is told at the next start, and once to the agent', async () => {
-  await killAt('after sending', 'left-open', join(folder, 'journal.jsonl'));
+  await killAt('after sending', ['left-open'], join(folder, 'journal.jsonl'));
   const next = startRaw(settings());
   for (const id of [1, 2]) {
     next.send({ ...restore(`next-${id}`), id });
