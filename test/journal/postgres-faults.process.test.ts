@@ -100,7 +100,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       sql('drop index cloudops_mutations_digest_idx; alter table cloudops_mutations drop column key_format');
       sql(
         `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
-         select 'old ' || n, 'old ' || n, time - interval '3 hours', jsonb_set(intent::jsonb, '{digest}', to_jsonb('old ' || n)), outcome, ended - interval '3 hours', ending from cloudops_mutations, generate_series(1, ${rows}) n;
+         select 'old ' || n, 'old ' || n, time - interval '3 hours', replace(intent::text, digest, 'old ' || n)::json, outcome, ended - interval '3 hours', ending from cloudops_mutations, generate_series(1, ${rows}) n;
          delete from cloudops_mutations where digest = 'sample'`,
       );
       // No statement of a migration may be under limits that anybody has set for servers.
@@ -136,13 +136,17 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   describe('of the first release, with a million rows', () => {
     testFirstRelease((now) => {
       postgres.url(database);
-      sql(readFileSync('test/fixtures/journal/first-release.sql', 'utf8'));
+      const firstRelease = readFileSync('test/fixtures/journal/first-release.sql', 'utf8');
+      // Indexes are built after the rows, which is three times as fast.
+      const rows = firstRelease.slice(0, firstRelease.indexOf('ALTER TABLE ONLY'));
+      sql(rows);
       sql(
         `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
-         select 'copy ' || n, 'copy ' || n, time - interval '1 year', jsonb_set(intent::jsonb, '{id}', to_jsonb('copy ' || n)),
+         select 'copy ' || n, 'copy ' || n, time - interval '1 year', replace(intent::text, id, 'copy ' || n)::json,
            outcome, ended - interval '1 year', ending
          from cloudops_mutations, generate_series(1, 1000000) n where outcome = 'accepted'`,
       );
+      sql(firstRelease.slice(rows.length));
       const journal = openPostgresJournal(postgres.url(database), now, { databaseTime: () => now().getTime() });
       const list = ({ limit }: ListChangesOptions) => journal.list({ limit, since: now().getTime() - 120_000 });
       return { ...journal, list };
