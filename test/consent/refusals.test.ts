@@ -80,12 +80,63 @@ test.each<readonly [string, Partial<Intent>]>([
   expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'Declined' });
 });
 
-test('a question that was closed longer ago makes up for no refusal', async () => {
+test('a question that was closed up to ten minutes ago makes up for its own record, and no longer', async () => {
   const { refusals, decline } = setUp();
   await decline({}, true);
-  time += tenMinutes + 1;
+  time += tenMinutes;
+  expect(await refusals.againstPlanId(agent)).toBeUndefined();
+  time += 1;
   await decline({ nonce: 'n-2' });
   expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'Declined' });
+});
+
+test('a refusal binds unless the question is said to have been only closed', async () => {
+  const { refusals } = setUp();
+  await refusals.decline(intentAt(time, { ...agent, id: 'c-1', nonce: 'n-1', consent: 'asked' }));
+  expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'Declined' });
+});
+
+test('the last thousand questions that were closed are remembered', async () => {
+  const { journal } = fullJournal();
+  journal.isFull = false;
+  const { refusals, decline } = setUp({ ...journal, listDeclined: async () => ['d-0', 'd-1'] });
+  for (let index = 0; index <= 1000; index += 1)
+    await decline({ nonce: `n-${index}`, digest: `d-${index}`, client: `agent ${index}` }, true);
+  const against = (index: number) => refusals.againstPlanId({ ...agent, client: 'other', digest: `d-${index}` });
+  expect(await against(0)).toMatchObject({ code: 'Declined' });
+  expect(await against(1)).toBeUndefined();
+});
+
+describe('the answer of a program', () => {
+  const answer = { consent: 'program' } as const;
+
+  test('ends the questions of its client, and of no other', async () => {
+    const { refusals, decline } = setUp();
+    expect(refusals.isAnsweredByProgram(agent)).toBe(false);
+    await decline();
+    expect(refusals.isAnsweredByProgram(agent)).toBe(false);
+    await decline({ ...answer, nonce: 'n-2' });
+    expect(refusals.isAnsweredByProgram(agent)).toBe(true);
+    expect(refusals.isAnsweredByProgram({ ...agent, client: 'agent 2' })).toBe(false);
+    expect(refusals.isAnsweredByProgram({ ...agent, caller: 'ana' })).toBe(false);
+  });
+
+  test('is not a refusal by a person', async () => {
+    const { refusals, decline } = setUp();
+    for (const nonce of ['n-1', 'n-2', 'n-3']) await decline({ ...answer, nonce });
+    expect(await refusals.againstAsking(agent)).toBeUndefined();
+    expect(await refusals.againstPlanId(agent)).toBeUndefined();
+  });
+
+  test('of the last thousand is remembered', async () => {
+    const { journal } = fullJournal();
+    journal.isFull = false;
+    const { refusals, decline } = setUp(journal);
+    for (let index = 0; index <= 1000; index += 1)
+      await decline({ ...answer, nonce: `n-${index}`, client: `agent ${index}` });
+    const isRemembered = (index: number) => refusals.isAnsweredByProgram({ ...agent, client: `agent ${index}` });
+    expect([isRemembered(0), isRemembered(1), isRemembered(1000)]).toEqual([false, true, true]);
+  });
 });
 
 describe('while the journal cannot be written', () => {
@@ -115,6 +166,17 @@ describe('while the journal cannot be written', () => {
     await refusals.close();
   });
 
+  test('three of a caller count through any client', async () => {
+    const { refusals, decline } = setUp(fullJournal().journal);
+    for (const client of ['one', 'two', 'three'])
+      await decline({ caller: 'ana', client, nonce: client, digest: client });
+    const ana = { ...agent, caller: 'ana', client: 'four' };
+    expect(await refusals.againstAsking(ana)).toMatchObject({ code: 'TooManyRefusals', problems: [] });
+    expect(await refusals.againstPlanId(ana)).toMatchObject({ code: 'TooManyRefusals' });
+    expect(await refusals.againstPlanId({ ...agent, client: 'four' })).toBeUndefined();
+    await refusals.close();
+  });
+
   test('one without a nonce is told by its id', async () => {
     const { refusals, decline } = setUp(fullJournal().journal);
     expect(await decline({ nonce: undefined })).toBe('unwritten');
@@ -139,4 +201,14 @@ test('while the journal cannot be read, nobody is asked and no planId counts', a
   const reason = { code: 'JournalUnavailable', problems: ['the refusals in it cannot be counted'] };
   expect(await refusals.againstAsking(agent)).toMatchObject(reason);
   expect(await refusals.againstPlanId(agent)).toMatchObject(reason);
+});
+
+test('while only the refusals of all clients cannot be read, no planId counts', async () => {
+  const listDeclined: Writing['listDeclined'] = async (_since, _caller, client) => {
+    if (client === undefined) throw new Error('down');
+    return [];
+  };
+  const { refusals } = setUp({ ...createMemoryJournal(now), listDeclined });
+  expect(await refusals.againstAsking(agent)).toBeUndefined();
+  expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'JournalUnavailable' });
 });

@@ -41,8 +41,9 @@ if (!existsSync(stryker))
     ...['core', 'vitest-runner'].map((name) => `@stryker-mutator/${name}@${version}`),
   ]);
 
-// Tests read them, and no global set-up runs under Stryker.
+// Tests read the schemas and the views, and no global set-up runs under Stryker.
 await writeSchemas();
+if (!existsSync(join(root, 'dist/ui'))) run(['npm', 'run', '--silent', 'build']);
 const names = process.argv.slice(2);
 const scores = [];
 for (const [name, groups] of Object.entries(parts)) {
