@@ -16,7 +16,7 @@ import { intentOf } from './plan-change.js';
 import { ofAnotherCall, stateUnavailable } from './plan-state.js';
 import type { Consent, PlannedChange } from './stages.js';
 
-/** The waiting plan that a call decides, if there is one. */
+/** Claims the stored plan that a call decides on, and stores the outcome with the plan. Does nothing for a plan that is not stored. */
 export class ClaimedPlan {
   readonly #plans: CallDependencies['plans'];
   readonly #log: CallDependencies['log'];
@@ -39,22 +39,23 @@ export class ClaimedPlan {
       throw stateUnavailable(error, this.#tool, this.#log);
     });
     if (result === 'taken') throw new Refusal('AlreadyDecided', []);
+    // A plan that was never stored is `unknown`. Then the journal alone makes sure that its nonce counts once.
     if (result === 'claimed') this.#nonce = nonce;
   }
 
-  /** Stores the outcome with the plan. Never rejects, because the outcome is known. */
+  /** Stores the outcome with the plan. Never rejects, so that a problem with storing does not replace the outcome. */
   async settle(outcome: EndedOutcome): Promise<void> {
     if (this.#nonce !== undefined) await this.#plans.settle(this.#nonce, outcome);
   }
 
-  /** Stores the refusal that ended the call. After `AlreadyDecided`, the outcome belongs to the call that decided. */
+  /** Stores the refusal that ended the call. Not `AlreadyDecided`, because the outcome comes from the call that decided on the plan. */
   async settleError(error: unknown): Promise<void> {
     if (!(error instanceof Refusal) || error.code === 'AlreadyDecided') return;
     await this.settle({ kind: 'failed', failure: refusalFailure(this.#tool, error, true) });
   }
 }
 
-/** A decision on a plan, before it is recorded. */
+/** A decision on a plan that is not recorded yet: the consent, or with `refusal` a refusal. */
 interface Decision {
   readonly kind: 'decided';
   readonly consent: Consent & { readonly nonce: string };
@@ -64,14 +65,15 @@ interface Decision {
   readonly reason?: string | undefined;
   /** Set if the person only closed the question. */
   readonly isDismissed?: boolean;
-  /** The refusal if the nonce was used before. */
-  readonly ifSpent: Refusal;
+  /** Thrown in place of the decision if the nonce was used before. */
+  readonly refusalIfSpent: Refusal;
 }
 
 /**
- * Gets the consent that a change needs, or the question that the client has to answer first. Records the decision of a person.
- * @param step the result of `decideConsent`; a click counts instead
- * @param waitingNonce the nonce of the plan that the call's planId names, if it still waits
+ * Gets the consent that a change needs, or the question that the client has to answer first. Claims the plan for the decision, and
+ * records a refusal.
+ * @param step the result of `decideConsent`. Ignored if the call is a click
+ * @param waitingNonce the nonce of the undecided plan that the call's planId names
  * @throws Refusal if there is no consent
  */
 export async function approveChange(
@@ -83,19 +85,25 @@ export async function approveChange(
   dependencies: CallDependencies,
 ): Promise<Consent | Question> {
   const decision = await getDecision(step, planned, waitingNonce, context, dependencies);
+  // A question is not a decision, and the consent of a setting has no plan to claim.
   if (decision.kind !== 'decided') return decision;
-  const { refusal, ifSpent } = decision;
+
+  const { refusal, refusalIfSpent } = decision;
   const { refusals, now } = dependencies;
-  const reason = refusal && (await withoutSecrets(boundedReason(decision.reason), planned.call));
+  const isAccepted = refusal === undefined;
+  const reason = isAccepted ? undefined : await withoutSecrets(boundedReason(decision.reason), planned.call);
   const consent = { ...decision.consent, reason };
-  if (refusals.isSpent(consent.nonce)) throw ifSpent;
-  const kind = refusal === undefined ? 'accepted' : 'declined';
+
+  // Several decisions on one plan may arrive, and only the first may count.
+  if (refusals.isSpent(consent.nonce)) throw refusalIfSpent;
+  const kind = isAccepted ? 'accepted' : 'declined';
   await claimedPlan.claim(consent.nonce, { kind, person: consent.approver, at: now().getTime(), reason });
   context.click?.page?.onClaim();
-  if (refusal === undefined) return consent;
+  if (isAccepted) return consent;
 
+  // The journal records a refusal in the same form as a consent.
   const recorded = await refusals.decline(intentOf(planned.draft, consent, now()), decision.isDismissed);
-  if (recorded === 'spent') throw ifSpent;
+  if (recorded === 'spent') throw refusalIfSpent;
   const problems = [...refusal.problems];
   if (reason !== undefined) problems.push(reasonText(reason));
   if (recorded === 'unwritten') problems.push(unwritten);
@@ -114,7 +122,7 @@ const unwritten = words(
   'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
 );
 
-/** Gets the decision of a person, of a planId or of a setting. */
+/** Gets the decision of a person, the consent by planId, or the consent that a setting or an option gives beforehand. */
 async function getDecision(
   step: ConsentStep,
   planned: PlannedChange,
@@ -130,6 +138,7 @@ async function getDecision(
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
     case 'status':
     case 'plan':
+      // Such a call was answered with the plan or its state before, so this is only reached by mistake.
       throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
     case 'redeem':
       return planIdDecision(planned, context.tokens, dependencies);
@@ -144,21 +153,21 @@ const reconnect = next(
   say`This server does not know what the client can do: its session is missing, or was not made by this server. ${forReader({ agent: 'Have the user reconnect', person: 'Reconnect' })} the client to this server, then ${callAgain}.`,
 );
 
-/** A planId counts once, unless the change was refused recently. */
+/** The consent by planId, with which an agent says that the user agreed. It counts once, and not if the user refused the change recently. */
 async function planIdDecision(
   { call, draft, digest }: PlannedChange,
   tokens: ConsentTokens,
   { refusals }: CallDependencies,
 ): Promise<Decision> {
   const nonce = verifyPlanId(call.control.planId ?? '', digest, tokens);
-  const ifSpent = new Refusal('Declined', [say`the user declined this plan`]);
-  if (refusals.isSpent(nonce)) throw ifSpent;
-  const refusal = await refusals.againstPlanId(draft);
-  if (refusal !== undefined) throw refusal;
-  return { kind: 'decided', consent: { kind: 'given', how: 'planId', nonce }, ifSpent };
+  const refusalIfSpent = new Refusal('Declined', [say`the user declined this plan`]);
+  if (refusals.isSpent(nonce)) throw refusalIfSpent;
+  const recentRefusal = await refusals.againstPlanId(draft);
+  if (recentRefusal !== undefined) throw recentRefusal;
+  return { kind: 'decided', consent: { kind: 'given', how: 'planId', nonce }, refusalIfSpent };
 }
 
-/** Returns the nonce of a planId that is valid for a plan. */
+/** Returns the nonce of a planId, or throws a refusal if the planId is not valid for the plan with the digest. */
 function verifyPlanId(planId: string, digest: string, tokens: ConsentTokens): string {
   try {
     const claims = tokens.verify(planId);
@@ -173,22 +182,25 @@ function verifyPlanId(planId: string, digest: string, tokens: ConsentTokens): st
   throw ofAnotherCall();
 }
 
-/** An earlier answer was given by a program, because no person reads a question in this time (milliseconds). */
+/** An answer that comes sooner (milliseconds) counts as the answer of a program, because no person reads a question in this time. */
 export const shortestReadMs = 1000;
 
 /**
- * The decision of a click on a plan. After `NobodyAsked` and `WrongName`, the plan continues to wait for a person.
- * @throws Refusal if the click does not count
+ * The decision of a click on a plan, in a view or on the decision page.
+ * @throws Refusal if the click does not count. The plan then still waits for a person
  */
 function clickDecision({ call, digest }: PlannedChange, click: Click, time: Date): Decision {
   const { decision, claims, page, reason, typedName } = click;
   const { confirm } = call.account;
+
+  // The configuration and the change may have changed since the plan was shown.
   if (!takesClicks(confirm, page === undefined ? 'view' : 'page'))
     throw new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${confirm} by now, and this click does not count`]);
   if (claims.digest !== digest)
     throw new Refusal('PlanRefused', [
       say`the plan was shown for another endpoint, another account, another secret or other arguments, or the same change was sent since`,
     ]);
+
   const answeredAfterMs = time.getTime() - claims.issuedAt;
   if (answeredAfterMs < shortestReadMs)
     throw new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]);
@@ -196,15 +208,16 @@ function clickDecision({ call, digest }: PlannedChange, click: Click, time: Date
 
   const how = page === undefined ? 'clicked' : 'page';
   const consent = { kind: 'given', how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
-  const ifSpent = new Refusal('AlreadyDecided', []);
-  if (decision === 'accept') return { kind: 'decided', consent, ifSpent };
+  const refusalIfSpent = new Refusal('AlreadyDecided', []);
+  if (decision === 'accept') return { kind: 'decided', consent, refusalIfSpent };
+
   const who = words(page === undefined ? 'the user' : 'a person on the page');
   const problems = [say`${who} clicked "Do nothing"`];
   const refusal = confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
-  return { kind: 'decided', consent, ifSpent, reason, refusal };
+  return { kind: 'decided', consent, refusalIfSpent, reason, refusal };
 }
 
-/** Asks the client's user, or takes the answer that this request carries. */
+/** Asks the client's user. From the 2026-07-28 protocol on, the question is the result of the call, and a second call brings the reply. */
 async function askUser(
   planned: PlannedChange,
   nonce: string,
@@ -215,10 +228,11 @@ async function askUser(
   if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
   const { resumedReply } = elicitor;
   if (resumedReply === undefined) await checkMayAsk(elicitor, draft, signal, refusals);
-  else if (resumedReply.claims.digest !== digest)
+  if (resumedReply !== undefined && resumedReply.claims.digest !== digest)
     throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
   if (question === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
 
+  // The claims of a resumed reply say which question it answers, and when that question was asked.
   const claims = resumedReply?.claims ?? { use: 'question', digest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
   const { reply, message } = await getReply(question, planned, elicitor, stop);
@@ -226,28 +240,30 @@ async function askUser(
     const answer = { accept: acceptOf(call), typedName: nameToType(call) };
     return { kind: 'inputRequired', message, answer, claims };
   }
+
   const { kind, reason } = reply;
   if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
-  const isProgram = elicitor.isDirect !== true && kind !== 'unanswered' && answeredAfterMs < shortestReadMs;
-  const shown = say`the question was: ${upTo(question, '\n') ?? question}`;
-  const how = isProgram ? 'program' : 'asked';
+  const isByProgram = elicitor.isDirect !== true && kind !== 'unanswered' && answeredAfterMs < shortestReadMs;
+  const shownQuestion = say`the question was: ${upTo(question, '\n') ?? question}`;
   return {
     kind: 'decided',
-    consent: { kind: 'given', how, nonce: claims.nonce, answeredAfterMs },
-    refusal: isProgram ? refusalByProgram(kind, answeredAfterMs, shown) : refusalByPerson(kind, shown),
+    consent: { kind: 'given', how: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs },
+    refusal: isByProgram
+      ? refusalByProgram(kind, answeredAfterMs, shownQuestion)
+      : refusalByPerson(kind, shownQuestion),
     reason,
     isDismissed: kind === 'cancelled',
-    ifSpent: new Refusal('AlreadyDecided', []),
+    refusalIfSpent: new Refusal('AlreadyDecided', []),
   };
 }
 
-/** How often a name can be typed in one call. */
-const mostTyping = 5;
+/** The number of times that a person can type the name of the thing to delete in one call. */
+const maximumTries = 5;
 
 /**
  * Reads the reply that this request carries, or asks the question. After a wrong name, asks again.
- * @returns the reply, and the question that it answers
+ * @returns the reply, and the last question. `later` if the client will send the reply with a second request
  */
 async function getReply(
   question: SafeText,
@@ -258,10 +274,12 @@ async function getReply(
   const accept = acceptOf(call);
   const typedName = nameToType(call);
   const ask = (text: SafeText) => unlessStopped(stop, (over) => elicitor.ask(text, accept, over, typedName));
+
+  // If this request carries the reply, the plan was shown when the question was asked.
   if (elicitor.resumedReply === undefined) elicitor.show?.(shown);
   let message = question;
   let reply = elicitor.resumedReply?.read(accept.text, typedName) ?? (await ask(question));
-  for (let typed = 1; typed < mostTyping && reply !== 'later' && reply.kind === 'wrongName'; typed += 1) {
+  for (let tries = 1; tries < maximumTries && reply !== 'later' && reply.kind === 'wrongName'; tries += 1) {
     message = say`That is not the name. ${question}`;
     reply = await ask(message);
   }
@@ -275,7 +293,7 @@ async function checkMayAsk(
   signal: AbortSignal,
   refusals: CallDependencies['refusals'],
 ): Promise<void> {
-  // The call may have waited for the answer to another question.
+  // The client may have cancelled the call while it waited for the answer to another question.
   if (signal.aborted) throw new Refusal('Declined', [say`the client cancelled the call before anybody was asked`]);
   // Terminal users started the call themselves, so they are not rate-limited.
   if (isDirect) return;
@@ -286,8 +304,8 @@ async function checkMayAsk(
 type ProgramReply = Exclude<UserReply['kind'], 'unanswered' | 'wrongName'>;
 
 /** The refusal of a reply that came before a person could have read the question. */
-const refusalByProgram = (reply: ProgramReply, afterMs: number, shown: SafeText): Refusal =>
-  new Refusal('NobodyAsked', [say`the client ${words(programReplies[reply])} it after ${afterMs} ms`, shown]);
+const refusalByProgram = (reply: ProgramReply, afterMs: number, question: SafeText): Refusal =>
+  new Refusal('NobodyAsked', [say`the client ${words(programReplies[reply])} it after ${afterMs} ms`, question]);
 
 const programReplies = {
   agreed: 'agreed to',
@@ -296,11 +314,11 @@ const programReplies = {
   cancelled: 'cancelled',
 } as const satisfies Readonly<Record<ProgramReply, string>>;
 
-/** The refusal by a person. Undefined for consent. */
-const refusalByPerson = (reply: Exclude<UserReply['kind'], 'wrongName'>, shown: SafeText): Refusal | undefined =>
-  reply === 'agreed' ? undefined : new Refusal('Declined', [words(replies[reply]), shown]);
+/** Returns the refusal by a person; undefined if the person agreed. */
+const refusalByPerson = (reply: Exclude<UserReply['kind'], 'wrongName'>, question: SafeText): Refusal | undefined =>
+  reply === 'agreed' ? undefined : new Refusal('Declined', [words(personReplies[reply]), question]);
 
-const replies = {
+const personReplies = {
   declined: 'the user declined',
   notChosen: 'the user answered without choosing',
   cancelled: 'the user closed the question without an answer',

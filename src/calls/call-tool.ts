@@ -17,7 +17,7 @@ import { runChange } from './run-change.js';
 import { runRead } from './run-read.js';
 import type { ResolvedChange } from './stages.js';
 
-/** The dependencies of calls except for those that are made with the call stack. */
+/** The dependencies of calls, without the two that `createCallStack` makes. */
 export type CallingDependencies = Omit<CallDependencies, 'openClient' | 'secretFiles'>;
 
 export interface CallStackOptions extends CallingDependencies, Omit<SignedClientDependencies, 'httpClient'> {
@@ -39,14 +39,17 @@ export function createCallStack(options: CallStackOptions): CallStack {
   return { call: createCallTool({ ...options, openClient, secretFiles }), close: () => httpClient.close() };
 }
 
+/** Creates the function that carries out calls. Every error becomes a failed outcome, and every outcome is logged. */
 export function createCallTool(dependencies: CallDependencies): CallTool {
   const sharedByReads = { memory: createReadMemoryLimit(), lastingRecords: createLastingRecords() };
 
   const carryOut = async (operation: Operation, resolution: AccountResolution, context: CallContext) => {
     const call = await resolveCall(operation, resolution, context, dependencies);
     if (call.kind === 'read') return runRead(call, sharedByReads, context, dependencies);
+
+    // A plan also says what is there now, so a read comes before it.
     if (!showsPlan(call, context)) return runChange(call, context, dependencies);
-    const callAfterRead = await readBefore(call, callTool, context, dependencies.now);
+    const callAfterRead = await runPreflight(call, callTool, context, dependencies.now);
     return callAfterRead.kind === 'failed' ? callAfterRead : runChange(callAfterRead, context, dependencies);
   };
 
@@ -58,6 +61,7 @@ export function createCallTool(dependencies: CallDependencies): CallTool {
     const resolution = resolveAccount(dependencies.accounts, operation, args, context.principal);
     const run = operation.effect === 'read' && context.stop !== undefined ? readUntilStop : carryOut;
     const outcome = await run(operation, resolution, context).catch((error) => failed(operation, error, dependencies));
+
     const account = resolution.kind === 'found' ? resolution.name : undefined;
     logCall(operation.name, account, outcome, context, dependencies);
     return account === undefined ? outcome : withAccount(outcome, account);
@@ -81,7 +85,7 @@ function logCall(
   log(mayHaveHappened ? 'warn' : 'info', 'call', { tool, account, ok: false, code, mayHaveHappened, caller });
 }
 
-/** False for a call that carries its decision. Its plan was shown before, or is not shown at all. */
+/** True if the call ends with a plan or a question. False if it carries a decision on a plan that was shown before, or needs none. */
 const showsPlan = (
   { account: { confirm }, control: { planOnly, planId } }: ResolvedChange,
   { elicitor, click, look, agreed }: CallContext,
@@ -91,33 +95,36 @@ const showsPlan = (
   (planOnly || (click === undefined && elicitor?.resumedReply === undefined && agreed !== true && confirm !== 'off'));
 
 /**
- * Makes the read that precedes a change, and adds its result to the call. If the error of the read is decisive, returns the failure of
- * the change. No other error stops the change.
+ * Makes the read that precedes a change, if the operation has one, and returns the call with a sentence about its answer. If the read
+ * fails with an error after which the change would fail too, returns that failure. After any other error, the change goes on.
  * @throws Refusal `Stopping` on shutdown
  */
-async function readBefore(
+async function runPreflight(
   call: ResolvedChange,
   callTool: CallTool,
-  { onPage: _, onFollowedPage: __, hasView: ___, ...context }: CallContext,
+  context: CallContext,
   now: () => Date,
 ): Promise<ResolvedChange | Extract<EndedOutcome, { kind: 'failed' }>> {
   const { operation, input, accountName: account } = call;
   const { preflight } = operation;
   if (preflight === undefined) return call;
+
   const readArguments = preflight.input(input);
   const args = account === undefined ? readArguments : { ...readArguments, account };
-  const outcome = await callTool(preflight.operation, args, context);
-  if (outcome.kind === 'inputRequired') return call;
+  // The read reports no progress and draws no view, because these belong to the change.
+  const { onPage: _, onFollowedPage: __, hasView: ___, ...contextOfRead } = context;
+  const outcome = await callTool(preflight.operation, args, contextOfRead);
   if (outcome.kind === 'succeeded') {
     const { summary, answer = {} } = outcome.success;
     const found = say`Found at ${time(now().toISOString())}: ${summary}`;
     return { ...call, found, alert: preflight.alert?.(answer) };
   }
 
+  // A read never asks the user, but its type allows a question.
+  if (outcome.kind === 'inputRequired') return call;
   const { failure } = outcome;
   if (failure.code === 'Stopping') throw new Refusal('Stopping', []);
-  const isDecisive = preflight.decisiveErrors?.includes(failure.code) === true;
-  if (isDecisive) {
+  if (preflight.decisiveErrors?.includes(failure.code) === true) {
     const summary = say`${own(operation.name)} was not sent. ${failure.summary}`;
     return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } };
   }

@@ -22,7 +22,7 @@ import type { ArgumentName } from './validate.js';
 /** Carries out one call of an operation. Never rejects because of bad input or the network. */
 export type CallTool = (operation: Operation, args: unknown, context: CallContext) => Promise<CallOutcome>;
 
-/** The parts of the process that every call shares. */
+/** The services of this process that all calls share. */
 export interface CallDependencies {
   readonly accounts: Accounts;
   readonly operations: readonly Operation[];
@@ -46,15 +46,15 @@ export interface CallDependencies {
   /** Makes an unguessable nonce for a plan or a question. */
   readonly newNonce: () => string;
   readonly process: Intent['process'];
-  /** Notes for the next change of a caller about earlier changes. Each note is given once. */
+  /** Returns notes about earlier changes of a caller, to add to the outcome of its next change. Each note is returned once. */
   readonly pendingNotices: (caller: string | undefined) => Promise<readonly SafeText[]>;
 }
 
-/** Listeners for an answer in pages. Both get the total of pages and entries that were read. */
+/** Listeners for the progress of a read whose answer has pages. Both get the total numbers of pages and entries read. */
 export interface PageListeners {
   /** Called for each page. */
   readonly onPage?: (pages: number, entries: number) => void;
-  /** Called for each page except the last, which comes with the answer itself. */
+  /** Called for each page except the last, because the last page comes with the answer to the call. */
   readonly onFollowedPage?: (pages: number, entries: number) => void;
 }
 
@@ -64,9 +64,9 @@ export interface CallContext extends PageListeners {
   readonly onRetry?: SignedClientOptions['onRetry'];
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
-  /** Aborts when the server shuts down. An answer to a question would then come too late. */
+  /** Aborts when this server shuts down. It then no longer waits for a person's answer. */
   readonly stop?: AbortSignal | undefined;
-  /** Runs work that waits for a person outside the limit of concurrent calls. */
+  /** Runs work that waits for a person, so that the waiting call does not count towards the limit of concurrent calls. */
   readonly wait?: Wait | undefined;
   /** Absent if the client cannot ask its user. */
   readonly elicitor?: Elicitor | undefined;
@@ -78,7 +78,7 @@ export interface CallContext extends PageListeners {
   readonly hasView?: boolean;
   /** The click that makes this call. */
   readonly click?: Click | undefined;
-  /** Set if a view only asks for the state of its plan. */
+  /** The claims of the plan whose state a view asks for. Set only for such a call, which sends nothing. */
   readonly look?: Click['claims'] | undefined;
   /** Set if the person agreed beforehand, with an option of the command line. */
   readonly agreed?: boolean;
@@ -87,9 +87,9 @@ export interface CallContext extends PageListeners {
   readonly tokens: ConsentTokens;
   /** Name and version that the client gives itself. */
   readonly client: string;
-  /** For problems with arguments. Absent if the client has the server's names. */
+  /** Turns argument names into the client's names, for problems with arguments. Absent if both names are the same. */
   readonly argumentName?: ArgumentName | undefined;
-  /** The trace that the call belongs to. Most servers follow none. */
+  /** Returns the trace that the call belongs to. Absent unless calls are traced. */
   readonly trace?: () => TraceOrigin;
   readonly span?: Span | undefined;
 }
@@ -102,10 +102,10 @@ export interface Click {
   readonly reason?: string | undefined;
   /** The name that the person typed. */
   readonly typedName?: string | undefined;
-  /** Set if the click was on the page. */
+  /** Set for a click on the decision page, and absent for a click in a view. */
   readonly page?: {
     readonly person: string | undefined;
-    /** The change that the plan said it repeats. */
+    /** The change that the plan said it repeats: see `PlannedChange.repeats`. */
     readonly repeats: string | boolean;
     /** Called when this click has claimed the plan. */
     readonly onClaim: () => void;
@@ -123,5 +123,5 @@ export interface Question {
   readonly claims: Omit<ConsentClaims, 'issuedAt'>;
 }
 
-/** An ended call, or the question that continues it. */
+/** The outcome of an ended call, or a question after whose answer the client sends the call again. */
 export type CallOutcome = EndedOutcome | Question;

@@ -6,16 +6,16 @@ import { valueAt } from '../util/objects.js';
 import { defined, forReader, join, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { ResolvedChange } from './stages.js';
 
-/** The parts of a change that decide where its progress shows. */
+/** The parts of a call that say with which read the progress of its change can be followed. */
 export type FollowedCall = Pick<
   ResolvedChange,
   'operation' | 'change' | 'endpoint' | 'input' | 'secretNames' | 'followTool'
 >;
 
 /**
- * The step after an accepted change: the read that shows its progress, if the change names one that can be called, or else the console.
- * @param report tells the model what to tell the user
- * @param record the record of the answer, if it is known
+ * The step after an accepted change: call the read that shows its progress, or look in the console if there is no such read.
+ * @param report a sentence with the facts that the model reports to the user
+ * @param record the record of the answer, from which the arguments of the read may come. Undefined if it is not known
  */
 export function stepAfterAccepted(call: FollowedCall, report: SafeText, record?: unknown): Next {
   const read = followingRead(call, record);
@@ -52,8 +52,9 @@ export function stepIfUnknown(call: FollowedCall, verificationHint: SafeText, se
 }
 
 /**
- * The step that finds out whether a change was carried out. Its text ends with the beginning of the condition for a repetition.
- * @param wait the beginning of the sentence about the console
+ * The step that finds out whether a change was carried out. Its text ends in an open clause, which the caller completes with the way to
+ * repeat the change: `Wait ten minutes, then look in the console for a server "wiki". Only if it is not there` + ` and you still want it, …`
+ * @param wait the beginning of the sentence about the console: `Wait ten minutes, then`
  */
 export function stepToVerify(call: FollowedCall, verificationHint: SafeText, wait: SafeText): Next {
   const read = followingRead(call);
@@ -70,7 +71,7 @@ export function stepToVerify(call: FollowedCall, verificationHint: SafeText, wai
   );
 }
 
-/** A cloud may list a new thing minutes after it accepted the change. */
+/** A cloud may list a new thing only minutes after it accepted the change. */
 const notFoundYet = say`"Not found" proves nothing for ten minutes.`;
 
 /**
@@ -80,6 +81,8 @@ const notFoundYet = say`"Not found" proves nothing for ten minutes.`;
 function followingRead(call: FollowedCall, record?: unknown): SafeText | undefined {
   const { operation, followTool } = call;
   if (operation.follow === undefined || followTool === undefined) return undefined;
+
+  // The paths in `follow.arguments` begin with `input` or `answer`.
   const sources = { input: withoutSecrets(call, call.input), answer: record };
   const argumentTexts: SafeText[] = [];
   for (const [name, path] of Object.entries(operation.follow.arguments)) {

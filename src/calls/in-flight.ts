@@ -1,17 +1,17 @@
-/** The changes under way, which a process that is asked to end lets finish. */
+/** The changes that are being sent. A process that shuts down calls `detach`, and then `finish` to wait for them. */
 export interface InFlightCalls {
-  /** Runs work with a signal that follows the client's signal until the process is ending. */
+  /** Sends a change by `work`. The signal of `work` aborts with the client's signal, but not after `detach`. */
   track<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** Number of changes under way. */
+  /** Number of changes that are being sent. */
   count(): number;
-  /** After this, a lost connection no longer aborts work. */
+  /** After this, changes are completed even if their clients' signals abort, because shutting down cuts the connections to clients. */
   detach(): void;
-  /** Resolves when all work has ended. Aborts the remaining work after `graceMs`. */
+  /** Resolves when all changes have ended. Aborts the remaining changes after `graceMs`. */
   finish(graceMs: number): Promise<void>;
 }
 
 export function createInFlightCalls(): InFlightCalls {
-  /** The work under way, with the controllers that can abort it. */
+  /** The changes that have not ended, by the controllers that can abort them. */
   const running = new Map<AbortController, Promise<unknown>>();
   let isDetached = false;
   return {
@@ -21,7 +21,9 @@ export function createInFlightCalls(): InFlightCalls {
         if (!isDetached) controller.abort(signal.reason);
       };
       signal.addEventListener('abort', abort);
+      // A signal that has aborted already calls no listener.
       if (signal.aborted) abort();
+
       const result = work(controller.signal);
       running.set(controller, result);
       try {
@@ -39,6 +41,7 @@ export function createInFlightCalls(): InFlightCalls {
       const timer = setTimeout(() => {
         for (const controller of running.keys()) controller.abort(new DOMException('time is up', 'TimeoutError'));
       }, graceMs);
+      // Waits for aborted changes too, because they still write their outcomes into the journal.
       await Promise.allSettled(running.values());
       clearTimeout(timer);
     },

@@ -15,28 +15,28 @@ import type { OtherPlan, PlannedChange } from './stages.js';
 
 type PlanStep = Extract<ConsentStep, { kind: 'plan' }>;
 
-/** Open ways to carry out a plan. A refusal closes some of them. */
+/** How a plan can be agreed to. */
 interface Ways {
-  /** A yes in the chat: the agent calls with the planId. */
+  /** True if the user can say yes in the chat, after which the agent calls with the planId. */
   readonly inChat: boolean;
-  /** A click in the change view. */
+  /** True if the user can click in the change view. */
   readonly byClick: boolean;
-  /** A decision on the page, until this time (milliseconds since 1970). */
+  /** Deadline for a decision on the page (milliseconds since 1970). Undefined if the plan is not on the page. */
   readonly onPageUntil?: number | undefined;
-  /** The page's address, if it may be told. */
+  /** The address of the plan on the page, if the caller may know it. */
   readonly decideAt?: string | undefined;
   readonly claims: PlanClaims;
   /** Set if a person other than the user decides. */
   readonly byAnother: boolean;
   /** Set if nobody can agree to the plan here. */
   readonly isDeadEnd: boolean;
-  /** Carries out the plan, or asks for its state. */
+  /** With `inChat`, a call with this planId carries out the plan. Otherwise it asks for the plan's state. */
   readonly planId?: string | undefined;
 }
 
 /**
- * Answers with the plan and the ways to carry it out.
- * @throws Refusal if no way is left, unless the call only wanted the plan
+ * Answers with the plan and the ways to agree to it. Stores the plan, if a person decides on it later.
+ * @throws Refusal if there is no way to agree to the plan, unless the call only wanted to see it
  */
 export async function answerWithPlan(
   step: PlanStep,
@@ -46,19 +46,24 @@ export async function answerWithPlan(
 ): Promise<EndedOutcome> {
   const { draft, digest, call } = planned;
   const { newNonce, refusals, plans, page, now } = dependencies;
+
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
   const nonce = newNonce();
-  const againstChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
+  const refusalInChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
   const storing = await storeForPeople(step, planned, nonce, context, dependencies);
-  const inChat = step.withPlanId && againstChat === undefined;
+
+  // Earlier refusals of the user can close each way. The page also needs a stored plan.
+  const inChat = step.withPlanId && refusalInChat === undefined;
   const byClick = step.withTicket && storing.kind !== 'closed';
   const onPage = step.withPage && storing.kind === 'stored';
-  const refusal = storing.refusal ?? againstChat;
+  const refusal = storing.refusal ?? refusalInChat;
   const isPossible = inChat || byClick || onPage;
   if (!isPossible && !call.control.planOnly && refusal !== undefined) throw refusal;
 
   const decideAt = onPage ? addressOf(nonce, page) : undefined;
   if (onPage) announce(planned, decideAt, dependencies);
+
+  // A `handle` is a planId that only asks for the state, for which the plan must be stored.
   const hasPlanId = inChat || storing.kind === 'stored';
   const use = inChat ? 'plan' : 'handle';
   return planOutcome(planned, now(), {
@@ -73,14 +78,17 @@ export async function answerWithPlan(
   });
 }
 
-/** The result of storing a plan for the person who decides. Only `closed` rules out a click. */
+/**
+ * The result of storing a plan. `closed`: the user has refused too often to be asked again, so not even a click counts. `notStored`: a
+ * click still counts, because the view itself holds the plan.
+ */
 interface Storing {
   readonly kind: 'stored' | 'notNeeded' | 'closed' | 'notStored';
-  /** The reason for `closed` and `notStored`. */
+  /** Set for `closed` and `notStored`. */
   readonly refusal?: Refusal;
 }
 
-/** Stores a plan for the person who decides on it and for the agent that asks for its state. */
+/** Stores a plan, so that a person can decide on it in a view or on the page, and so that the agent can ask for its state. */
 async function storeForPeople(
   { withTicket, withPage }: PlanStep,
   planned: PlannedChange,
@@ -93,6 +101,7 @@ async function storeForPeople(
   const againstAsking = await refusals.againstAsking(draft);
   if (againstAsking !== undefined) return { kind: 'closed', refusal: againstAsking };
   if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
+
   const waitingPlan: WaitingPlan = {
     digest,
     nonce,
@@ -119,28 +128,32 @@ async function storeForPeople(
   }
 }
 
-/** Tells people that a plan waits, or opens the page on this machine. */
+/** Opens the page in the browser of this machine, or announces the plan to the people who sign in to the page. */
 function announce({ draft, plan }: PlannedChange, decideAt: string | undefined, { page }: CallDependencies): void {
   const { tool, caller } = draft;
   if (page?.kind === 'local') page.show();
   else if (decideAt !== undefined) page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt });
 }
 
+/** The answer with the plan. `success` is for the agent, and `view` for the change view, in which people can click. */
 function planOutcome({ call, shown: plan, others }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
   const tool = call.operation.name;
   const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
+
+  // A planId that carries out the plan is valid for ten minutes. A plan that waits on the page alone may wait longer.
   const issuedAt = time.getTime();
   const expiresAt = inChat || onPageUntil === undefined ? issuedAt + tokenLifetimeMs : onPageUntil;
   const expires = new Date(expiresAt).toISOString();
   const holdsUntil = planId !== undefined || byClick ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined;
+
   const isOnlyOnPage = onPageUntil !== undefined && !inChat && !byClick;
-  const otherTexts = others.map(({ text }) => text);
+  const textsOfOtherPlans = others.map(({ text }) => text);
   const steps = [...replacing(tool, others, planId), nextSteps(tool, call.control.planOnly, ways)];
   const typedName = nameToType(call);
   return {
     kind: 'succeeded',
     success: {
-      summary: join([...otherTexts, say`Plan of ${own(tool)}; nothing was sent.`], ' '),
+      summary: join([...textsOfOtherPlans, say`Plan of ${own(tool)}; nothing was sent.`], ' '),
       outcome: isOnlyOnPage ? 'waiting' : 'planned',
       show: planText(plan, holdsUntil),
       plan,
@@ -161,14 +174,15 @@ function planOutcome({ call, shown: plan, others }: PlannedChange, time: Date, w
   };
 }
 
-/** The agent's next steps: people decide by themselves, or the agent carries out their yes, or both are possible. */
+/** The agent's next steps: people decide by a click or on the page, or the agent calls after their yes in the chat, or both. */
 function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
-  const people = waysOfPeople(tool, ways);
-  if (people.length > 0 && !ways.inChat) return join([...people, ...afterPeople(tool, ways)], ' ');
-  if (people.length > 0) {
+  const withoutAgent = sentencesAboutPeople(tool, ways);
+  if (withoutAgent.length > 0 && !ways.inChat) return join([...withoutAgent, ...afterPeople(tool, ways)], ' ');
+  if (withoutAgent.length > 0) {
     const leave = say`Leave the decision to them. Only if they tell you to go ahead instead`;
-    return callAfterYes(join([...people, leave], ' '), tool, planOnly, ways);
+    return callAfterYes(join([...withoutAgent, leave], ' '), tool, planOnly, ways);
   }
+
   const showAll = say`Show the user all of "show", in their language.`;
   if (ways.isDeadEnd)
     return say`${showAll} Nobody can agree to it here: that needs a client that asks its user or shows views, a page, or a terminal (cloudops-mcp call).`;
@@ -176,39 +190,37 @@ function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
   return callAfterYes(join([showAll, condition], ' '), tool, planOnly, ways);
 }
 
-/** How to take back the other plans for the same thing. */
+/** Sentences that say how to withdraw each of the other plans for the same thing. */
 const replacing = (tool: string, others: readonly OtherPlan[], planId: string | undefined): readonly SafeText[] =>
-  others.map(({ planId: other }) => {
+  others.map(({ planId: otherPlanId }) => {
     const withPlanId = words(planId === undefined ? '' : ', this planId');
-    return say`If this plan replaces the other one, call ${own(tool)} with the same arguments${withPlanId} and replaces: ${exact(other)}.`;
+    return say`If this plan replaces the other one, call ${own(tool)} with the same arguments${withPlanId} and replaces: ${exact(otherPlanId)}.`;
   });
 
-/** Sentences about deciding without the agent. */
-function waysOfPeople(tool: string, ways: Ways): readonly SafeText[] {
+/** Sentences about the ways in which people decide without the agent, by a click or on the page. Empty if there is no such way. */
+function sentencesAboutPeople(tool: string, ways: Ways): readonly SafeText[] {
   const { byClick, onPageUntil, decideAt, byAnother } = ways;
-  const sentencesOfWays: SafeText[] = [];
-  if (byClick)
-    sentencesOfWays.push(
-      say`The user sees this plan with a button to agree and one to do nothing.`,
-      withoutButton(tool, ways),
-    );
+  const texts: SafeText[] = [];
+  if (byClick) {
+    texts.push(say`The user sees this plan with a button to agree and one to do nothing.`, withoutButton(tool, ways));
+  }
   if (decideAt !== undefined) {
     const who = words(byAnother ? 'somebody other than the user' : 'a person');
-    sentencesOfWays.push(say`Give the user the link in decideAt: ${who} decides there.`);
-  } else if (onPageUntil !== undefined)
-    sentencesOfWays.push(
-      say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`,
-    );
-  return sentencesOfWays;
+    texts.push(say`Give the user the link in decideAt: ${who} decides there.`);
+  } else if (onPageUntil !== undefined) {
+    texts.push(say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`);
+  }
+  return texts;
 }
 
-/** Some hosts claim to show views and show none, or do not pass clicks on. */
+/** For hosts that say that they show views, but show none, or do not pass clicks on. */
 function withoutButton(tool: string, { inChat, decideAt }: Ways): SafeText {
   if (inChat) return say`If they see no button, show them all of "show" and let them answer in the chat.`;
   if (decideAt !== undefined) return say`If they see no button, they decide at the link.`;
   return say`If they see no button, they can decide where this server runs, with cloudops-mcp view ${own(tool)} and the same arguments.`;
 }
 
+/** Sentences about waiting for a decision without the agent, and about asking for it. */
 const afterPeople = (tool: string, { byClick, planId }: Ways): readonly SafeText[] =>
   sentences(
     byClick && say`Wait for the decision: only a click carries this plan out.`,
@@ -216,7 +228,7 @@ const afterPeople = (tool: string, { byClick, planId }: Ways): readonly SafeText
       say`To learn what became of it, call ${own(tool)} with the same arguments and this planId; add withdraw: true if the user no longer wants it.`,
   );
 
-/** @param condition the beginning of a sentence */
+/** @param condition the beginning of the sentence: `If they say yes to it` */
 function callAfterYes(condition: SafeText, tool: string, planOnly: boolean, { planId }: Ways): SafeText {
   const withPlanId = words(planId === undefined ? '' : ' and this planId');
   const withoutPlanOnly = words(planOnly ? ', without planOnly' : '');

@@ -14,16 +14,17 @@ import { visibleCaller } from './policy.js';
 import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
 import type { Consent, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
 
-/** Begins the journal entry of a change. */
+/** Makes the journal entry of a change, except for the fields that follow from the decision. */
 const draftIntent = (
-  { operation, change, input, request, shownRequest = request, endpoint, keyId, budget }: ResolvedChange,
+  { operation, change, input, request, shownRequest, endpoint, keyId, budget }: ResolvedChange,
   { client, principal }: CallContext,
   { newId, process }: CallDependencies,
 ): IntentDraft => ({
   id: newId(),
   tool: operation.name,
   what: escapeInvisible(`${change.headline(input, endpoint.region)}.`),
-  target: `${request.method} ${endpoint.origin}${shownRequest.target}`,
+  // Only a call with secrets has a separate request to show, with fingerprints in place of the secrets.
+  target: `${request.method} ${endpoint.origin}${(shownRequest ?? request).target}`,
   account: endpoint.account,
   key: keyId,
   client,
@@ -34,7 +35,7 @@ const draftIntent = (
   budget: budget.key,
 });
 
-/** The journal entry of a change after the decision. */
+/** Completes the journal entry of a change with the decision, which may also be a refusal. */
 export const intentOf = (draft: IntentDraft, consent: Consent, time: Date): Intent => ({
   ...draft,
   time: time.toISOString(),
@@ -45,7 +46,7 @@ export const intentOf = (draft: IntentDraft, consent: Consent, time: Date): Inte
   answeredAfterMs: consent.answeredAfterMs,
 });
 
-/** A change with everything that follows from the call alone, before the journal is asked. */
+/** A change with everything that follows from the call alone, before the journal and the other plans are read. */
 export type DraftedChange = Pick<PlannedChange, 'call' | 'draft' | 'verificationHint' | 'plan' | 'question'>;
 
 /** Makes the plan of a change, and the question if the client can ask. */
@@ -56,7 +57,7 @@ export function draftChange(call: ResolvedChange, context: CallContext, dependen
   return { call, draft: draftIntent(call, context, dependencies), verificationHint, plan, question };
 }
 
-/** The question about a plan, if the client can ask. A terminal shows the whole plan before, so its question has room for any plan. */
+/** The question about a plan, if the client can ask and the plan fits. A terminal shows the plan before, so its summary is enough there. */
 function questionFor(
   plan: Plan,
   call: ResolvedChange,
@@ -68,8 +69,8 @@ function questionFor(
 }
 
 /**
- * Checks a plan against the journal, and adds remarks about repetition, budget and other plans to the plan.
- * @param ownNonces nonces of the call's own plan and of the plan that it replaces
+ * Checks a change against the journal, and adds remarks about repetition, budget and other plans to its plan.
+ * @param ownNonces nonces of the call's own plan and of the plan that it replaces, which are not reported as other plans
  * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
  */
 export async function planChange(
@@ -80,10 +81,13 @@ export async function planChange(
 ): Promise<PlannedChange> {
   const { call, draft, verificationHint } = drafted;
   const { control, account } = call;
-  const { duplicate, repeats, digest } = await boundConsent(drafted, context, dependencies);
+
+  const { duplicate, repeats, digest } = await findRepetition(drafted, context, dependencies);
   const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
+  // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
   if (earlier !== undefined && !control.allowRepeat && !control.planOnly)
     throw repeated(earlier, call, verificationHint);
+
   const budgetText = await checkBudget(dependencies.journal, call.budget, control.planOnly);
   const plan = withRemarks(drafted.plan, earlier, budgetText);
   if (account.confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
@@ -95,7 +99,7 @@ export async function planChange(
   return { call, draft, verificationHint, plan, others, shown, question, digest, repeats };
 }
 
-/** Finds the caller's other waiting plans for the same thing. None for a decision on a page, which shows them by itself. */
+/** Finds the caller's other waiting plans for the same thing. Finds none for a click, because its plan was shown with them before. */
 async function otherPlans(
   { call, draft }: DraftedChange,
   ownNonces: readonly (string | undefined)[],
@@ -105,10 +109,12 @@ async function otherPlans(
   const { operation, account, endpoint, input, args } = call;
   const subject = subjectOf(operation, endpoint.account, input);
   if (subject === undefined || click !== undefined || account.confirm === 'off') return [];
-  // The plan is made already, so that plans that cannot be read do not stop it.
-  const all = await plans.list().catch(() => []);
-  const waiting = all.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
+
+  // The other plans are only a remark. If they cannot be read, the call goes on without it.
+  const allPlans = await plans.list().catch(() => []);
+  const waiting = allPlans.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
   const others = relatedPlans(waiting, { subject }).filter(({ nonce }) => !ownNonces.includes(nonce));
+
   const time = now();
   const thisPlan = { args, issuedAt: time.getTime() };
   return others.map((other) => ({
@@ -117,8 +123,8 @@ async function otherPlans(
   }));
 }
 
-/** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. */
-export async function boundConsent(
+/** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. `repeats`: see `PlannedChange`. */
+export async function findRepetition(
   { call, draft, plan }: DraftedChange,
   { click }: CallContext,
   { journal }: Pick<CallDependencies, 'journal'>,
@@ -126,12 +132,12 @@ export async function boundConsent(
   const { repeatable = false } = call.operation;
   const duplicate = repeatable ? undefined : await journal.findDuplicate(draft.digest).catch(() => undefined);
   const repeats = repeatable || (call.control.allowRepeat && (duplicate?.id ?? ''));
-  // The repeated change may have left the journal while a plan waited on the page.
+  // While a plan waited on the page, the repeated change may have become too old to be found. Consent is for the repetition that was shown.
   const shownRepeats = repeats === '' ? (click?.page?.repeats ?? '') : repeats;
   return { duplicate, repeats, digest: consentDigest(call, plan, shownRepeats) };
 }
 
-/** Adds the journal's remarks to a plan. */
+/** Adds the alert of the preceding read and the journal's remarks to a plan. */
 function withRemarks(plan: Plan, earlier: Earlier | undefined, budgetText: SafeText | undefined): Plan {
   const { alert = false, consequences, warnings } = plan;
   if (earlier === undefined && budgetText === undefined && alert === false) return plan;
@@ -142,20 +148,20 @@ function withRemarks(plan: Plan, earlier: Earlier | undefined, budgetText: SafeT
   };
 }
 
-/** Hexadecimal digits of a digest: 128 bits, because models copy the tokens that hold it. */
+/** Hexadecimal digits of a digest. 128 bits are short enough for a token that models copy. */
 const digestDigits = 32;
 
 /**
- * Binds consent to the tool, the arguments, the endpoint, the account and the source of its keys, the encoded request, the plan, and
- * the repeated change. It is not bound to the current key, the result of the preceding read, or the journal's remarks, which change
- * by themselves.
+ * Makes the digest that binds consent to the tool, the arguments, the endpoint, the account and the source of its keys, the encoded
+ * request, the plan, and the repeated change. Consent stays valid if the current access key, the answer of the preceding read, or the
+ * journal's remarks change, because these change by themselves.
  * @param repeats see `PlannedChange`
  */
 export function consentDigest(call: PlanInput, plan: Plan, repeats: string | boolean): string {
   const { operation, input, endpoint, request, regionSource } = call;
   const { origin, pathPrefix, region, service, account, keys } = endpoint;
   const target = [origin, pathPrefix, region, service, account, keys.id];
-  // `where` and the headers name the key. The arguments are bound in any order.
+  // `where` and the values of the headers name the access key. `also` and `tables` list the arguments, which `input` binds in any order.
   const { found: _, alert: __, where: ___, also: ____, tables: _____, headers, ...shown } = plan;
   const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, repeats];
   return digestOf(bound).slice(0, digestDigits);

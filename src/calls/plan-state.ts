@@ -14,33 +14,33 @@ import type { CallDependencies } from './context.js';
 import { type FollowedCall, stepAfterAccepted, stepIfUnknown } from './follow-change.js';
 import type { DraftedChange } from './plan-change.js';
 
-/** The state of a plan. */
+/** The state of a plan: undecided, decided but without an outcome yet, or ended. */
 export type PlanState =
-  /** The plan is undecided. `plan` is set if it waits in the store. */
   | {
       readonly kind: 'open';
       readonly nonce: string;
-      /** Set if the planId may carry out the plan in modes that allow it. */
+      /** True if the planId counts as consent in the modes that accept planIds. */
       readonly isRedeemable: boolean;
       readonly expiresAt: number;
+      /** Set if the plan is stored. */
       readonly plan?: FoundPlan;
     }
-  /** A person has agreed, and the change is being sent. */
   | { readonly kind: 'underWay' }
-  /** `person` decided, and had signed in. `isSettling` is set if the cloud's answer may reach the stored plan in a moment. */
   | {
       readonly kind: 'ended';
       readonly outcome: EndedOutcome;
+      /** The person who decided. Undefined without sign-in. */
       readonly person?: string | undefined;
+      /** Set if the outcome lacks the cloud's answer, but may get it in a moment. */
       readonly isSettling?: boolean;
     };
 
 type PlanSources = Pick<CallDependencies, 'plans' | 'journal' | 'now'>;
 
-/** The change of a call that asks for the state of a plan. */
+/** The change that a call names by its arguments when it asks for the state of a plan. */
 export type AskedChange = Pick<DraftedChange, 'draft' | 'verificationHint'> & { readonly call: FollowedCall };
 
-/** A planId, and the call that came with it. */
+/** A planId, and the call that sent it. */
 export interface PlanLookup {
   readonly planId: string;
   readonly asked: AskedChange;
@@ -58,14 +58,14 @@ export async function findPlanState(
 ): Promise<PlanState> {
   const claims = readClaims(planId, sources.tokens);
   const state = await findStateOfPlan(claims, asked, sources);
-  // If neither the store nor the journal knows the plan, only the digest tells which call it is for.
-  const isUnknown = state.kind === 'open' && state.plan === undefined;
-  if (isUnknown && claims.digest !== (await digestOfCall())) throw ofAnotherCall();
+  // `findStateOfPlan` compares a plan that is stored or in the journal with the call. For any other plan, there is only its digest.
+  const isUnrecorded = state.kind === 'open' && state.plan === undefined;
+  if (isUnrecorded && claims.digest !== (await digestOfCall())) throw ofAnotherCall();
   return state;
 }
 
 /**
- * Finds the state of the plan that claims name.
+ * Finds the state of the plan that claims name, from the stored plan, from the journal entry of its change, or else from the claims.
  * @throws Refusal if the plan belongs to another change, or has expired; the error if the plan or its change cannot be read
  */
 export async function findStateOfPlan(
@@ -76,12 +76,14 @@ export async function findStateOfPlan(
   const plan = await plans.find(claims.nonce);
   if (plan !== undefined && plan.requestKey !== asked.draft.digest) throw ofAnotherChange();
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };
+
   const change = await journal.findByNonce(claims.nonce).catch((error: unknown) => {
-    // A person who decides on a stored plan claims it first, so a waiting plan has no change.
+    // A stored plan is claimed before its change is written into the journal, so a waiting plan has no change there.
     if (plan?.state === 'waiting') return undefined;
     throw error;
   });
   if (change !== undefined && change.digest !== asked.draft.digest) throw ofAnotherChange();
+
   const time = now().getTime();
   if (change?.ending !== undefined)
     return {
@@ -91,6 +93,8 @@ export async function findStateOfPlan(
       isSettling: plan !== undefined && isFresh(change.ending, time),
     };
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
+
+  // A stored plan waits longer for a person than its planId counts as consent.
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);
@@ -98,25 +102,22 @@ export async function findStateOfPlan(
   return { kind: 'open', nonce: claims.nonce, isRedeemable, expiresAt, ...(plan !== undefined && { plan }) };
 }
 
-/**
- * Logs why the state of a plan cannot be read or changed. Returns the refusal for the caller, which says nothing about the outcome of the
- * plan. An error that is a refusal already is returned unchanged.
- */
+/** Logs an error in reading or changing the state of a plan, and returns the refusal for the caller. Returns a refusal unchanged. */
 export function stateUnavailable(error: unknown, tool: string, log: Log, planId?: string): Refusal {
   if (error instanceof Refusal) return error;
   log('error', 'journal', { tool, error: reasonOf(error) });
   return new Refusal('StateUnavailable', [shownReason(error)], planId === undefined ? {} : { planId });
 }
 
-/** The journal gets an ending first. The stored plan gets it, with the cloud's answer, within this time. */
+/** Within this time after a change's outcome is in the journal, the stored plan gets the outcome too, together with the cloud's answer. */
 const settlingMs = 5000;
 const isFresh = (ending: Ending, time: number) => time - Date.parse(ending.time) < settlingMs;
 
 /**
- * Polls the state of a plan until it ends, `waitMs` have passed, or `isOver`.
- * @param find finds the state. A poll that fails is repeated, unless it is refused
- * @param waitsWhile the kinds of state to wait for the end of
- * @throws Refusal, or the error of the last poll
+ * Polls the state of a plan while it can change. Returns the last state after `waitMs`, or when `isOver` returns true.
+ * @param find finds the state. If that fails, it is tried again at the next poll, but not after a refusal
+ * @param waitsWhile the kinds of state that can change. An ended state can change while it is settling
+ * @throws Refusal of any poll, or the error of the last poll
  */
 export async function awaitEnd(
   find: () => Promise<PlanState>,
@@ -144,7 +145,7 @@ export const isSettling = (state: PlanState) => state.kind === 'ended' && state.
 
 const ofAnotherChange = () => new Refusal('PlanRefused', [say`the planId belongs to another change`]);
 
-/** The refusal of a planId whose digest is not the digest of the call. */
+/** The refusal of a planId whose digest differs from the digest of the call. */
 export const ofAnotherCall = () =>
   new Refusal('PlanRefused', [
     say`the planId belongs to another tool, or to other arguments, another endpoint or account, or the same change was sent since`,
@@ -161,11 +162,14 @@ export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims
   throw new Refusal('PlanRefused', [say`this server did not issue the planId, or it was altered`]);
 }
 
-/** The outcome of a change from its journal entry, which another server may have written, and from the call that asks for it. */
+/**
+ * Makes the outcome of a change from its journal entry. All texts of the entry are quoted, because another server may have written them.
+ * @param asked the call that asks for the outcome, which has the same arguments as the change
+ */
 function outcomeInJournal(change: RecordedChange, { call, verificationHint }: AskedChange): EndedOutcome {
   const { tool, what, time, ending } = change;
   const { outcome, status, code, requestIds = {} } = ending ?? { outcome: 'unknown' };
-  const deed = quoted(what, 500);
+  const description = quoted(what, 500);
   const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];
   const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
     kind: 'failed',
@@ -178,14 +182,14 @@ function outcomeInJournal(change: RecordedChange, { call, verificationHint }: As
       return { kind: 'failed', failure: refusalFailure(tool, refusalIn(change), true) };
     case 'rejected':
       return failed({
-        summary: say`The cloud refused this: ${deed}.`,
+        summary: say`The cloud refused this: ${description}.`,
         code: `Http${status ?? ''}`,
         mayHaveHappened: false,
         next: next('nobody', 'none', forAgent('Tell the user the code and the request IDs.')),
       });
     default:
       return failed({
-        summary: say`Nobody knows whether this was carried out: ${deed}.`,
+        summary: say`Nobody knows whether this was carried out: ${description}.`,
         code: 'OutcomeUnknown',
         mayHaveHappened: true,
         next: stepIfUnknown(call, verificationHint, time),
@@ -209,7 +213,7 @@ function acceptedEarlier({ what, time, ending }: RecordedChange, call: FollowedC
   };
 }
 
-/** The refusal of a declined change. */
+/** The refusal that the journal entry of a declined change records. */
 function refusalIn({ consent, approver, reason }: RecordedChange): Refusal {
   if (consent === 'withdrawn') return new Refusal('Withdrawn', []);
   if (consent === 'program') return new Refusal('NobodyAsked', []);

@@ -10,7 +10,7 @@ import { join, own, quoted, type SafeText, say, words } from '../util/safe-text.
 import { shortestReadMs } from './approve-change.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome, Click } from './context.js';
-import { boundConsent, type DraftedChange, intentOf } from './plan-change.js';
+import { type DraftedChange, findRepetition, intentOf } from './plan-change.js';
 import {
   type AskedChange,
   awaitEnd,
@@ -24,13 +24,14 @@ import {
 import { visibleCaller } from './policy.js';
 import type { IntentDraft, PlannedChange } from './stages.js';
 
-/** The answer to a call with a planId, or the nonce of the open plan that the call continues. */
+/** The answer to a call with a planId, or the nonce of the undecided plan with which the call goes on. */
 type PlanStatus =
   | { readonly kind: 'answer'; readonly outcome: EndedOutcome; readonly nonce?: undefined }
   | { readonly kind: 'open'; readonly nonce: string };
 
 /**
- * Answers a call with a planId: tells the state of the plan, or withdraws the plan.
+ * Answers a call with a planId: tells the state of the plan, or withdraws the plan. If the plan is undecided and this call can decide on
+ * it, returns its nonce.
  * @returns undefined if the call has no planId, or does not need its planId
  * @throws Refusal if the planId is needed and not valid
  */
@@ -40,24 +41,27 @@ export async function answerPlanStatus(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlanStatus | undefined> {
-  const { withdraw, planId: givenPlanId } = drafted.call.control;
+  const { withdraw, planId: planIdArgument } = drafted.call.control;
+  // Since the 2026-07-28 protocol, the client repeats the first call, which had no planId, to tell whether the user opened the page.
   const pageVisit = context.guide?.resumedReply;
-  const planId = pageVisit === undefined ? givenPlanId : context.tokens.issue(pageVisit.claims);
+  const planId = pageVisit === undefined ? planIdArgument : context.tokens.issue(pageVisit.claims);
   if (planId === undefined && withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
   if (planId === undefined) return undefined;
 
-  const digestOfCall = async () => (await boundConsent(drafted, context, dependencies)).digest;
+  const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).digest;
+  const lookup = { planId, asked: drafted, digestOfCall };
+  /** True if this call waits for the decision on an undecided plan. */
   const isAwaited = (state: PlanState) => {
     if (pageVisit !== undefined) return pageVisit.visit === 'opened';
     return !withdraw && (step.kind === 'status' || waitsOnPage(state, dependencies));
   };
-  const lookup = { planId, asked: drafted, digestOfCall };
   const state = await waitForDecision(lookup, isAwaited, context, dependencies).catch((error: unknown) => {
-    // A call that asks the user, or needs no consent, does not need its planId. An invalid planId is then ignored.
+    // A call that asks the user, or needs no consent, does not need its planId, so an invalid planId is ignored.
     const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageVisit !== undefined;
     if (!isNeeded && error instanceof Refusal && error.code === 'PlanRefused') return undefined;
     throw error;
   });
+
   switch (state?.kind) {
     case undefined:
       return undefined;
@@ -70,13 +74,13 @@ export async function answerPlanStatus(
   }
 }
 
-/** Names the person who decided to callers who may see the changes of others. */
+/** Adds a note with the person who decided, if the caller may see the changes of others. */
 const withPerson = ({ outcome, person }: Extract<PlanState, { kind: 'ended' }>, { principal }: CallContext) =>
   person === undefined || visibleCaller(principal) !== undefined
     ? outcome
     : withNotes(outcome, [say`${quoted(person, 100)} decided on this plan.`]);
 
-/** Ends an undecided plan, lets the call continue with it, or tells who has to decide. */
+/** Declines or withdraws an undecided plan, lets the call decide on it, or tells who has to. `pageVisit`: whether the user opened the page. */
 async function answerOpenPlan(
   state: Extract<PlanState, { kind: 'open' }>,
   planId: string,
@@ -90,25 +94,28 @@ async function answerOpenPlan(
   if (pageVisit !== undefined && isDeclined(pageVisit, now())) throw await declinePlan(nonce, draft, dependencies);
   if (call.control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
 
-  const isAsked = step.kind === 'ask' && !waitsOnPage(state, dependencies);
-  const isRedeemed = step.kind === 'redeem' && isRedeemable;
-  if ((isAsked || isRedeemed) && pageVisit === undefined) return { kind: 'open', nonce };
+  // This call decides on the plan itself, by a question to the user or by the planId as consent.
+  const willAsk = step.kind === 'ask' && !waitsOnPage(state, dependencies);
+  const willRedeem = step.kind === 'redeem' && isRedeemable;
+  if ((willAsk || willRedeem) && pageVisit === undefined) return { kind: 'open', nonce };
+
   const whom = whoDecides(call.account.confirm, page?.kind ?? 'none');
   const waitsFor = { whom, decideAt: addressOf(nonce, page) };
   return { kind: 'answer', outcome: undecidedAnswer(draft.tool, planId, state, waitsFor) };
 }
 
-/** True for a plan that waits on the sign-in page. It is decided there, even if the client can ask by now. */
+/** True for a plan that waits on the page with a sign-in. A person decides there, even if the client has become able to ask since. */
 const waitsOnPage = (state: PlanState, { page }: CallDependencies) =>
   state.kind === 'open' && state.plan !== undefined && page?.kind === 'signIn';
 
-/** False for a refusal that comes so early that a program gave it. The plan then still waits for a person. */
+/** True if the user declined to open the page. False if that came so early that a program answered, so the plan still waits for a person. */
 const isDeclined = ({ visit, claims }: NonNullable<Guide['resumedReply']>, time: Date) =>
   visit === 'declined' && time.getTime() - claims.issuedAt >= shortestReadMs;
 
 /**
- * Sends the user to the page with the plan, if the client can. Opening the page is never consent.
- * @throws Refusal if the user declines to open it
+ * Sends the user to the page with the plan, if the client can, and waits for the decision there. Opening the page is never consent.
+ * @param outcome the answer with the plan, which is returned if there is no decision
+ * @throws Refusal if the user declines to open the page
  */
 export async function sendToPage(
   outcome: EndedOutcome,
@@ -118,10 +125,11 @@ export async function sendToPage(
 ): Promise<CallOutcome> {
   const { guide, tokens } = context;
   const { call, plan, draft } = planned;
-  // With `approval`, another person decides.
+  // With `approval`, a person other than the user decides.
   if (outcome.kind === 'failed' || guide === undefined || call.account.confirm === 'approval') return outcome;
   const { decideAt: address, planId } = outcome.success;
   if (address === undefined || planId === undefined) return outcome;
+
   const { digest, nonce } = tokens.read(planId);
   const claims = { use: 'handle', digest, nonce } as const;
   const message = join([...decisionLines(plan, call, dependencies.questionLimits), onPage], '\n');
@@ -134,13 +142,14 @@ export async function sendToPage(
 
   const lookup = { planId, asked: planned, digestOfCall: async () => digest };
   const state = await waitForDecision(lookup, () => true, context, dependencies).catch((error: unknown) => {
+    // The answer with the plan is still right.
     if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
     throw error;
   });
   return state?.kind === 'ended' ? state.outcome : outcome;
 }
 
-/** Asks the user to open the page. An error counts as `cancelled`, because the plan still waits on the page. */
+/** Asks the user to open the page. An error counts as `cancelled`, because the user can still be told to open the page. */
 async function visitPage(
   message: SafeText,
   address: string,
@@ -162,7 +171,7 @@ const onPage = say`You decide on a page, where you sign in. Opening it decides n
 
 /**
  * Finds the state of a plan, and waits up to `statusWaitMs` while it can change.
- * @param isAwaited whether the call waits for the end of an undecided plan
+ * @param isAwaited whether the call waits for the outcome of a plan that has none
  * @throws Refusal if the planId is not valid, or the state cannot be read
  */
 async function waitForDecision(
@@ -177,13 +186,15 @@ async function waitForDecision(
   const fail = (error: unknown): never => {
     throw stateUnavailable(error, lookup.asked.draft.tool, log, lookup.planId);
   };
+
   const state = await find().catch(fail);
-  const canChange = state.kind === 'ended' ? isSettling(state) : isAwaited(state);
-  if (statusWaitMs === 0 || !canChange) return state;
+  const isWorthWaiting = state.kind === 'ended' ? isSettling(state) : isAwaited(state);
+  if (statusWaitMs === 0 || !isWorthWaiting) return state;
+
   const isOver = () => signal.aborted || stop?.aborted === true;
   const wait = () => awaitEnd(find, ['open', 'underWay'], statusWaitMs, isOver);
   return waitForPerson(context, wait).catch((error: unknown) => {
-    // Too many calls wait already, so this call does not.
+    // If too many calls wait for people already, this call returns the state without waiting.
     if (error instanceof Refusal && error.code === 'TooManyQuestions') return state;
     return fail(error);
   });
@@ -207,13 +218,13 @@ export async function lookAtPlan(
   return state.kind === 'ended' ? state.outcome : undecidedAnswer(asked.draft.tool, undefined, state);
 }
 
-/** The person who has to decide, and the address of the page, if that can be told. */
+/** The person who has to decide, and the address of the plan on the page, if the caller may know it. */
 interface WaitsFor {
   readonly whom: SafeText;
   readonly decideAt?: string | undefined;
 }
 
-/** The answer about a plan that is undecided or under way. */
+/** The answer about a plan that is undecided, or decided but without an outcome yet. */
 export function undecidedAnswer(
   tool: string,
   planId: string | undefined,
@@ -278,11 +289,11 @@ export async function withdrawPlan(nonce: string, draft: IntentDraft, recording:
 export const declinePlan = (nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> =>
   endPlan(nonce, 'asked', new Refusal('Declined', [say`the user declined to open the page`]), draft, recording);
 
-/** Ends a plan without sending anything. Returns `reason`, or another refusal if the plan was decided already. */
+/** Ends an undecided plan without sending anything. Returns `refusal`, or `AlreadyDecided` if another decision came first. */
 async function endPlan(
   nonce: string,
   how: ConsentWay,
-  reason: Refusal,
+  refusal: Refusal,
   draft: IntentDraft,
   { plans, refusals, now, log }: Recording,
 ): Promise<Refusal> {
@@ -291,11 +302,13 @@ async function endPlan(
     throw stateUnavailable(error, draft.tool, log);
   });
   if (claimed === 'taken') return new Refusal('AlreadyDecided', []);
+
   const recorded = await refusals.decline(intentOf(draft, { kind: 'given', how, nonce }, now()));
   if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
+
+  // A plan that is not stored has no outcome to store.
   if (claimed === 'claimed') {
-    const outcome = { kind: 'failed', failure: refusalFailure(draft.tool, reason, true) } as const;
-    await plans.settle(nonce, outcome);
+    await plans.settle(nonce, { kind: 'failed', failure: refusalFailure(draft.tool, refusal, true) });
   }
-  return reason;
+  return refusal;
 }

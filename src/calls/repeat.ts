@@ -10,7 +10,7 @@ import { type FollowedCall, stepToVerify } from './follow-change.js';
 /** An earlier change. A caller learns the facts of its own changes, and of another caller's change only that it exists. */
 export type Earlier = { readonly kind: 'own'; readonly call: EarlierCall } | { readonly kind: 'another' };
 
-/** @param viewer the caller; undefined if it may see the changes of all callers */
+/** @param viewer the caller, or undefined if it may see the changes of all callers */
 export function earlierOf(change: RecordedChange, viewer: string | undefined): Earlier {
   if (isOfAnother(change, viewer)) return { kind: 'another' };
   const { time, ending } = change;
@@ -31,14 +31,14 @@ function earlierText(earlier: Earlier): SafeText {
   return words(clauses[earlier.call.outcome]);
 }
 
-/** The warning on a plan that would repeat the earlier change. */
+/** The warning on a plan that would repeat an earlier change. */
 export function repeatWarning(earlier: Earlier): SafeText {
   const sent = earlier.kind === 'own' ? say` It was sent at ${shownTime(earlier.call.sentAt)}.` : words('');
   return say`This is a repeat: ${earlierText(earlier)}.${sent}`;
 }
 
-/** The repetition in words, for the person who has to ask for it. */
-const again = {
+/** Descriptions of a repetition, which complete `Call again with allowRepeat: true only if, having heard that, they ask for`. */
+const repetitions = {
   read: 'another call',
   create: 'a second one, billed separately',
   alter: 'the same change once more',
@@ -57,21 +57,29 @@ export function repeated(earlier: Earlier, call: FollowedCall, verificationHint:
   });
 }
 
-/** The next step after a repetition was refused. */
+/**
+ * The next step after a repetition was refused. If the earlier change was accepted, a model reads `Tell the user when it was accepted, and
+ * the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for a second one, billed separately.` A person
+ * reads `Try again with allowRepeat: true only for a second one, billed separately.`
+ */
 function afterEarlier(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
+  // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
   if (outcome === 'not ended')
     return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
+
   if (outcome === 'accepted') {
     const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
     const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
-    const repetition = words(again[call.operation.effect]);
+    const repetition = words(repetitions[call.operation.effect]);
     return next(
       'user',
       'decide',
       say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`,
     );
   }
+
+  // The text ends in an open clause, which the sentence below completes: `… Only if it is not there` + ` and they still want it, …`
   const { who, action, text } = stepToVerify(call, verificationHint, words('When ten minutes have passed since then,'));
   return next(
     who,

@@ -11,8 +11,9 @@ import { withdrawPlan } from './plan-status.js';
 import { visibleCaller } from './policy.js';
 
 /**
- * Finds the waiting plan that a call replaces. Undefined if the call replaces none, or if the plan is withdrawn already.
- * @throws Refusal if it is no plan of the same tool and account that waits for a person, or if it was decided
+ * Finds the waiting plan that the argument `replaces` names, so that it can be withdrawn. Returns undefined if there is none to withdraw,
+ * because the argument is absent, the call only shows or withdraws its own plan, or the other plan is withdrawn already.
+ * @throws Refusal if the plan is not found, is for another tool or account, or was accepted or declined meanwhile
  */
 export async function findReplaced(
   { call: { args, control }, draft }: DraftedChange,
@@ -20,7 +21,9 @@ export async function findReplaced(
   { plans, log }: CallDependencies,
 ): Promise<FoundPlan | undefined> {
   const { replaces, planOnly, withdraw } = control;
+  // A call with `planOnly` or `withdraw` does not carry out its own plan, so the other plan has to stay.
   if (replaces === undefined || planOnly || withdraw) return undefined;
+
   const { nonce } = readClaims(replaces, context.tokens);
   const plan = await plans.find(nonce).catch((error: unknown) => {
     throw stateUnavailable(error, draft.tool, log, replaces);
@@ -29,7 +32,9 @@ export async function findReplaced(
     throw new Refusal('PlanRefused', [
       say`replaces: this is no plan of the same tool and account that waits for a person`,
     ]);
+
   if (plan.state === 'waiting') return plan;
+  // A repeated call finds the plan that its first attempt has withdrawn.
   if (plan.decision?.kind === 'withdrawn') return undefined;
   throw decidedMeanwhile(plan, context);
 }
@@ -44,6 +49,7 @@ export async function withdrawReplaced(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<void> {
+  // The journal entry of the withdrawal describes the withdrawn plan, and takes caller and client from this call.
   const entry = {
     ...draft,
     id: dependencies.newId(),
@@ -53,12 +59,13 @@ export async function withdrawReplaced(
   };
   await withdrawPlan(plan.nonce, entry, dependencies).catch(async (error: unknown) => {
     if (!(error instanceof Refusal) || error.code !== 'AlreadyDecided') throw error;
-    // The decision only completes the message.
+    // The plan is read again only for the message, which names the decision.
     const decided = await dependencies.plans.find(plan.nonce).catch(() => undefined);
     throw decidedMeanwhile(decided ?? plan, context);
   });
 }
 
+/** The refusal of a call whose `replaces` names a plan that was accepted or declined meanwhile. */
 function decidedMeanwhile({ decision }: FoundPlan, { principal }: CallContext): Refusal {
   const person = visibleCaller(principal) === undefined ? decision?.person : undefined;
   const how = decision === undefined ? words('somebody decided on it') : decisionText({ ...decision, person });

@@ -13,7 +13,7 @@ import { clientOptions } from './resolve-call.js';
 import { sendChange } from './send-change.js';
 import type { ApprovedChange, PlannedChange, ResolvedChange } from './stages.js';
 
-/** Runs an operation that is not a read: plan, approve, send, conclude. */
+/** Runs a change. Returns its outcome if there is consent, or else the plan, the state of a plan, or a question to the user. */
 export async function runChange(
   call: ResolvedChange,
   context: CallContext,
@@ -25,23 +25,27 @@ export async function runChange(
 
   const step = consentStep(drafted, context, dependencies);
   dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: principal?.name });
+  // A click is the decision itself, so it replaces nothing and asks for no state.
   if (click !== undefined) {
     const clicked = await planChange(drafted, [], context, dependencies);
     return approveAndSend(step, clicked, undefined, context, dependencies);
   }
+
+  // With a planId, this call may carry out its plan, so the replaced plan is withdrawn now, and otherwise only after a new plan is made.
   const hasPlanId = call.control.planId !== undefined;
   const replaced = await findReplaced(drafted, context, dependencies);
   if (replaced !== undefined && hasPlanId) await withdrawReplaced(replaced, drafted, context, dependencies);
   const status = await answerPlanStatus(step, drafted, context, dependencies);
   if (status?.kind === 'answer') return status.outcome;
 
-  // A new question waits for the caller's earlier questions here, so that its plan takes account of their answers.
+  // A new question waits here until the caller's earlier questions are answered, because their answers may change its plan.
   const isNewQuestion = step.kind === 'ask' && elicitor?.resumedReply === undefined;
   using _turn = isNewQuestion
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
     : undefined;
   const planned = await planChange(drafted, [status?.nonce, replaced?.nonce], context, dependencies);
-  // With the journal's remarks, one screen may be too small for the question.
+
+  // The remarks of the journal may make the plan too long for a question, so the step is chosen again.
   const lastStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
   if (replaced !== undefined && !hasPlanId && lastStep.kind !== 'refuse')
     await withdrawReplaced(replaced, drafted, context, dependencies);
@@ -50,26 +54,26 @@ export async function runChange(
   return await sendToPage(answer, planned, context, dependencies);
 }
 
-/** The next step towards consent for a plan. */
+/** Chooses the next step towards consent to a plan, from the facts about the account, the call and the client. */
 function consentStep(
   { call: { account, control }, draft, question }: DraftedChange,
   { elicitor, hasView = false, agreed = false }: CallContext,
   { page, refusals }: CallDependencies,
 ): ConsentStep {
   const canBeAsked = question !== undefined && !refusals.isAnsweredByProgram(draft);
-  const questionOfClient = canBeAsked ? 'fits' : 'unfit';
+  const fitOfQuestion = canBeAsked ? 'fits' : 'unfit';
   return decideConsent({
     mode: account.confirm,
     planOnly: control.planOnly,
     hasPlanId: control.planId !== undefined,
-    question: elicitor === undefined ? 'none' : questionOfClient,
+    question: elicitor === undefined ? 'none' : fitOfQuestion,
     hasView,
     page: page?.kind ?? 'none',
     agreed,
   });
 }
 
-/** Gets consent, sends the change, and stores the outcome with the plan if the plan waited for a person. */
+/** Gets consent and sends the change. If the call claimed a stored plan, the outcome is stored with the plan, also if it is an error. */
 async function approveAndSend(
   step: ConsentStep,
   planned: PlannedChange,
@@ -93,8 +97,8 @@ async function approveAndSend(
 }
 
 /**
- * Sends a change that the end of the process waits for.
- * @throws before the first byte, and nothing after it
+ * Sends a change. A process that shuts down waits until the change has ended.
+ * @throws before the first byte is sent, and never after it
  */
 async function sendTracked(
   approved: ApprovedChange,

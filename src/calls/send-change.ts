@@ -17,9 +17,9 @@ import { earlierOf, repeated } from './repeat.js';
 import type { ApprovedChange, ResolvedChange } from './stages.js';
 
 /**
- * Sends a change that has consent. Its intent is on disk before the first byte, and its ending before the answer is put into words.
- * @param viewer the caller whose earlier changes may be named; undefined if all may be
- * @throws Refusal before the first byte, and nothing after it
+ * Sends a change that has consent. The journal has its intent before the first byte is sent, and its ending before the outcome is made.
+ * @param viewer the caller, who may learn about its own earlier changes; undefined if it may learn about those of all callers
+ * @throws Refusal before the first byte is sent, and never after it
  */
 export async function sendChange(
   approved: ApprovedChange,
@@ -35,12 +35,13 @@ export async function sendChange(
   const sentAt = now().toISOString();
   const sentCall = { ...call, ifUnknown: stepIfUnknown(call, approved.verificationHint, sentAt) };
   const { result, key } = await sendAndRead(sentCall, intent, client, log);
+
   const ending = { id: intent.id, time: now().toISOString(), key, ...endingOf(result) };
   const notes = await writeEnding(ending, intent, { journal, log });
   return withNotes(outcomeOf(result, approved, sentAt, log), notes);
 }
 
-/** Sends the request and reads the reply. Never rejects. Returns the result, and the ID of the key that signed the request. */
+/** Sends the request and reads the reply. Never rejects. Returns the result, and the ID of the access key that signed the request. */
 async function sendAndRead(
   call: ResolvedChange & FailedCall,
   intent: Intent,
@@ -58,8 +59,8 @@ async function sendAndRead(
 }
 
 /**
- * Returns the request, with its idempotency token if the operation takes one. Plan, consent and idempotency key know no token, because a
- * new token for each call would make a repetition another change.
+ * Returns the request, with an idempotency token if the operation takes one. The token is added only now, because with it, a repetition
+ * would have another idempotency key than the first call, and would not be recognised.
  * @throws NotSent
  */
 async function requestToSend({ operation, input, endpoint, request }: ResolvedChange, intent: Intent) {
@@ -71,7 +72,7 @@ async function requestToSend({ operation, input, endpoint, request }: ResolvedCh
   }
 }
 
-/** A UUID that belongs to the consent of a change: version 8 of RFC 9562, whose free bits come from a digest. */
+/** Makes a UUID from the consent of a change: version 8 of RFC 9562, whose free bits are the bits of a digest. */
 function tokenOf({ nonce, id }: Pick<Intent, 'nonce' | 'id'>): string {
   const digits = digestOf(['idempotency token', nonce ?? id]);
   const version = `8${digits.slice(13, 16)}`;
@@ -79,6 +80,7 @@ function tokenOf({ nonce, id }: Pick<Intent, 'nonce' | 'id'>): string {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
 }
 
+/** The refusal of a change that the journal did not let begin. */
 function beginRefusal(
   begun: Exclude<BeginResult, { kind: 'begun' }>,
   { call, verificationHint }: ApprovedChange,
@@ -96,16 +98,16 @@ function beginRefusal(
   }
 }
 
-/** The failure of a change because of a fault of this server while it was sent. */
+/** The failure of a change because of an unexpected error while it was sent. After `NotSent`, the change was certainly not made. */
 function sendingFault(call: FailedCall, error: unknown): Failure {
   if (!(error instanceof NotSent)) return serverFault(call);
   return refusalFailure(call.operation.name, keysRefusal(error) ?? new Refusal('InternalError', []), true);
 }
 
-/** An answer waits at most this long for its ending in the journal (milliseconds). Writing continues after that. */
+/** The longest time that the answer to a call waits until the ending is in the journal (milliseconds). Writing continues after that. */
 const endingMs = 10_000;
 
-/** Writes the ending of a change. Returns a note if that failed or takes longer than `endingMs`. */
+/** Writes the ending of a change. Returns one note if that failed or takes longer than `endingMs`, and no note otherwise. */
 async function writeEnding(
   ending: Ending,
   { tool, id }: Intent,
@@ -118,6 +120,7 @@ async function writeEnding(
       return [words('The outcome could not be written into the journal, which will call it unknown.')];
     },
   );
+
   const lateNote = words('The outcome is not in the journal yet. It is written as soon as that is possible.');
   let timer: NodeJS.Timeout | undefined;
   const notesIfLate = new Promise<SafeText[]>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * The stages of a call. Each stage holds the one before it, and nothing is computed twice. Eight records stand between `tools/call`
- * and the bytes:
+ * The stages of a call. Each stage holds the one before it, and nothing is computed twice. A call passes through eight records from
+ * `tools/call` to the bytes on the wire:
  *
  * 1. `CallContext` (context.ts): client, caller, and the ways to reach the person
  * 2. `ApiRequest` (tools/define-operation.ts): the operation's request, in the terms of its API
@@ -11,7 +11,7 @@
  * 7. `ApprovedChange`: the same with consent
  * 8. `HttpRequest` (transport/http-client.ts): the signed request
  *
- * A read goes from 5 to 8.
+ * A read has no plan and no consent, so it goes from 5 to 8.
  */
 import type { ConsentWay } from '../consent/outcome.js';
 import type { Plan, PlanInput } from '../consent/plan.js';
@@ -34,7 +34,7 @@ export interface ResolvedRead {
   readonly endpoint: Endpoint;
   /** Validated arguments. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** For the first page. */
+  /** The request for the first page. */
   readonly request: WireRequest;
   readonly isOffered: IsOffered;
 }
@@ -67,25 +67,25 @@ interface ControlArguments {
 export interface PlannedChange {
   readonly call: ResolvedChange;
   readonly draft: IntentDraft;
-  /** Names the thing to look for, as the end of a sentence. Made before anything is sent, so that a fault in it hides no outcome. */
+  /** Completes "look in the console for". Made before anything is sent, because an error in making it later would hide the outcome. */
   readonly verificationHint: SafeText;
   readonly plan: Plan;
   /** Other plans of the caller for the same thing, which wait too. */
   readonly others: readonly OtherPlan[];
-  /** The plan with the other plans, as it is shown. It is stored without them. */
+  /** The plan as it is shown, with sentences about the other plans. The stored plan has none. */
   readonly shown: Plan;
   /** The shown plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
   readonly question: SafeText | undefined;
-  /** Binds consent to this plan. */
+  /** Consent counts only for a plan with this digest (see `consentDigest`). */
   readonly digest: string;
-  /** The id of the change that this change may repeat; empty if there is none, true for any, false if it may repeat none. */
+  /** The id of the change that this change may repeat; empty if it may repeat one, but there is none; true for any; false for none. */
   readonly repeats: string | boolean;
 }
 
 export interface OtherPlan {
-  /** The plan in a sentence. */
+  /** Describes the plan in a sentence. */
   readonly text: SafeText;
-  /** Asks for its state, or replaces it. */
+  /** The planId with which a call asks for the state of the plan, or replaces the plan. */
   readonly planId: string;
 }
 
