@@ -10,24 +10,23 @@ import { allowsChanges, isAllowed, type Policy, type Principal } from './policy.
 /** An account of the cloud, with the rules for its calls. */
 export interface Account {
   readonly name: string;
-  /** A few words that tell the account from others. */
+  /** A few words by which a person recognises the account. */
   readonly description?: string | undefined;
   /** @throws Refusal if the sandbox cannot be started, or if the account's profile cannot be used */
   readonly cloud: () => Promise<Cloud>;
   readonly policy: Policy;
   readonly confirm: ConsentMode;
-  /** How a person agrees to a deletion. Absent, the person types the name. */
+  /** How a person agrees to a deletion. If absent, the person types the name of the thing. */
   readonly confirmDelete?: (typeof deleteConfirmations)[number] | undefined;
   /** Undefined if changes are not limited. */
   readonly budget?: Budget | undefined;
 }
 
-/** The accounts of a server. */
 export interface Accounts {
   readonly all: readonly Account[];
   /** The account of calls that name no account. */
   readonly byDefault: Account | undefined;
-  /** True if the accounts come from a file, which names them. */
+  /** True if the accounts come from a file, which names them. Otherwise there is one account, and calls cannot name it. */
   readonly areNamed: boolean;
 }
 
@@ -36,15 +35,15 @@ export const accountScopePrefix = 'cloudops:account:';
 export const isAccountScope = (scope: string): boolean =>
   scope.startsWith(accountScopePrefix) && isAccountName(scope.slice(accountScopePrefix.length));
 
-/** Restricted characters, because names go into enumerations, scopes, logs and labels unescaped. */
+/** True for a valid account name. Few characters are allowed, because enumerations, scopes, logs and labels hold names unescaped. */
 export const isAccountName = (name: string): boolean => /^[a-z][a-z0-9-]{0,30}$/.test(name);
 
 /** The accounts that a caller may use: the accounts that its scopes name, or else the default account. */
 export function accountsOf({ all, byDefault, areNamed }: Accounts, principal: Principal | undefined): Accounts {
   if (principal === undefined) return { all, byDefault, areNamed };
-  const named = principal.scopes.filter((scope) => scope.startsWith(accountScopePrefix));
+  const accountScopes = principal.scopes.filter((scope) => scope.startsWith(accountScopePrefix));
   const isUsable = (account: Account) =>
-    named.length === 0 ? account === byDefault : named.includes(accountScopePrefix + account.name);
+    accountScopes.length === 0 ? account === byDefault : accountScopes.includes(accountScopePrefix + account.name);
   const usable = all.filter(isUsable);
   return { all: usable, byDefault: usable.find((account) => account === byDefault), areNamed };
 }
@@ -60,7 +59,7 @@ export const accountsFor = (
 export const allowChanges = ({ all }: Pick<Accounts, 'all'>, operations: readonly Operation[]): boolean =>
   all.some(({ policy }) => allowsChanges(policy, operations));
 
-/** The account of a call that names no account, chosen from the accounts that allow its operation. */
+/** The account of a call that names none: the only account that allows the operation, or else the default account if it is among them. */
 export const presetAmong = (allowing: readonly Account[], byDefault: Account | undefined): Account | undefined =>
   allowing.length === 1 ? allowing[0] : allowing.find((account) => account === byDefault);
 
@@ -71,7 +70,7 @@ export type AccountResolution =
       readonly account: Account;
       /** Undefined if accounts have no names. */
       readonly name: string | undefined;
-      /** True if the call names none of several accounts. */
+      /** True if the call names no account although several allow its operation, so the plan says which one was chosen. */
       readonly isDefault: boolean;
       readonly args: unknown;
     }
@@ -79,7 +78,10 @@ export type AccountResolution =
   /** The caller may use no account. */
   | { readonly kind: 'none' };
 
-/** Finds the account that a call is for. An account that the caller may not use is treated like an unknown account. */
+/**
+ * Finds the account that a call is for, and takes the argument `account` out of the call's arguments. An account that the caller may not
+ * use is reported like an account that does not exist.
+ */
 export function resolveAccount(
   accounts: Accounts,
   operation: Operation,
@@ -87,38 +89,45 @@ export function resolveAccount(
   principal: Principal | undefined,
 ): AccountResolution {
   const usable = accountsOf(accounts, principal);
-  const [first] = usable.all;
-  if (first === undefined) return { kind: 'none' };
-  if (!accounts.areNamed) return { kind: 'found', account: first, name: undefined, isDefault: false, args };
-  if (!isObject(args)) return defaultAccountFor(usable, first, operation, principal, args);
-  const { account: name, ...otherArgs } = args;
-  if (name === undefined || name === null) return defaultAccountFor(usable, first, operation, principal, otherArgs);
-  const account = usable.all.find((usableAccount) => usableAccount.name === name);
+  const [firstAccount] = usable.all;
+  if (firstAccount === undefined) return { kind: 'none' };
+
+  // Without names, there is one account, and no argument `account`.
+  if (!accounts.areNamed) return { kind: 'found', account: firstAccount, name: undefined, isDefault: false, args };
+
+  // Arguments that are not an object name no account. The check of the arguments reports them later.
+  if (!isObject(args)) return defaultAccountFor(usable, firstAccount, operation, principal, args);
+  const { account: requestedName, ...otherArgs } = args;
+  if (requestedName === undefined || requestedName === null)
+    return defaultAccountFor(usable, firstAccount, operation, principal, otherArgs);
+
+  const account = usable.all.find(({ name }) => name === requestedName);
   if (account !== undefined) return { kind: 'found', account, name: account.name, isDefault: false, args: otherArgs };
-  const shownName = typeof name === 'string' ? quoted(name, 60) : words('the value given');
+
+  const shownName = typeof requestedName === 'string' ? quoted(requestedName, 60) : words('the value given');
   const problem = say`account: ${shownName} is not an account; ${choiceOf(usable.all)}`;
   return { kind: 'unclear', problem, args: otherArgs };
 }
 
 /**
- * Chooses the account of a call that names none. If no account allows the operation, the first account is chosen, because its policy says
- * why.
+ * Chooses the account of a call that names no account. If no account allows the operation, the first account is chosen, and checking its
+ * policy then refuses the call with the reason.
  */
 function defaultAccountFor(
   usable: Accounts,
-  first: Account,
+  firstAccount: Account,
   operation: Operation,
   principal: Principal | undefined,
   args: unknown,
 ): AccountResolution {
   const allowing = accountsFor(usable, operation, principal);
-  const account = allowing.length === 0 ? first : presetAmong(allowing, usable.byDefault);
+  const account = allowing.length === 0 ? firstAccount : presetAmong(allowing, usable.byDefault);
   if (account !== undefined)
     return { kind: 'found', account, name: account.name, isDefault: allowing.length > 1, args };
   return { kind: 'unclear', problem: say`account: is required; ${choiceOf(allowing)}`, args };
 }
 
-/** Suggests no similar name, because a change for one account must not happen in another. */
+/** Lists all accounts and suggests no similar name, because a change for one account must not happen in another. */
 const choiceOf = (accounts: readonly Account[]) =>
   say`ask the user which one they mean: ${listed(accounts.map(described), 'or')}`;
 

@@ -8,7 +8,7 @@ import type { Cloud } from './endpoint.js';
 
 /** The budget of an account and a caller. */
 export interface CallBudget {
-  /** Journal entries with the same key count together, even if different keys of the account signed them. */
+  /** Names the account and the caller. Changes with the same value count together, even if different access keys signed them. */
   readonly key: string;
   /** Undefined if changes are not limited. */
   readonly limit: Budget | undefined;
@@ -28,8 +28,8 @@ export function budgetOf(
 }
 
 /**
- * Returns a sentence about the budget that a change leaves, if there is a budget.
- * @throws Refusal if the budget is spent or unknown, except for a call that only wants the plan
+ * Returns a sentence for the plan about the budget, if there is one: `This is change 2 of 5 that are possible within 1 hour.`
+ * @throws Refusal if the budget is spent or cannot be counted, except for a call that only wants the plan
  */
 export async function checkBudget(
   journal: Journal,
@@ -40,16 +40,19 @@ export async function checkBudget(
   const state = await journal.budgetState(key, limit).catch(() => undefined);
   if (state === undefined && planOnly) return undefined;
   if (state === undefined) throw new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
+
   if (state.left > 0) {
     const number = limit.mostChanges - state.left + 1;
     return say`This is change ${number} of ${limit.mostChanges} that are possible within ${spanOf(limit)}.`;
   }
+
+  // A plan is shown even if the budget is spent, with the reason why it cannot be carried out.
   const refusal = budgetSpent(limit, state);
   if (!planOnly) throw refusal;
   return say`It cannot be sent: ${join(refusal.problems, '; ')}.`;
 }
 
-/** The refusal of a change beyond its budget. */
+/** The refusal of a change beyond its budget. Without `nextAt`, the budget is 0, so no change is ever possible. */
 export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt'>): Refusal {
   if (nextAt === undefined)
     return new Refusal('BudgetSpent', [say`CLOUDOPS_MAX_CHANGES is 0, so that only plans are shown`], {

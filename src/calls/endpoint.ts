@@ -13,23 +13,23 @@ import { operatorMust } from '../tools/next.js';
 import { type Endpoint, encodeRequest, type WireRequest } from '../transport/request.js';
 import { defined, own, say } from '../util/safe-text.js';
 
-/** Keys that are not or not fully configured. */
+/** Stands in for keys that are not completely configured. */
 interface MissingKeys {
   /** Names of the variables to set. */
   readonly missing: readonly string[];
 }
 
-/** An account's configuration for reaching the cloud. Missing parts are refused only when a call needs them. */
+/** An account's configuration for reaching the cloud. A call that needs a missing setting is refused. */
 export interface Cloud {
   /** Name of the account. */
   readonly account: string;
   readonly region: string;
-  /** Unset if the region is this server's default. */
+  /** Absent if no region is configured and `region` is this server's default. */
   readonly regionIsConfigured?: boolean;
   readonly keys: KeySource | MissingKeys;
   /** URL of each API. May hold `{region}` and a path prefix. */
   readonly endpoints: Readonly<Record<Service, string | undefined>>;
-  /** Service name in the signature, for the three APIs of the cloud. */
+  /** The service name that signatures contain, for the three built-in APIs. */
   readonly signingServices: Readonly<Record<Service, string>>;
   /** Set if the built-in sandbox stands in for the cloud. */
   readonly isSandbox?: boolean;
@@ -37,25 +37,28 @@ export interface Cloud {
 }
 
 /**
- * Returns the endpoint of an API in a region.
+ * Returns the endpoint of an operation's API in a region.
  * @throws Refusal that names the variables to set
  */
 export function resolveEndpoint(
   cloud: Cloud,
-  { service, signing, hostPrefix = '' }: Pick<Operation, 'service' | 'signing' | 'hostPrefix'>,
-  asked: string = cloud.region,
+  { service: api, signing, hostPrefix = '' }: Pick<Operation, 'service' | 'signing' | 'hostPrefix'>,
+  requestedRegion: string = cloud.region,
 ): Endpoint {
-  const region = signing?.region ?? asked;
-  const address = cloud.endpoints[service];
   const { account, keys, isSandbox = false } = cloud;
-  if (address === undefined || 'missing' in keys) throw notConfigured(cloud, service);
+  const address = cloud.endpoints[api];
+  if (address === undefined || 'missing' in keys) throw notConfigured(cloud, api);
+
+  // All requests to a global API are signed for its only region, even if the call names another region.
+  const region = signing?.region ?? requestedRegion;
+  const signingService = signing?.service ?? cloud.signingServices[api] ?? api;
   const url = withHostPrefix(new URL(address.replaceAll('{region}', region)), hostPrefix);
   return {
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/+$/, ''),
     region,
-    service: signing?.service ?? cloud.signingServices[service] ?? service,
-    profile: profileOf(cloud, service, signing),
+    service: signingService,
+    profile: profileOf(cloud, api, signing),
     account,
     keys,
     ...(isSandbox && { isSandbox }),
@@ -71,7 +74,7 @@ function notConfigured(cloud: Cloud, service: Service): Refusal {
   return new Refusal('NotConfigured', problems);
 }
 
-/** @throws Refusal if the host can have no prefix, because it is an address */
+/** @throws Refusal if the host is an IP address, which cannot have a prefix */
 function withHostPrefix(url: URL, prefix: string): URL {
   if (prefix === '') return url;
   const { protocol, host, pathname } = url;
@@ -96,22 +99,22 @@ export const endpointSetting = (service: Service): string => {
 
 /**
  * Encodes the request of an operation for an endpoint.
- * @throws Refusal if its path would leave the endpoint's prefix, or if its body cannot be written
+ * @throws Refusal if the path would leave the endpoint's prefix, or if a value cannot be encoded
  */
 export function wireRequest({ method }: Operation, request: ApiRequest, endpoint: Endpoint): WireRequest {
   checkPath(endpoint, request.path);
   try {
     return encodeRequest(method, request, endpoint);
   } catch (error) {
-    // XML, for example, has no form for control characters.
+    // `encodeRequest` throws a TypeError for a value that the format cannot hold, such as a control character in XML.
     if (!(error instanceof TypeError)) throw error;
     throw new Refusal('InvalidArguments', [say`arguments: cannot be sent, because ${defined(error.message)}`]);
   }
 }
 
 /**
- * Checks that a path stays below the endpoint's path prefix. Servers and proxies that resolve dot segments would act on another
- * path than the signed one, even outside the prefix.
+ * Checks that a path stays below the endpoint's path prefix. A service or proxy that resolves dot segments would act on another path
+ * than the signed one, perhaps outside the prefix.
  * @throws Refusal
  */
 function checkPath({ pathPrefix }: Endpoint, path: string): void {
@@ -121,7 +124,7 @@ function checkPath({ pathPrefix }: Endpoint, path: string): void {
     ]);
 }
 
-/** Returns the refusal for missing keys, if they caused the error. */
+/** Returns the refusal of a call if its error, or the error's cause, is that no keys are available. Returns undefined for other errors. */
 export function keysRefusal(error: unknown): Refusal | undefined {
   if (error instanceof KeysUnavailable) return new Refusal('KeysUnavailable', [error.shown]);
   return error instanceof Error && error.cause !== undefined ? keysRefusal(error.cause) : undefined;

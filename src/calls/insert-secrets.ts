@@ -28,12 +28,14 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
   return {
     read: async (name) => {
       if (folder === undefined) return problem(words('no folder of secrets is configured (CLOUDOPS_SECRETS_DIR)'));
+
+      // The agent's name is only compared with the names in the folder, and never becomes a path itself.
       const files = await filesIn(folder);
-      // The name is only compared with existing names, and never becomes a path itself.
       const file = files.get(name);
-      // A text that cannot be a name may be the secret itself.
+      // An agent may have passed the secret itself as its name, so only a text that could be a file name is shown.
       const shownName = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
       if (file === undefined) return problem(say`${shownName} does not exist; ${existing(name, [...files.keys()])}`);
+
       const content = await readChecked(file).catch(() => undefined);
       if (content === undefined) return problem(say`${shownName} cannot be read`);
       if (content === 'too large') return problem(say`${shownName} is larger than 64 KiB`);
@@ -44,7 +46,7 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
 
 const problem = (text: SafeText): SecretFile => ({ kind: 'problem', problem: text });
 
-/** A regular file in the folder, identified when it was checked. */
+/** A regular file in the folder. `dev` and `ino` identify the file, even if another file takes its path. */
 interface CheckedFile {
   readonly path: string;
   readonly dev: number;
@@ -52,8 +54,8 @@ interface CheckedFile {
 }
 
 /**
- * Reads a checked file. It may have been replaced since, so this compares its identity, follows no link, waits for no pipe, and reads
- * at most `maximumBytes`.
+ * Reads a file that was checked before. The file may have been replaced since, so this follows no link, does not wait for a pipe, compares
+ * the identity, and stops after `maximumBytes`. Returns undefined for another file.
  */
 async function readChecked({ path, dev, ino }: CheckedFile): Promise<Buffer | 'too large' | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
@@ -61,6 +63,8 @@ async function readChecked({ path, dev, ino }: CheckedFile): Promise<Buffer | 't
   try {
     const stats = await file.stat();
     if (!stats.isFile() || stats.dev !== dev || stats.ino !== ino) return undefined;
+
+    // One byte more than allowed shows that the file is too large, also if it has grown since `stat`.
     const buffer = Buffer.alloc(maximumBytes + 1);
     let length = 0;
     for (;;) {
@@ -89,7 +93,7 @@ async function filesIn(folder: string): Promise<Map<string, CheckedFile>> {
   return files;
 }
 
-/** The names that exist, or the 20 nearest to a name. */
+/** Lists the names that are there, or the 20 that are most similar to `name`. */
 function existing(name: string, names: readonly string[]): SafeText {
   if (names.length === 0) return words('the folder has no secrets');
   const nearestNames = nearest(name, names, 20).map((nearestName) => own(nearestName));
@@ -97,9 +101,10 @@ function existing(name: string, names: readonly string[]): SafeText {
 }
 
 /**
- * Replaces the names of secrets with the secrets, and validates the result. Returns the names by the dotted path of the secret.
+ * Replaces arguments that name secrets with the secrets themselves, and validates the result. `secretNames` has the name of each secret by
+ * the dotted path of the argument that now holds it.
  * @param valid validated arguments
- * @throws Refusal
+ * @throws Refusal if a secret cannot be read, or is not valid for its argument
  */
 export async function insertSecrets(
   operation: Operation,

@@ -18,7 +18,7 @@ export interface Policy {
 
 /** An authenticated caller with its granted scopes. */
 export interface Principal {
-  /** 255 characters at most. */
+  /** At most 255 characters. */
   readonly name: string;
   readonly scopes: readonly string[];
   readonly agent?: Agent | undefined;
@@ -29,7 +29,7 @@ export const writeScope = 'cloudops:write';
 /** Allows reading the changes of other callers. It allows no operation. */
 export const auditScope = 'cloudops:audit';
 export const scopes: readonly string[] = [readScope, writeScope, auditScope];
-/** Lets a person decide on changes of others on the decision page. Only people have this scope, not agents. */
+/** Lets a person decide on the changes of others on the decision page. People have this scope, agents do not. */
 export const approveScope = 'cloudops:approve';
 
 /** The scope that an operation requires. */
@@ -43,12 +43,12 @@ export const visibleCaller = (principal: Principal | undefined): string | undefi
 export const isAllowed = (policy: Policy, operation: Operation, principal?: Principal): boolean =>
   reasonAgainst(policy, operation, principal) === undefined;
 
-/** False for a read-only server, which needs no journal. */
+/** True if at least one change is allowed. A server that allows none needs no journal. */
 export const allowsChanges = (policy: Policy, operations: readonly Operation[]): boolean =>
   operations.some((operation) => operation.effect !== 'read' && isAllowed(policy, operation));
 
 /**
- * @param account its name, if accounts have names
+ * @param account the account's name, if accounts have names
  * @throws Refusal if the operation is not allowed
  */
 export function checkPolicy(policy: Policy, operation: Operation, principal?: Principal, account?: string): void {
@@ -57,20 +57,21 @@ export function checkPolicy(policy: Policy, operation: Operation, principal?: Pr
 }
 
 /**
- * Checks the region of a request, and the regions and zones in its arguments, which are named `region`, `availabilityZone`, or the
- * plural.
- * @throws Refusal
+ * Checks the region of a request, and all regions and zones in its arguments. These are the arguments whose names end with `region` or
+ * `availabilityZone` or their plural, such as `SourceRegion` or `availabilityZones`.
+ * @throws Refusal if a region is not among the regions of the policy
  */
-export function checkRegions({ regions }: Policy, requested: string | undefined, input: unknown): void {
+export function checkRegions({ regions }: Policy, requestRegion: string | undefined, input: unknown): void {
   if (regions === undefined) return;
-  for (const [path, value] of leavesOf({ region: requested, input })) {
-    // Models of other APIs have names such as `SourceRegion`.
-    const [, kind] = /(region|availabilityZone)s?(?:\[\d+\])?$/i.exec(path) ?? [];
-    if (kind === undefined || typeof value !== 'string') continue;
-    const isRegion = kind.toLowerCase() === 'region';
-    // A zone of an unknown region may be in any region.
+  for (const [path, value] of leavesOf({ region: requestRegion, input })) {
+    const [, matchedName] = /(region|availabilityZone)s?(?:\[\d+\])?$/i.exec(path) ?? [];
+    if (matchedName === undefined || typeof value !== 'string') continue;
+
+    // The region of an unknown zone is undefined. Such a zone may be in any region, so it is refused.
+    const isRegion = matchedName.toLowerCase() === 'region';
     const region = isRegion ? value : regionOfZone(value);
     if (region !== undefined && regions.includes(region)) continue;
+
     const subject = words(isRegion ? 'region' : 'the region of zone');
     const verdict = words(region === undefined ? 'unknown, so not' : 'not');
     throw new Refusal('NotAllowed', [
@@ -79,7 +80,7 @@ export function checkRegions({ regions }: Policy, requested: string | undefined,
   }
 }
 
-/** Returns the reason for not allowing an operation, as a clause. */
+/** Returns the reason why the policy or the caller's scopes do not allow an operation, as a clause; undefined if they allow it. */
 function reasonAgainst(
   policy: Policy,
   operation: Operation,
@@ -91,6 +92,7 @@ function reasonAgainst(
   if (readOnly && effect !== 'read')
     return account === undefined ? words('CLOUDOPS_READ_ONLY is set') : say`account ${own(account)} only reads`;
   if (tools !== undefined && !tools.includes(name)) return words('CLOUDOPS_TOOLS does not name it');
+  // A tool beyond the API reference is allowed by naming it, or if the endpoints speak its protocol.
   if (tools === undefined && extension !== undefined && !extensions.includes(extension))
     return words(`it is not in the API reference; set CLOUDOPS_STORAGE_HEADERS=amz, or name it in CLOUDOPS_TOOLS`);
   if (principal !== undefined && !principal.scopes.includes(scopeOf(operation)))

@@ -20,32 +20,37 @@ import { type ArgumentName, askWhichIsMeant, validate } from './validate.js';
  * @throws Refusal if the call may not or cannot be sent
  */
 export async function resolveCall(
-  asked: Operation,
+  requestedOperation: Operation,
   resolution: AccountResolution,
   { principal, argumentName }: CallContext,
   { operations, secretFiles }: CallDependencies,
 ): Promise<ResolvedCall> {
   if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
-  if (resolution.kind === 'unclear') throw withOtherProblems(resolution.problem, asked, resolution.args, argumentName);
+  if (resolution.kind === 'unclear')
+    throw withOtherProblems(resolution.problem, requestedOperation, resolution.args, argumentName);
   const { account, name: accountName, isDefault, args } = resolution;
-  checkPolicy(account.policy, asked, principal, accountName);
+  checkPolicy(account.policy, requestedOperation, principal, accountName);
+
   const cloud = await account.cloud();
-  const operation = operationOf(cloud, asked);
+  const operation = operationOf(cloud, requestedOperation);
   const valid = validate(operation, args, cloud.region, argumentName);
   const hasSecretNames = operation.secretNames !== undefined;
   const withSecrets = hasSecretNames
     ? await insertSecrets(operation, valid, secretFiles, cloud.region)
     : { input: valid, secretNames: {} };
   const { secretNames } = withSecrets;
+  // Control arguments are for this server and are not sent.
   const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = withSecrets.input;
 
   const apiRequest = await operation.request(input);
+  // Undefined if neither the API nor the call has a region of its own. The configured region is then used.
   const region = operation.signing?.region ?? apiRequest.region;
   checkRegions(account.policy, region ?? cloud.region, input);
   const endpoint = resolveEndpoint(cloud, operation, region);
   const request = wireRequest(operation, apiRequest, endpoint);
   const isOffered = (tool: string) =>
     operations.some((other) => other.name === tool && isAllowed(account.policy, other, principal));
+
   const { change } = operation;
   if (change === undefined)
     return { kind: 'read', operation, account, accountName, endpoint, input, request, isOffered };
@@ -90,14 +95,14 @@ function followToolOf(
   return reads.find(({ name }) => isOffered(name))?.name;
 }
 
-/** Drops the regions of the API reference for another store that speaks S3, because that store has other regions. */
+/** Returns the operation for an account. With S3 headers (`amz`), the storage is another product, so the regions of the API reference go. */
 function operationOf({ storageHeaders }: Cloud, operation: Operation): Operation {
   if (operation.service !== 'storage' || storageHeaders !== 'amz') return operation;
   const { regions: _, ...withoutRegions } = operation;
   return withoutRegions;
 }
 
-/** Makes the request from fingerprints in place of the secrets. Returns undefined if the call has no secrets. */
+/** Makes the request to show, with fingerprints in place of the secrets. Returns undefined if the call has no secrets. */
 async function requestWithoutSecrets(
   call: Pick<ResolvedChange, 'operation' | 'input' | 'request' | 'endpoint' | 'secretNames'>,
 ): Promise<WireRequest | undefined> {
@@ -107,7 +112,7 @@ async function requestWithoutSecrets(
   try {
     return wireRequest(operation, await operation.request(shownInput), endpoint);
   } catch {
-    // A secret may have a form that a fingerprint has not, such as base64.
+    // The operation may refuse a fingerprint, for example because it expects base64. Then nothing of the body is shown.
     const hidden = { path: '/', body: plainText('This request is not shown, because it holds a secret.') };
     return { ...encodeRequest(operation.method, hidden, endpoint), path: request.path, target: request.path };
   }
@@ -130,7 +135,7 @@ function withOtherProblems(
   return new Refusal('InvalidArguments', [problem, ...otherProblems], { next: askWhichIsMeant });
 }
 
-/** The arguments from which the same change can be called again, for example after a person agreed on a page. */
+/** The arguments with which the same change can be called again, for example after a person has agreed on the page. */
 function repeatableArguments(valid: Readonly<Record<string, unknown>>, account: string | undefined) {
   const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...kept } = valid;
   return account === undefined ? kept : { ...kept, account };

@@ -10,20 +10,20 @@ import { listText as listedText, sentences } from '../util/human.js';
 import { isDeeperThan, isObject, lazy, leavesOf, textAt, withoutNulls } from '../util/objects.js';
 import { defined, distinct, forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** Limits of the arguments, which are far above the needs of any operation. */
+/** Limits of a call's arguments. No operation needs nearly as much. */
 const maximumDepth = 32;
 const maximumValues = 5_000;
 
-/** Number of problems that are listed. The others are counted. */
+/** The most problems that are listed. Further problems are only counted. */
 const listedProblems = 20;
 
 /** Turns the name of an argument into the client's name for it. */
 export type ArgumentName = (name: string) => string;
 
 /**
- * Checks a call's arguments. Reports all problems at once, in one line each: path, given value, rule, correction.
+ * Checks a call's arguments and returns them parsed.
  * @param region the configured region
- * @throws Refusal
+ * @throws Refusal with all problems at once, one line each: path, given value, rule, correction
  */
 export function validate(
   operation: Operation,
@@ -32,16 +32,19 @@ export function validate(
   argumentName: ArgumentName = (name) => name,
 ): Record<string, unknown> {
   checkSize(args);
-  const given = withoutNulls(args);
-  const parsed = operation.input().safeParse(given, { reportInput: true });
+  const argsWithoutNulls = withoutNulls(args);
+  const parsed = operation.input().safeParse(argsWithoutNulls, { reportInput: true });
   if (parsed.success) return parsed.data;
+
   const { issues } = parsed.error;
   const problems = problemsOf(issues, operation, argumentName);
+  // Some models send a planId and leave out the arguments of its plan.
   const isIncomplete = issues.some(({ code, input }) => code === 'invalid_type' && input === undefined);
-  if (isIncomplete && textAt(given, 'planId') !== undefined) problems.push(planIdAlone);
+  if (isIncomplete && textAt(argsWithoutNulls, 'planId') !== undefined) problems.push(planIdAlone);
+
   const needsUser = issues.some((issue) => isChoiceOfUser(issue, operation));
   throw new Refusal('InvalidArguments', problems, {
-    ...hintsForTheRest(operation, given, issues, region),
+    ...hintsForTheRest(operation, argsWithoutNulls, issues, region),
     ...(needsUser && { next: askWhichIsMeant }),
   });
 }
@@ -58,7 +61,7 @@ function checkSize(args: unknown): void {
   }
 }
 
-/** The step after a value that is the user's to choose. An agent that corrects such a value itself changes the wrong thing. */
+/** The step if a wrong value names the thing to change. An agent that corrects the value by itself may change the wrong thing. */
 export const askWhichIsMeant: Next = next(
   'user',
   'ask',
@@ -72,7 +75,7 @@ export const askWhichIsMeant: Next = next(
 /** Made at the first wrong call, because making schemas is slow. */
 const controlArguments = lazy(() => consentArguments());
 
-/** True for a value of the right type that breaks a rule, such as a name, an ID or a size. Optional arguments of reads only shape the answer. */
+/** True for a wrong value that only the user can correct, such as a name or an ID. Optional arguments of reads only shape the answer. */
 function isChoiceOfUser({ code, input, path: [name = ''] }: Issue, operation: Operation): boolean {
   if (code === 'invalid_type' || code === 'unrecognized_keys' || input === undefined) return false;
   if (Object.hasOwn(controlArguments(), name)) return false;
@@ -86,7 +89,7 @@ function problemsOf(issues: readonly Issue[], operation: Operation, argumentName
   let count = 0;
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
   for (const issue of issues) {
-    // For a value of the wrong type, only the type is reported, because its length or missing fields mean nothing.
+    // For a value of the wrong type, only the type is reported. That its length is wrong or that fields are missing follows from it.
     if (mistyped.some(({ path }) => hides(path, issue))) continue;
     for (const describe of describersOf(issue, operation, argumentName)) {
       count += 1;
@@ -96,56 +99,60 @@ function problemsOf(issues: readonly Issue[], operation: Operation, argumentName
   return sentences(...distinct(lines), count > listedProblems && say`${count - listedProblems} more problems`);
 }
 
-/** For a call that wants a plan: the defaults and warnings for the valid arguments. */
+/** Returns the defaults and the warnings for the valid arguments of a call with `planOnly`; nothing for any other call. */
 function hintsForTheRest(operation: Operation, args: unknown, issues: readonly Issue[], configuredRegion: string) {
   if (operation.change === undefined || !isObject(args) || args.planOnly !== true) return {};
-  const wrong = new Set(issues.map(({ path }) => path[0]));
+  const wrongNames = new Set(issues.map(({ path }) => path[0]));
   const { shape } = operation.input();
   const valid: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(shape)) {
-    if (wrong.has(name) || !Object.hasOwn(args, name)) continue;
-    // Parsed, because a whole number may come as text.
+    if (wrongNames.has(name) || !Object.hasOwn(args, name)) continue;
+    // Parsing converts a whole number that comes as text.
     const parsed = field.safeParse(args[name]);
     if (parsed.success) valid[name] = parsed.data;
   }
+
   const region = textAt(valid, 'region') ?? configuredRegion;
   const { defaults, warnings } = hintsOf(operation, operation.change, valid, region, args);
   return { defaults: defaults.map(defaultText), warnings };
 }
 
-/** True if a wrong type at `path` explains the issue. */
+/** True if the issue follows from a wrong type of the value at `path`, because it is about that value or about a value inside. */
 const hides = (path: readonly PropertyKey[], issue: Issue) =>
   path.every((step, index) => issue.path[index] === step) &&
   (issue.code !== 'invalid_type' || issue.path.length > path.length);
 
 type Issue = z.core.$ZodIssue;
 
-/** Allowed values that are listed. Of more values, only the nearest are listed. */
+/** The most allowed values that are listed. Of more values, only the most similar ones are listed. */
 const listedValues = 8;
 
-/** One function per problem of an issue, so that a text is made only if it is shown. */
+/** Returns one function per problem of an issue. It makes the problem's text only when called, because only the first problems are shown. */
 function describersOf(issue: Issue, operation: Operation, argumentName: ArgumentName): (() => SafeText)[] {
   const path = shownPath(issue.path, argumentName);
   if (issue.code !== 'unrecognized_keys') return [() => describe(issue, path, operation)];
+
   const schema = operation.input();
-  const nameHere = path === '' ? argumentName : (name: string) => name;
-  const known = argumentNames(schema, issue.path).map(nameHere);
-  let isListed = false;
-  return issue.keys.map(nameHere).map((key) => () => {
-    const name = own(path === '' ? key : `${path}.${key}`);
-    const meant = didYouMean(key, known) ?? placesOf(schema, key).join(' or ');
-    if (meant !== '') return say`${name}: is not an argument; did you mean ${defined(meant)}?`;
-    if (isListed) return say`${name}: is not an argument`;
-    isListed = true;
-    return say`${name}: is not an argument; expected one of: ${defined(known.join(', '))}`;
+  // Only the names of top-level arguments differ between client and server.
+  const clientName = path === '' ? argumentName : (name: string) => name;
+  const knownNames = argumentNames(schema, issue.path).map(clientName);
+  /** The known names are listed once, for the first unknown name without a suggestion. */
+  let areListed = false;
+  return issue.keys.map(clientName).map((unknownName) => () => {
+    const shownName = own(path === '' ? unknownName : `${path}.${unknownName}`);
+    const suggestion = didYouMean(unknownName, knownNames) ?? pathsOfArgument(schema, unknownName).join(' or ');
+    if (suggestion !== '') return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
+    if (areListed) return say`${shownName}: is not an argument`;
+    areListed = true;
+    return say`${shownName}: is not an argument; expected one of: ${defined(knownNames.join(', '))}`;
   });
 }
 
-/** The dotted path of an argument by the client's names. */
+/** The dotted path of an argument, with the client's name for the argument. */
 const shownPath = ([first, ...rest]: Issue['path'], argumentName: ArgumentName): string =>
   first === undefined ? '' : toDotPath([argumentName(String(first)), ...rest]);
 
-/** @param path by the client's names */
+/** @param path the path with the client's names */
 function describe(issue: Issue, path: string, operation: Operation): SafeText {
   if (issue.input === undefined) {
     const rule = issue.code === 'custom' ? issue.message : 'is required';
@@ -185,18 +192,18 @@ function argumentNames(schema: z.core.$ZodType, path: readonly PropertyKey[]): s
   return field === undefined ? [] : argumentNames(field, rest);
 }
 
-/** The paths of the arguments with a name, for example `adminCluster.nodePools[].nodeCount`. */
-function placesOf(schema: z.core.$ZodType, name: string, path = ''): string[] {
-  if (schema instanceof z.ZodOptional) return placesOf(schema.unwrap(), name, path);
-  if (schema instanceof z.ZodArray) return placesOf(schema.element, name, `${path}[]`);
+/** The paths of all arguments named `name`, at any depth: `adminCluster.nodePools[].nodeCount` for `nodeCount`. */
+function pathsOfArgument(schema: z.core.$ZodType, name: string, path = ''): string[] {
+  if (schema instanceof z.ZodOptional) return pathsOfArgument(schema.unwrap(), name, path);
+  if (schema instanceof z.ZodArray) return pathsOfArgument(schema.element, name, `${path}[]`);
   if (!(schema instanceof z.ZodObject)) return [];
   return Object.entries(schema.shape).flatMap(([key, field]) => {
     const inner = path === '' ? key : `${path}.${key}`;
-    return [...(key === name ? [inner] : []), ...placesOf(field, name, inner)];
+    return [...(key === name ? [inner] : []), ...pathsOfArgument(field, name, inner)];
   });
 }
 
-/** True for the path of a secret, and for paths around and inside it. */
+/** True for the path of a secret, of a value that contains a secret, or of a value inside a secret. */
 function isSecret(path: string, secrets: readonly string[]): boolean {
   const steps = stepsWithin(path);
   return secrets.some((secret) => {
@@ -214,7 +221,7 @@ const stepsWithin = (path: string) =>
 
 const notShown = words('the value given (not shown)');
 
-/** A value of an argument as a problem shows it. */
+/** The value of an argument as it is shown in a problem. Long lists and objects are not shown, and neither is a private key. */
 function show(value: unknown): SafeText {
   if (typeof value === 'string') return looksSecret(value) ? notShown : quoted(value, 60);
   if (value === null || typeof value !== 'object') return own(String(value));
@@ -227,5 +234,5 @@ function show(value: unknown): SafeText {
   )}]`;
 }
 
-/** True for a private key in the wrong argument. */
+/** True for a private key, which may stand in the wrong argument by mistake. */
 const looksSecret = (value: string) => /private.?key/i.test(value);
