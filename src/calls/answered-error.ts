@@ -4,15 +4,15 @@ import { readServiceError, type ServiceError, shortenServiceError } from '../tra
 import type { FinalReply } from '../transport/signed-client.js';
 import { isObject } from '../util/objects.js';
 
-/** Finds errors in answers whose status is a success. */
+/** This file finds errors in answers whose status is a success. */
 
 type AnsweredReply = FinalReply & { kind: 'answered' };
 
-/** True if the operation parses the text of a body itself. Malformed XML is left out, because its parser might accept a part of it. */
+/** True if the operation parses the text of a body itself. False for malformed XML, of which the operation might accept a part. */
 export const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
   format === 'text' || (format === 'xmlText' && body.kind !== 'malformed');
 
-/** Passes the body of an answer to a function, as the operation's format has it, or undefined if the body has another format. */
+/** Passes the body of an answer to `read` in the operation's format: as parsed value or as text. Passes undefined for another format. */
 export async function readBody(
   { answer }: Pick<Operation, 'answer'>,
   { body, readText }: AnsweredReply,
@@ -22,7 +22,7 @@ export async function readBody(
   return read('value' in body && body.kind === answer ? body.value : undefined);
 }
 
-/** Returns the error that an XML document is, or that the operation finds in an answer. */
+/** Returns the error in an answer that is an XML error document, or in which the operation's `errorOf` finds an error. */
 export async function declaredError(operation: Operation, reply: AnsweredReply): Promise<ServiceError | undefined> {
   const { body, response } = reply;
   const { status, headers } = response;
@@ -34,13 +34,13 @@ export async function declaredError(operation: Operation, reply: AnsweredReply):
   return isObject(error) ? shortenServiceError(error) : undefined;
 }
 
-/** Codes that some APIs put into each successful answer. */
+/** Matches codes such as `OK`, `Success` and `200`, which some APIs put into each successful answer. */
 const meansSuccess = /^(ok|success\w*|succeeded|0+|2\d\d)$/i;
 
 /**
- * Returns the error that a JSON answer seems to be: it has a code, and the record has none of the fields that the operation expects. An
- * operation that names no fields, or reads the text itself, has to find such errors by `errorOf`.
- * @param record as `extract` returned it
+ * Returns the error in a JSON answer that has a code, but none of the fields that the operation expects. An operation that expects no
+ * named fields, or reads the text itself, has to find such errors by `errorOf`.
+ * @param record the record that the operation's `extract` returned
  */
 export function apparentError(
   { answer, output, pages }: Operation,
@@ -48,16 +48,18 @@ export function apparentError(
   record: unknown,
 ): ServiceError | undefined {
   if (body.kind !== 'json' || isReadAsText(answer, body)) return undefined;
-  const expected = answer === 'none' ? [] : Object.keys((pages?.page ?? output)().shape);
-  const isUnclear = answer !== 'none' && expected.length === 0;
-  if (isUnclear || expected.some((name) => isObject(record) && Object.hasOwn(record, name))) return undefined;
+
+  const expectedFields = answer === 'none' ? [] : Object.keys((pages?.page ?? output)().shape);
+  const namesNoFields = answer !== 'none' && expectedFields.length === 0;
+  const hasField = expectedFields.some((name) => isObject(record) && Object.hasOwn(record, name));
+  if (namesNoFields || hasField) return undefined;
   const error = readServiceError(body, response.headers);
   return error.code === undefined || meansSuccess.test(error.code) ? undefined : error;
 }
 
 /**
  * Error codes with which a service refuses a request before it does anything. The words stand at the beginning or the end of a code, such
- * as `NoSuchUpload` and `ResourceNotFoundException`. Every other code leaves open whether the change was made.
+ * as `NoSuchUpload` and `ResourceNotFoundException`. After every other code, the change may have been made.
  */
 const refusalCode = new RegExp(
   '^(?:Client\\.|AccessDenied|AuthFailure|Authorization|Bad(?:Digest|Request)|Conditional|Conflict|Entity(?:TooLarge|TooSmall)' +
@@ -69,5 +71,5 @@ const refusalCode = new RegExp(
     '|NotSupported|QuotaExceeded|TooLarge|TooSmall|Unauthorized)(?:Exception|Error|Fault)?$',
 );
 
-/** True if a service did not do what it answers with this error code. */
+/** True if a service did nothing for a request that it answered with this error code. */
 export const isServiceRefusal = (code: string | undefined): boolean => code !== undefined && refusalCode.test(code);

@@ -19,11 +19,11 @@ export type ChangeResult =
       readonly kind: 'accepted';
       readonly answer: Exclude<Answer, { kind: 'failed' }>;
       readonly attempts: readonly Attempt[];
-      /** Set if the change was done in part. */
+      /** Set if a part of the change's entries failed. */
       readonly failed?: FailedEntries | undefined;
     };
 
-/** Reads the reply to a change. */
+/** Reads the reply to a change. An answer that cannot be read counts as accepted, unless it leaves open whether the API got the request. */
 export async function readResult(call: AnsweredCall, reply: FinalReply, log: Log): Promise<ChangeResult> {
   const answer = await readSafely(call, reply, log);
   if (answer.kind === 'failed') return answer;
@@ -31,6 +31,7 @@ export async function readResult(call: AnsweredCall, reply: FinalReply, log: Log
   const { status, requestIds } = answer;
   if (answer.kind === 'unread' && answer.isUnclear)
     return { kind: 'failed', failure: unreadableAnswer(call, answer.problem, { status, requestIds, attempts }) };
+
   const failed = answer.kind === 'read' ? failedEntries(call.operation, call.input, answer.record) : undefined;
   if (failed !== undefined && isAll(failed))
     return { kind: 'failed', failure: allFailed(call, failed, { status, requestIds, attempts }) };
@@ -50,20 +51,23 @@ async function readSafely(call: AnsweredCall, reply: FinalReply, log: Log): Prom
   }
 }
 
-/** The result for the journal. */
+/** The result as it is written into the journal. */
 export function endingOf(result: ChangeResult): Omit<Ending, 'id' | 'time'> {
   if (result.kind === 'accepted') {
     const { answer, failed } = result;
     const inPart = failed && { failed: { count: failed.count, codes: [...failed.codes] } };
     return { outcome: 'accepted', status: answer.status, requestIds: { ...answer.requestIds }, ...inPart };
   }
-  const { mayHaveHappened, status, code: ownCode, serviceSays, requestIds } = result.failure;
-  const code = serviceSays?.code ?? ownCode;
-  const outcome = mayHaveHappened === true ? 'unknown' : status === undefined ? 'not sent' : 'rejected';
+
+  const { mayHaveHappened, status, serviceSays, requestIds } = result.failure;
+  const code = serviceSays?.code ?? result.failure.code;
+  // Nothing was changed. Without a status, the request did not even reach the service.
+  const outcomeIfNotMade = status === undefined ? 'not sent' : 'rejected';
+  const outcome = mayHaveHappened === true ? 'unknown' : outcomeIfNotMade;
   return { outcome, status, code, requestIds: { ...requestIds } };
 }
 
-/** The result for the caller. */
+/** The result as the caller gets it. */
 export function outcomeOf(result: ChangeResult, approved: ApprovedChange, sentAt: string, log: Log): EndedOutcome {
   if (result.kind === 'failed') return result;
   const { answer, attempts, failed } = result;
@@ -104,12 +108,15 @@ const withoutAnswer = (accepted: SentChange, problem: SafeText): Success => ({
   warnings: [...warningsOf(accepted), say`The answer cannot be read, because ${problem}.`],
 });
 
+/** Puts an accepted change with its answer into words. Failed entries and contradictions come first, because they need attention. */
 function withAnswer(
   accepted: SentChange,
   { record, warnings, missingFields }: Extract<Answer, { kind: 'read' }>,
 ): Success {
   const { call, failed } = accepted;
   const { operation, change, input, endpoint } = call;
+
+  // For example `region "jp-east-1" instead of "jp-east-3"`.
   const contradictions = change.contradictions?.(record, input, endpoint.region) ?? [];
   const isContradicted = contradictions.length > 0;
   const contradictionText = join(contradictions, '; ');
@@ -136,21 +143,18 @@ function withAnswer(
   };
 }
 
-/** The facts about an accepted change that do not come from the record of its answer. */
+/** Everything about an accepted change except summary, warnings and answer. `nextOfOperation` is the step that the operation proposes. */
 function circumstances(
   accepted: SentChange,
   contradictions: readonly SafeText[],
   nextOfOperation?: Next,
 ): Omit<Success, 'summary' | 'warnings'> {
   const { plan, answer, attempts, consent, sentAt, failed } = accepted;
-  const failedInWords = failed && {
-    count: failed.count,
-    codes: failed.codes.map(quotedShort),
-    names: failed.names.map(quotedShort),
-  };
+  const codes = failed?.codes.map(quotedShort) ?? [];
+  const names = failed?.names.map(quotedShort) ?? [];
   return {
     outcome: failed === undefined ? 'accepted' : 'partly',
-    ...(failedInWords !== undefined && { failed: failedInWords }),
+    ...(failed !== undefined && { failed: { count: failed.count, codes, names } }),
     consent: words(consentWays[consent.how]),
     sentAt,
     where: plan.where,
@@ -163,10 +167,10 @@ function circumstances(
 
 const quotedShort = (text: string): SafeText => quoted(text, 200);
 
-/** Consent that follows an answer with the plan. */
+/** Kinds of consent to a plan that an earlier call has returned to the caller. */
 const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 
-/** The plan's warnings, unless the caller has read the plan. */
+/** The warnings of the plan, unless the caller got them with the plan before. */
 const warningsOf = ({ consent, plan }: SentChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
 
 /** The next step after an accepted change. A contradiction, a repetition or failed entries come before the operation's own step. */
@@ -181,7 +185,8 @@ function nextOf(
       'check',
       say`${forReader({ agent: 'Do not call again. Tell the user what was asked for and what the answer says, and have them look', person: 'Look' })} in the console which of the two is there: it may cost money, wanted or not.`,
     );
-  // With `true`, a repetition is the same change, and creates nothing twice.
+
+  // `repeats` is the id of the repeated change, `''` if there is none, or `true` for an operation whose repetition does no harm.
   if (typeof repeats === 'string' && repeats !== '')
     return next(
       'user',
@@ -194,6 +199,7 @@ function nextOf(
       'ask',
       say`${forReader({ agent: 'Tell the user what failed', person: 'Not done' })}: ${failedNames(failed) ?? say`${failed.count} entries`}. ${forReader({ agent: 'Only if they want it, call again for these entries alone', person: 'Try again only for these' })}: the others are done.`,
     );
+
   const report = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
   if (nextOfOperation !== undefined) {
     const { who, action, text } = nextOfOperation;

@@ -7,13 +7,13 @@ import { isServiceRefusal } from './answered-error.js';
 /** The entries of a change that failed although the cloud accepted the change. */
 export interface FailedEntries {
   readonly count: number;
-  /** Number of entries in the arguments. Undefined if it is not known. */
-  readonly asked: number | undefined;
+  /** Number of entries in the arguments. Undefined if the arguments have no list. */
+  readonly requestedCount: number | undefined;
   /** Different error codes, at most `mostCodes`. */
   readonly codes: readonly string[];
-  /** True if the service refused every failed entry before it did anything. */
+  /** True if the service refused every failed entry before it did anything for it. */
   readonly areRefused: boolean;
-  /** The names of the first entries. */
+  /** The names of the first failed entries, at most `mostNames`. */
   readonly names: readonly string[];
 }
 
@@ -24,16 +24,17 @@ const longestText = 200;
 const codeFields = ['Code', 'code', 'ErrorCode', 'errorCode'];
 const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
 
-/** Finds the failed entries in the record of an answer. Returns undefined if there are none. */
+/** Finds the failed entries in the record of an answer, such as objects that were not deleted. Returns undefined if there are none. */
 export function failedEntries(
   { failures }: Operation,
   input: Readonly<Record<string, unknown>>,
   record: unknown,
 ): FailedEntries | undefined {
   const list = failures === undefined ? undefined : valueAt(record, failures);
-  // XML has no list of one element.
+  // The XML parser returns a single element as an object, and not as a list of one.
   const entries = isObject(list) ? [list] : list;
   if (!Array.isArray(entries) || entries.length === 0) return undefined;
+
   const codes = entries.map(codeOf).filter((code) => code !== undefined);
   const names = entries
     .slice(0, mostNames)
@@ -41,7 +42,7 @@ export function failedEntries(
     .filter((name) => name !== undefined);
   return {
     count: entries.length,
-    asked: longestList(input) || undefined,
+    requestedCount: longestList(input) || undefined,
     codes: [...new Set(codes.map(shortened))].slice(0, mostCodes),
     areRefused: codes.length === entries.length && codes.every(isServiceRefusal),
     names: names.map(shortened),
@@ -60,20 +61,21 @@ function nameOf(entry: unknown): string | undefined {
   return undefined;
 }
 
-/** The length of the longest list in the arguments, also in arguments that are JSON. */
+/** The length of the longest list in the arguments, also in an argument that is a text of JSON; 0 if there is no list. */
 function longestList(value: unknown): number {
   const inner = typeof value === 'string' && /^\s*[[{]/.test(value) ? parseJson(value) : value;
   if (typeof inner !== 'object' || inner === null) return 0;
   return Math.max(Array.isArray(inner) ? inner.length : 0, ...Object.values(inner).map(longestList));
 }
 
-/** True if no entry was done. */
-export const isAll = ({ count, asked }: FailedEntries): boolean => asked !== undefined && count >= asked;
+/** True if all entries of the arguments failed. */
+export const isAll = ({ count, requestedCount }: FailedEntries): boolean =>
+  requestedCount !== undefined && count >= requestedCount;
 
 /** `2 of 5 entries failed: "a", "b" (code "AccessDenied").` */
 export function failedSentence(failed: FailedEntries): SafeText {
-  const { count, asked, codes } = failed;
-  const total = asked === undefined || asked < count ? words('') : say` of ${asked}`;
+  const { count, requestedCount, codes } = failed;
+  const total = requestedCount === undefined || requestedCount < count ? words('') : say` of ${requestedCount}`;
   const names = failedNames(failed);
   const shownNames = names === undefined ? words('') : say`: ${names}`;
   const shownCodes = join(
@@ -81,7 +83,8 @@ export function failedSentence(failed: FailedEntries): SafeText {
     ', ',
   );
   const why = codes.length === 0 ? words('') : say` (${words(codes.length === 1 ? 'code' : 'codes')} ${shownCodes})`;
-  return say`${count}${total} ${words(count === 1 && asked === undefined ? 'entry' : 'entries')} failed${shownNames}${why}.`;
+  const noun = words(count === 1 && requestedCount === undefined ? 'entry' : 'entries');
+  return say`${count}${total} ${noun} failed${shownNames}${why}.`;
 }
 
 /** `"a", "b", "c" and 4 more`, or undefined if the entries have no names. */

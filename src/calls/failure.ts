@@ -13,16 +13,16 @@ import { httpFailureRemedies, httpFailureText, remedyFor } from './remedies.js';
 /** The parts of a call that its failure names. */
 export interface FailedCall {
   readonly operation: Operation;
-  /** Name of the account. If accounts have no names, the key stands for it. */
+  /** Name of the account. If accounts have no names, failures name the access key in its place. */
   readonly accountName?: string | undefined;
   /** Advice if the outcome of a change is unknown. */
   readonly ifUnknown?: Next;
 }
 
-/** Facts about the requests and replies. */
+/** Facts about the requests of a call and the replies to them. */
 type Exchange = Partial<Pick<Failure, 'status' | 'requestIds' | 'attempts'>>;
 
-/** The failure if there is no answer, or an incomplete answer. */
+/** The failure if no answer came, or only a part of one. */
 export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string, exchange: Exchange): Failure {
   const { code, mayHaveArrived } = failure;
   const problem = httpFailureText(failure, origin);
@@ -31,14 +31,14 @@ export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string,
 
 type AnsweredReply = FinalReply & { kind: 'answered' };
 
-/** The failure if the answer's status is no success. */
+/** The failure if the status of the answer is not a success (2xx). */
 export function errorAnswer(call: FailedCall, reply: AnsweredReply, requestIds: RequestIds): Failure {
   const { status, headers } = reply.response;
   const mayHaveArrived = status >= 500 || mayFollowSuccess.includes(status);
   return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), { status, mayHaveArrived });
 }
 
-/** The failure if an answer is an error although its status is a success. Its code decides as its own status would. */
+/** The failure if an answer with a successful status holds an error. A code that means a refusal counts like status 400, any other like 500. */
 export function answeredError(
   call: FailedCall,
   reply: AnsweredReply,
@@ -50,7 +50,7 @@ export function answeredError(
   return serviceFailure(call, reply, requestIds, error, meaning);
 }
 
-/** The meaning of an error: the status that advice depends on, and whether the service may have acted. */
+/** The status that decides on the advice, whether the service may have acted, and this server's own code for an unknown error. */
 interface ErrorMeaning {
   readonly status: number;
   readonly mayHaveArrived: boolean;
@@ -62,7 +62,7 @@ function serviceFailure(
   call: FailedCall,
   reply: AnsweredReply,
   requestIds: RequestIds,
-  { requestId, ...said }: ServiceError,
+  { requestId: idInError, ...error }: ServiceError,
   meaning: ErrorMeaning,
 ): Failure {
   const { response, attempts, keyId } = reply;
@@ -73,27 +73,30 @@ function serviceFailure(
     isStorage: operation.service === 'storage',
     account: accountName,
     retryAfterSeconds: secondsOf(headers['retry-after']),
-    region: said.region,
+    region: error.region,
   };
-  const { code, next } = remedyFor(operation.errors, said.code, meaning.status, facts, meaning.unknownCode);
+  const { code, next } = remedyFor(operation.errors, error.code, meaning.status, facts, meaning.unknownCode);
+
   const statusText = say`HTTP status ${status}`;
-  const cause = said.code === undefined ? statusText : say`${codeText(said.code, code)} (${statusText})`;
+  const cause = error.code === undefined ? statusText : say`${codeText(error.code, code)} (${statusText})`;
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
-  const serviceSays = { ...lostBody, ...said };
-  const isNewId = requestId !== undefined && !Object.values(requestIds).includes(requestId);
+  const serviceSays = { ...lostBody, ...error };
+
+  // Some services repeat a request ID from the headers in the error. It is then reported once.
+  const isNewId = idInError !== undefined && !Object.values(requestIds).includes(idInError);
   return failureOf(call, meaning.mayHaveArrived, {
     problem: say`the cloud ${verbOf(meaning.status)} ${cause}`,
     code,
-    problems: said.code === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
+    problems: error.code === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
     status,
     ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
-    requestIds: isNewId ? { ...requestIds, RequestId: requestId } : requestIds,
+    requestIds: isNewId ? { ...requestIds, RequestId: idInError } : requestIds,
     attempts,
     next,
   });
 }
 
-/** Both clocks at the end of the exchange. */
+/** The times of this machine and of the cloud when the reply came. */
 function clocksText({ response, endedAt }: AnsweredReply): SafeText {
   const { date } = response.headers;
   const theirs = date === undefined ? words('not given') : quoted(date, 60);
@@ -105,18 +108,18 @@ function verbOf(status: number): SafeText {
   return words(status >= 400 ? 'refused it with' : 'answered with a redirect,');
 }
 
-/** A code of the service. Quoted unless it is a code that this server knows. */
-const codeText = (code: string, known: string) => (code === known ? own(code) : quoted(code, 100));
+/** The service's error code. Quoted unless it is equal to this server's own code for the error, because it may be any text. */
+const codeText = (code: string, ownCode: string) => (code === ownCode ? own(code) : quoted(code, 100));
 
 const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 
 /**
- * A gateway may answer with 408 after it forwarded the request. 303, or the 302 that many servers send instead, may follow a request
- * that was carried out (RFC 9110, section 15.4.4).
+ * Statuses below 500 of requests that may have been carried out. A gateway may answer with 408 after it forwarded the request. 303, or the
+ * 302 that many servers send instead, may follow a request that was carried out (RFC 9110, section 15.4.4).
  */
 const mayFollowSuccess: readonly number[] = [302, 303, 408];
 
-/** The failure if a success cannot be read as an answer of the API. */
+/** The failure if an answer with a successful status cannot be read as an answer of the API. */
 export const unreadableAnswer = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>
   failureOf(call, true, {
     problem: say`the answer cannot be read, because ${problem}`,
@@ -142,7 +145,7 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
   });
 }
 
-/** Facts of an unexpected error for the log. Only a fault of a third-party operation is logged with its message. */
+/** Facts of an unexpected error for the log. The message is logged only for a fault of a third-party operation. */
 export function faultFacts({ name }: Operation, error: unknown) {
   const kind = errorName(error);
   // The name is compared because the class is loaded only for third-party operations.
@@ -150,7 +153,7 @@ export function faultFacts({ name }: Operation, error: unknown) {
   return { tool: name, error: kind, ...fault };
 }
 
-/** The failure because of a fault of this server after the request may have been sent. */
+/** The failure because of a mistake in this server's own code, possibly after the request was sent. */
 export const serverFault = (call: FailedCall): Failure =>
   failureOf(call, true, {
     problem: say`this server made a mistake`,
@@ -158,7 +161,7 @@ export const serverFault = (call: FailedCall): Failure =>
     next: reportMistake,
   });
 
-/** The failure if the pages do not end, or may not be the whole list. */
+/** The failure of a read whose pages do not end or contradict each other. */
 export const inconsistentPages = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>
   failureOf(call, false, {
     problem: say`the pages of the answer do not fit together, because ${problem}`,
@@ -171,7 +174,7 @@ export const inconsistentPages = (call: FailedCall, problem: SafeText, exchange:
     ),
   });
 
-/** The failure of a read because other reads use up the memory limit. */
+/** The failure of a read for which other reads have left no memory. */
 export const tooManyReads = (call: FailedCall): Failure =>
   failureOf(call, false, {
     problem: say`this server is reading as much as it can hold for other calls`,
@@ -179,18 +182,18 @@ export const tooManyReads = (call: FailedCall): Failure =>
     next: next('agent', 'wait', say`${callAgainFirst} in about 10 s.`),
   });
 
-/** The cause as the end of a sentence, with further facts. */
+/** The fields of a failure that its cause determines. `problem` is the end of the summary's sentence. */
 type Cause = { readonly problem: SafeText } & Pick<Failure, 'code' | 'next'> & Partial<Failure>;
 
-/** People in a view know the change, and not the name of a tool. */
+/** The summary of a failed call. People get it without the tool's name, because a view shows them the change and not the tool. */
 function failedBecause({ name }: Operation, problem: SafeText): SafeText {
   const full = say`${own(name)} failed: ${problem}.`;
   return forReader({ agent: full, person: sentence(say`${problem}.`), operator: full });
 }
 
 /**
- * Makes the failure of a call. If a change may have been made, its advice replaces the advice of the cause.
- * @param mayHaveArrived whether the service may have acted on the request. Irrelevant for a read
+ * Makes the failure of a call. If a change may have been made, the call's advice `ifUnknown` replaces the advice `next` of the cause.
+ * @param mayHaveArrived whether the service may have carried out the request. Irrelevant for a read, which changes nothing
  */
 function failureOf(
   { operation, ifUnknown }: FailedCall,
@@ -199,10 +202,9 @@ function failureOf(
 ): Failure {
   const isChange = operation.effect !== 'read';
   const isUnknown = isChange && mayHaveArrived;
+  const unknownOutcome = say`${own(operation.name)} has an unknown outcome: ${problem}.`;
   return {
-    summary: isUnknown
-      ? say`${own(operation.name)} has an unknown outcome: ${problem}.`
-      : failedBecause(operation, problem),
+    summary: isUnknown ? unknownOutcome : failedBecause(operation, problem),
     code,
     problems: [],
     requestIds: {},

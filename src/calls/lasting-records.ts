@@ -1,4 +1,4 @@
-/** The part of a companion read's record that never changes, and the value that shows that a later call is about the same thing. */
+/** Facts from a companion read that never change, and the `witness`, which proves that a later call is about the same thing. */
 interface LastingRecord {
   readonly part: Readonly<Record<string, unknown>>;
   readonly witness: string | undefined;
@@ -10,16 +10,17 @@ export interface LastingRecords {
   keep(key: string, record: LastingRecord): void;
 }
 
-/** The number of records that are kept. The one used least recently is dropped first. */
 const maximumRecords = 1000;
 
+/** Creates a cache of at most `maximum` records. A new record replaces the record that was used least recently. */
 export function createLastingRecords(maximum = maximumRecords): LastingRecords {
+  /** A map lists its keys in the order of insertion, so the first key was used least recently. */
   const records = new Map<string, LastingRecord>();
   const keep = (key: string, record: LastingRecord) => {
     records.delete(key);
     records.set(key, record);
-    const [oldest] = records.keys();
-    if (records.size > maximum && oldest !== undefined) records.delete(oldest);
+    const [leastRecentKey] = records.keys();
+    if (records.size > maximum && leastRecentKey !== undefined) records.delete(leastRecentKey);
   };
   return {
     keep,

@@ -5,7 +5,7 @@ import { isObject, withoutNulls } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import { defined, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 
-/** The usable record of an answer, with warnings about odd fields. */
+/** The record of an answer after repairs, with warnings about the repaired fields. */
 export interface Reading {
   readonly record: Record<string, unknown>;
   readonly warnings: readonly SafeText[];
@@ -20,44 +20,46 @@ const maximumWarnings = 20;
  * dropped otherwise, with a warning. Unknown fields stay.
  */
 export function readRecord(schema: z.ZodObject, value: unknown): Reading {
-  const given = withoutNulls(value);
-  const parsed = schema.safeParse(given, { reportInput: true });
-  if (parsed.success) return { record: isObject(given) ? { ...given } : {}, warnings: [], missingFields: [] };
-  if (!isObject(given)) {
+  const answer = withoutNulls(value);
+  const parsed = schema.safeParse(answer, { reportInput: true });
+  // The answer and not `parsed.data`, because parsing drops unknown fields.
+  if (parsed.success) return { record: isObject(answer) ? { ...answer } : {}, warnings: [], missingFields: [] };
+  if (!isObject(answer)) {
     const warning = say`The answer is ${show(value)}, not an object; it was left out.`;
     return { record: {}, warnings: [warning], missingFields: [] };
   }
+
   const { issues } = parsed.error;
   const missing = issues.filter(({ input }) => input === undefined);
   const wrong = issues.filter(({ input }) => input !== undefined);
-  const repaired = structuredClone(given);
+  const repaired = structuredClone(answer);
   const warnings = wrong.map((issue) => repair(repaired, issue));
-  const more = warnings.length - maximumWarnings;
+  const unlisted = warnings.length - maximumWarnings;
   return {
     record: { ...compact(repaired) },
     missingFields: missing.map(({ path }) => toDotPath(path)),
-    warnings: sentences(...warnings.slice(0, maximumWarnings), more > 0 && say`${more} more fields were odd.`),
+    warnings: sentences(...warnings.slice(0, maximumWarnings), unlisted > 0 && say`${unlisted} more fields were odd.`),
   };
 }
 
 /**
- * The warning about missing fields that matter to a person.
- * @param named descriptions of these fields by path, with `[]` for each element of a list
+ * Returns the warning about missing fields that matter to a person, as a list of one; an empty list if no such field is missing.
+ * @param descriptions words for the fields that matter, by path, with `[]` for each element of a list
  */
 export function missingWarning(
   missingFields: readonly string[],
-  named: Readonly<Record<string, string>> = {},
+  descriptions: Readonly<Record<string, string>> = {},
 ): SafeText[] {
   const paths = missingFields.map((path) => path.replace(/\[\d+\]/g, '[]'));
   // If a structure is missing, so is each field in it.
   const isMissing = (path: string) => paths.some((absent) => path === absent || path.startsWith(`${absent}.`));
-  const missing = Object.entries(named).filter(([path]) => isMissing(path));
+  const missing = Object.entries(descriptions).filter(([path]) => isMissing(path));
   if (missing.length === 0) return [];
-  const descriptions = missing.map(([, description]) => say`${defined(description)}`);
-  return [say`The answer does not say ${listed(descriptions, 'or')}.`];
+  const texts = missing.map(([, description]) => say`${defined(description)}`);
+  return [say`The answer does not say ${listed(texts, 'or')}.`];
 }
 
-/** Converts or removes the value that an issue names. Returns the warning. */
+/** Converts the value that an issue names, or sets it to undefined, in place. Returns the warning. */
 function repair(record: unknown, issue: z.core.$ZodIssue): SafeText {
   const name = toDotPath(issue.path);
   const expected = issue.code === 'invalid_type' ? issue.expected : 'unknown';
@@ -78,11 +80,11 @@ const typeNames: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** Converts a value to the expected type if that loses nothing. */
+/** Converts a value to the expected type. Returns undefined if that would lose something. */
 function convert(value: unknown, expected: string): unknown {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return String(value);
   if (expected === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
-  // An empty XML element and an empty structure look the same.
+  // The XML parser returns an empty text for an element without children.
   if (expected === 'object' && value === '') return {};
   const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
   return expected === 'number' || expected === 'int' ? number : undefined;
@@ -90,7 +92,7 @@ function convert(value: unknown, expected: string): unknown {
 
 const show = (value: unknown) => quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
 
-/** Drops the fields that `repair` set to undefined. */
+/** Copies a value without the fields and elements that `repair` set to undefined. */
 function compact(value: unknown): object {
   const keep = (inner: unknown) => (typeof inner === 'object' && inner !== null ? compact(inner) : inner);
   if (Array.isArray(value)) return value.filter((element) => element !== undefined).map(keep);
@@ -104,9 +106,9 @@ const longestText = 2000;
 const longestName = 100;
 
 /**
- * Escapes invisible characters in a service's data, also in names, and truncates long texts and the whole record. Counts the fields that
- * it drops.
- * @param exact names of fields whose texts stay unchanged because they are passed back as arguments
+ * Escapes invisible characters in a record of a service, also in its field names, and truncates long texts and the whole record. A warning
+ * says how many fields were dropped.
+ * @param exact names of fields whose texts are not escaped, because the client passes them back as arguments
  */
 export function truncateRecord(
   record: Readonly<Record<string, unknown>>,
@@ -120,18 +122,19 @@ export function truncateRecord(
   return { record: { ...Object(shown) }, warnings };
 }
 
-/** Copies a record until its copy has about `maximumCharacters` as text. */
+/** Copies a record until the copy, written as text, has about `maximumCharacters`. */
 class RecordCopier {
   readonly #exact: readonly string[];
+  /** Characters that the rest of the copy may have. */
   #room = maximumCharacters;
-  /** Number of fields and entries for which there was no room. */
+  /** Number of fields and elements for which there was no room. */
   leftOut = 0;
 
   constructor(exact: readonly string[]) {
     this.#exact = exact;
   }
 
-  /** @param indent length of the beginning of the value's line, which is repeated for each element with its own lines */
+  /** @param indent number of characters before the value in its line. Each element of a list has such a line of its own */
   copy(value: unknown, indent: number): unknown {
     if (typeof value === 'string') return this.#copyText(value, longestText);
     this.#room -= typeof value === 'object' ? indent + 6 : 6;

@@ -9,7 +9,7 @@ import { answeredError, errorAnswer, type FailedCall, noAnswer } from './failure
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './stages.js';
 
-/** A reply that was read as an answer of the API. */
+/** The answer to a request: its record, the reason why it has none, or the failure. */
 export type Answer =
   | ({
       readonly kind: 'read';
@@ -23,15 +23,12 @@ export type Answer =
       readonly status: number;
       readonly requestIds: RequestIds;
       readonly problem: SafeText;
-      /**
-       * Set if it is unknown whether the API carried out the request: the answer may come from a proxy or the like, or the operation reads
-       * errors from such answers.
-       */
+      /** True if it is unknown whether the request was carried out, because the answer may come from a proxy or hold an unreadable error. */
       readonly isUnclear: boolean;
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** A call whose request was answered, or failed. */
+/** A call whose request was sent. */
 export type AnsweredCall = FailedCall & Pick<ResolvedRead, 'input' | 'endpoint'>;
 
 /** Reads the reply to a request. */
@@ -40,17 +37,20 @@ export async function readAnswer(call: AnsweredCall, reply: FinalReply): Promise
   const { origin } = endpoint;
   const { attempts } = reply;
   if (reply.kind === 'failed') return { kind: 'failed', failure: noAnswer(call, reply.failure, origin, { attempts }) };
+
   const { status, headers, bodyFailure } = reply.response;
   const requestIds = requestIdsOf(headers);
   if (status < 200 || status > 299) return { kind: 'failed', failure: errorAnswer(call, reply, requestIds) };
   if (bodyFailure === undefined) return readSuccess(call, reply, requestIds);
+
+  // The body was lost. A read is worth nothing without it, but the status says that a change was carried out.
   if (operation.effect === 'read')
     return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
   const problem = say`its body was lost on the way (${own(bodyFailure.code)})`;
   return { kind: 'unread', status, requestIds, problem, isUnclear: readsErrors(operation) };
 }
 
-/** Reads a whole answer whose status is a success. It may still be an error, or no answer of the API. */
+/** Reads a complete answer with a successful status. It may still hold an error, or come from a proxy and not from the API. */
 async function readSuccess(
   call: AnsweredCall,
   reply: FinalReply & { kind: 'answered' },
@@ -62,28 +62,32 @@ async function readSuccess(
     kind: 'failed',
     failure: answeredError(call, reply, requestIds, error),
   });
+
   const declared = await declaredError(operation, reply);
   if (declared !== undefined) return failed(declared);
 
-  const expectsNone = operation.answer === 'none';
+  const expectsEmptyBody = operation.answer === 'none';
   const problem = formatProblem(reply.body, operation.answer);
   const extract = (body: unknown) => operation.extract(body, input, headers, status);
-  const value = problem === undefined && !expectsNone ? await readBody(operation, reply, extract) : undefined;
+  const value = problem === undefined && !expectsEmptyBody ? await readBody(operation, reply, extract) : undefined;
+  // Checked only now, because an answer is an error only if `value` has none of the expected fields.
   const apparent = apparentError(operation, reply, value);
   if (apparent !== undefined) return failed(apparent);
 
   const isUnclear = reply.body.kind === 'html' || readsErrors(operation);
   const unread = { kind: 'unread', status, requestIds, isUnclear } as const;
   if (problem !== undefined) return { ...unread, problem };
-  const needsValue = !expectsNone && (operation.effect === 'read' || isUnclear);
+  // After a change, a successful status is enough, unless the missing value may have been an error.
+  const needsValue = !expectsEmptyBody && (operation.effect === 'read' || isUnclear);
   if (needsValue && value === undefined)
     return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };
+
   const schemaOf = operation.pages?.page ?? operation.output;
-  const reading = expectsNone ? { record: {}, warnings: [], missingFields: [] } : readRecord(schemaOf(), value);
+  const reading = expectsEmptyBody ? { record: {}, warnings: [], missingFields: [] } : readRecord(schemaOf(), value);
   return { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date), ...reading };
 }
 
-/** True if an operation finds errors in answers whose status is a success. Then an answer that cannot be read may hold an error. */
+/** True if an operation finds errors in answers with a successful status, so that an answer that cannot be read may hold an error. */
 export const readsErrors = ({ errorOf, failures }: Operation): boolean =>
   errorOf !== undefined || failures !== undefined;
 

@@ -4,7 +4,7 @@ import type { FailureCode, HttpFailure } from '../transport/http-client.js';
 import type { ServiceError } from '../transport/service-error.js';
 import { defined, detail, forReader, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
-/** The facts that advice depends on. */
+/** The facts about a call and its error on which the advice depends. */
 interface RemedyFacts {
   /** The operation's name in the API. */
   readonly api: string;
@@ -28,6 +28,7 @@ const noPermission = ({ api, account }: RemedyFacts) =>
     say`${forReader({ agent: 'Tell the user that account', person: 'Account' })} ${own(account)} may not do ${own(api)} here. Whoever administers the account can grant it${forAgent('; calling again before that will not help')}.`,
   );
 
+/** @param what completes "The person who runs this server has to check" */
 const operatorChecks = <const What extends string>(what: Wording<What>) => operatorMust(say`check ${words(what)}`);
 
 const keys = operatorChecks('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_SECRET_ACCESS_KEY, the region and CLOUDOPS_…_SERVICE');
@@ -56,7 +57,7 @@ const inTheWay = next(
   say`Something stands in the way, such as a name in use or a change that is not finished. ${forReader({ agent: 'Have the user look in the console, and call again only when they say that it is out of the way.', person: 'Look in the console, and try again when it is out of the way.' })}`,
 );
 
-/** No redirect is followed, because the signature is not valid for another address. Only storage takes the region as an argument. */
+/** Advice after a redirect. None is followed, because the signature is only valid for one address. Only storage tools have a region argument. */
 function redirected({ isStorage, region }: RemedyFacts): Next {
   if (!isStorage) return operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects');
   if (region !== undefined)
@@ -68,10 +69,7 @@ function redirected({ isStorage, region }: RemedyFacts): Next {
   );
 }
 
-/**
- * Advice by the beginning of the service's error code. The first match counts. The reference lists no codes; these were seen on similar
- * services.
- */
+/** Advice by the beginning of the service's error code. The first match counts. The API reference has no codes; similar services have these. */
 const byCode: Readonly<Record<string, Advice>> = {
   NoSuchBucket: next(
     'user',
@@ -112,7 +110,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   ),
 };
 
-/** Codes with known advice, or their beginnings. */
+/** The error codes, or beginnings of error codes, for which there is advice. */
 export const knownCodes: readonly string[] = Object.keys(byCode);
 
 const byStatus: Readonly<Record<number, Advice>> = {
@@ -126,46 +124,45 @@ const byStatus: Readonly<Record<number, Advice>> = {
 
 /** Advice on an error of the service, with this server's own code for it. */
 interface Remedy {
-  /** A key of a table here or of the operation's errors, or else the HTTP status as `Http409`. Never the service's own text. */
+  /** A property name of `byCode` or of the operation's errors, or else the HTTP status as `Http409`. Never text from the service. */
   readonly code: string;
   readonly next: Next;
 }
 
 /**
- * Finds the advice on an error of the service by its code, or else by the HTTP status.
- * @param own the operation's own errors, which are tried first
- * @param unknownCode this server's code if no table has the code of the service
+ * Finds the advice on an error of the service by the beginning of its code, or else by the HTTP status.
+ * @param operationErrors the operation's own advice, which comes before `byCode`
+ * @param unknownCode this server's code for an error whose code is in neither table
  */
 export function remedyFor(
-  own: Operation['errors'],
+  operationErrors: Operation['errors'],
   code: ServiceError['code'],
   status: number,
   facts: RemedyFacts,
   unknownCode = `Http${status}`,
 ): Remedy {
-  const table: readonly (readonly [string, Advice])[] = [
-    ...Object.entries(own ?? {}).map(([start, text]) => [start, next('user', 'ask', ownAdvice(text))] as const),
-    ...Object.entries(byCode),
-  ];
-  const found = table.find(([start]) => code?.startsWith(start));
-  const [known, advice] = found ?? [unknownCode, byStatus[status] ?? ofClass(status)];
-  return { code: known, next: typeof advice === 'function' ? advice(facts) : advice };
+  const adviceOfOperation = Object.entries(operationErrors ?? {}).map(
+    ([start, advice]) => [start, next('user', 'ask', errorAdviceText(advice))] as const,
+  );
+  const table: readonly (readonly [string, Advice])[] = [...adviceOfOperation, ...Object.entries(byCode)];
+  const entry = table.find(([start]) => code?.startsWith(start));
+  const [ownCode, advice] = entry ?? [unknownCode, byStatus[status] ?? adviceForClass(status)];
+  return { code: ownCode, next: typeof advice === 'function' ? advice(facts) : advice };
 }
 
-/** The advice of an operation on an error of its own. */
-const ownAdvice = (advice: ErrorAdvice): SafeText =>
+const errorAdviceText = (advice: ErrorAdvice): SafeText =>
   typeof advice === 'string'
     ? defined(advice)
     : forReader({ agent: defined(advice.agent), person: defined(advice.person) });
 
-function ofClass(status: number): Advice {
+function adviceForClass(status: number): Advice {
   if (status >= 300 && status < 400) return redirected;
   return status >= 500 ? callLater : otherArguments;
 }
 
-/** The cause of a missing answer, as the end of a sentence. */
-export function httpFailureText({ code, detail: cause }: HttpFailure, origin: string): SafeText {
-  const problem = {
+/** The cause of a missing answer as the end of a sentence: `the connection was refused (https://…: "ECONNREFUSED …")`. */
+export function httpFailureText({ code, detail: message }: HttpFailure, origin: string): SafeText {
+  const problems = {
     NameNotResolved: 'the host name cannot be resolved',
     ConnectionRefused: 'the connection was refused',
     ConnectTimeout: 'no connection was made in time',
@@ -180,9 +177,11 @@ export function httpFailureText({ code, detail: cause }: HttpFailure, origin: st
     ResponseTooLarge: 'the answer is larger than this server reads',
     BodyIncomplete: 'the answer is incomplete',
   } as const satisfies Record<FailureCode, string>;
-  const reason = words(problem[code]);
-  const ownWords: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
-  return ownWords.includes(code) ? reason : say`${reason}${detail(say` (${defined(origin)}: ${quoted(cause, 200)})`)}`;
+  const problem = words(problems[code]);
+  // This server itself ended the exchange, so origin and message explain nothing.
+  const causedHere: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
+  if (causedHere.includes(code)) return problem;
+  return say`${problem}${detail(say` (${defined(origin)}: ${quoted(message, 200)})`)}`;
 }
 
 const tryAgain = next(

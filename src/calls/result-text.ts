@@ -20,13 +20,12 @@ import {
   words,
 } from '../util/safe-text.js';
 
-/** A result of either kind: a success has no code, a failure no answer. */
+/** The fields of both kinds of result. Each is optional. */
 type AnyResult = Partial<Success> & Partial<Failure>;
 
 /**
- * The same facts as the structured content, as text for hosts that show only text. The service's words are quoted, and its answer
- * stands indented under `answer:`: they are data. The last line of a plan or an answer is the matter again, because some hosts show
- * people the end.
+ * The facts of the structured content as text, for hosts that show only text. The service's words are quoted, and its answer is indented
+ * below `answer:`, so that models take both as data. A long text repeats its headline at the end, because some hosts show only the end.
  */
 export function resultText(result: Success | Failure): string {
   const fields: AnyResult = result;
@@ -43,7 +42,7 @@ export function resultText(result: Success | Failure): string {
   return lines.join('\n');
 }
 
-/** The facts of a result besides its summary, problems, plan and answer, one line each. */
+/** The facts of a result besides its summary, problems, plan and answer, one line each. Facts that are undefined make no line. */
 function factLines(fields: AnyResult): string[] {
   const { failed, where = [], mayHaveHappened, next } = fields;
   const facts: readonly (readonly [string, SafeText | string | number | undefined])[] = [
@@ -77,10 +76,10 @@ const eachAs = (name: string, texts: readonly SafeText[] = []) => texts.map((tex
 
 const yesOrNo = (value: boolean) => (value ? 'yes' : 'no');
 
-/** Every client shows a line of this length (characters). */
+/** Length limit of a headline (characters), which every client shows without wrapping. */
 const longestHeadline = 100;
 
-/** Shortens a summary to one line: its first sentence with short names, then without details, then the words before a colon. */
+/** Shortens a summary to one line: to its first sentence, then without details in parentheses, then to the words before a colon. */
 export function headlineOf(summary: SafeText): SafeText {
   const short = shortNames(textFor('agent', summary), longestLabelName);
   const first = upTo(short, '. ');
@@ -93,7 +92,7 @@ export function headlineOf(summary: SafeText): SafeText {
   return cut(brief, longestHeadline);
 }
 
-/** The structured content of a result: its safe texts as strings. The answer holds none. `plan` is the request, because `show` says the rest. */
+/** The structured content of a result, with safe texts as strings. Of the plan, it has only the request, because `show` says the rest. */
 export function plainResult(result: Success | Failure): Record<string, unknown> {
   const { plan, answer, ...rest }: AnyResult = result;
   const { method, url, headers, body } = plan ?? {};
@@ -111,9 +110,9 @@ function withPlainTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withPlainTexts(inner)]));
 }
 
-/** `refused twice as too busy (429; waited 150 ms, 300 ms), then accepted once (200)`, or undefined if there were none. */
+/** `refused twice as too busy (429; waited 150 ms, 300 ms), then accepted once (200)`, or undefined without attempts. */
 export function attemptsText(attempts: readonly Attempt[]): SafeText | undefined {
-  /** Consecutive attempts with the same result. */
+  /** Each group stands for consecutive attempts with the same result, which is an HTTP status or the code of a failure. */
   const groups: { readonly result: string; readonly waits: SafeText[]; count: number }[] = [];
   for (const { result, waitedMs } of attempts) {
     let group = groups.at(-1);
@@ -124,11 +123,14 @@ export function attemptsText(attempts: readonly Attempt[]): SafeText | undefined
     group.count += 1;
     if (waitedMs !== undefined) group.waits.push(say`${waitedMs} ms`);
   }
-  const [first, ...others] = groups.map(({ result, count, waits }) => {
+
+  let text: SafeText | undefined;
+  for (const { result, count, waits } of groups) {
     const waited = waits.length === 0 ? words('') : say`; waited ${join(waits, ', ')}`;
-    return say`${phraseOf(result, times(count))} (${own(result)}${waited})`;
-  });
-  return first && others.reduce((before, next) => say`${before}, then ${next}`, first);
+    const groupText = say`${phraseOf(result, times(count))} (${own(result)}${waited})`;
+    text = text === undefined ? groupText : say`${text}, then ${groupText}`;
+  }
+  return text;
 }
 
 function times(count: number): SafeText {
@@ -136,7 +138,7 @@ function times(count: number): SafeText {
   return words(count === 2 ? 'twice' : 'once');
 }
 
-/** The outcome of an attempt, from its HTTP status, or the code of an attempt without an answer. */
+/** @param result the HTTP status of attempts, or the failure code of attempts without an answer */
 function phraseOf(result: string, often: SafeText): SafeText {
   const status = Number(result);
   if (Number.isNaN(status)) return say`not answered ${often}`;
@@ -168,8 +170,8 @@ export function earlierText(earlier: EarlierCall | undefined): SafeText | undefi
 }
 
 /**
- * Writes a record as indented lines. Lists of alike records become tables, with a column for each field however deep, because that
- * takes a third of the space. Text of the service is quoted. The record is bounded already (see `truncateRecord`).
+ * Writes a record as indented lines, with the service's texts in quotation marks. A list of records becomes a table with a column for each
+ * field at any depth, because a table takes a third of the space. `truncateRecord` has limited the size before.
  */
 export function render(record: Readonly<Record<string, unknown>>, indent = ''): string[] {
   return Object.entries(record).flatMap(([name, value]) => field(label(name), value, indent));
@@ -189,14 +191,15 @@ function list(name: string, values: readonly unknown[], indent: string): string[
   return table(name, values, indent) ?? values.flatMap((value, index) => field(`${name}[${index}]`, value, indent));
 }
 
-/** More columns than this make no table: rows with different fields would fill the memory with empty cells. */
+/** Limit of a table's columns. Beyond it, the rows have different fields, and most cells would be empty. */
 const maximumColumns = 30;
 
 const hasFields = (value: unknown) => isObject(value) && Object.keys(value).length > 0;
 
-/** Writes a list of objects as a table. Returns undefined if it makes none. */
+/** Writes a list of objects as a title with the column names and a line for each object. Returns undefined if a table does not suit it. */
 function table(name: string, values: readonly unknown[], indent: string): string[] | undefined {
   if (values.length === 1 || !values.every(hasFields)) return undefined;
+
   const columnNames = new Set<string>();
   const rows: ReadonlyMap<string, unknown>[] = [];
   for (const value of values) {
@@ -205,6 +208,7 @@ function table(name: string, values: readonly unknown[], indent: string): string
     if (columnNames.size > maximumColumns) return undefined;
     rows.push(row);
   }
+
   const columns = [...columnNames];
   const title = `${indent}${name} (${columns.map(label).join(' | ')}):`;
   const lines = rows.map((row) => {
@@ -214,7 +218,7 @@ function table(name: string, values: readonly unknown[], indent: string): string
   return [title, ...lines];
 }
 
-/** Words, numbers and dates need no quotation marks; everything else could be mistaken for our own text. */
+/** Writes a value. Words, numbers and dates need no quotation marks. All other text gets them, because it could pass for this server's own. */
 export function scalar(value: unknown): string {
   if (typeof value === 'object' && value !== null) return 'none';
   return typeof value === 'string' && !/^[\w.:/@+-]{1,80}$/.test(value) ? quote(value, 2500) : String(value);

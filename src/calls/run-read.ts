@@ -29,7 +29,7 @@ interface SharedByReads {
   readonly lastingRecords: LastingRecords;
 }
 
-/** Runs a read and its companion read at the same time: fetches the pages, up to the limits, and reduces them to one record. */
+/** Runs a read: reduces its pages to one record, which a simultaneous companion read completes. Facts that never change are cached. */
 export async function runRead(
   call: ResolvedRead,
   { memory, lastingRecords }: SharedByReads,
@@ -43,7 +43,7 @@ export async function runRead(
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
 
   const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
-  const [reduced, newRecord] = await Promise.all([
+  const [reduced, simultaneousRecord] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
     kept === undefined ? readCompanionNow() : undefined,
   ]);
@@ -52,17 +52,18 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  // Only the pages show whether the kept record is about the same thing.
+  // The pages show whether the thing is still the same. Another thing with the same name has another witness, and needs a new record.
   const witness = companion?.lasting?.witness(state);
   if (kept !== undefined && kept.witness === witness) return outcomeOfPages(call, pages, reduced, kept.part, context);
-  const companionRecord = kept === undefined ? newRecord : await readCompanionNow();
+  const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
+
   const part = companionRecord && companion?.lasting?.part(companionRecord, call.input);
   if (part !== undefined && companion?.lastingKey !== undefined)
     lastingRecords.keep(companion.lastingKey, { part, witness });
   return outcomeOfPages(call, pages, reduced, companionRecord, context);
 }
 
-/** Makes the result of a read from its pages and the record of its companion read. */
+/** Makes the outcome of a read from the reduced pages, together with the record of the companion read, if there is one. */
 function outcomeOfPages(
   { operation, input, isOffered }: ResolvedRead,
   pages: PageReducer,
@@ -71,6 +72,7 @@ function outcomeOfPages(
   { hasView = false }: CallContext,
 ): EndedOutcome {
   const record = pages.result(state, input, companionRecord, rest);
+  // The caller gets the truncated record. Summary and next step are made from the whole one.
   const shown = truncateRecord(record, operation.exact);
   const next = operation.next?.(record, input, isOffered);
   const success: Success = {
@@ -81,6 +83,7 @@ function outcomeOfPages(
     ...(retried.length > 0 && { attempts: retried }),
     answer: shown.record,
   };
+  // The view draws all parts of an upload, so it gets none if the read stopped at a limit.
   const parts = hasView && rest === undefined ? pages.parts?.(state, input) : undefined;
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
@@ -96,11 +99,11 @@ const openReadClient = (
 /** The companion read of a call, with its arguments. */
 interface Companion extends Omit<NonNullable<Operation['companionRead']>, 'input'> {
   readonly input: Fields;
-  /** Names the thing that the lasting part of the record belongs to. Undefined if no part of the record lasts. */
+  /** The name under which `lastingRecords` keeps the lasting part of the record. Undefined if no part of the record lasts. */
   readonly lastingKey: string | undefined;
 }
 
-/** Returns the companion read of a call; undefined if there is none, if it is not needed, or if the caller may not make it. */
+/** Returns the companion read of a call. Returns undefined if there is none, if it is not needed, or if the caller may not make it. */
 function companionOf(call: ResolvedRead, principal: CallContext['principal']): Companion | undefined {
   const { companionRead } = call.operation;
   const input = companionRead?.input(call.input);
@@ -111,7 +114,7 @@ function companionOf(call: ResolvedRead, principal: CallContext['principal']): C
   return { ...companionRead, input, lastingKey };
 }
 
-/** Runs a companion read. Returns its record, or undefined if it fails or takes longer than `companionMs`. */
+/** Runs a companion read. If it fails or takes longer than `companionMs`, returns undefined, and the main read goes on without it. */
 async function readCompanion(
   { operation, input, maximumPages }: Companion,
   call: ResolvedRead,
@@ -122,6 +125,7 @@ async function readCompanion(
   const pages = operation.pages ?? onePage;
   const request = wireRequest(operation, await operation.request(input), call.endpoint);
   const companionCall: ResolvedRead = { ...call, operation, input, request };
+
   using limit = timeLimit(companionMs, context.signal);
   const { signal } = limit;
   using share = memory.share(signal);
@@ -136,7 +140,7 @@ async function readCompanion(
 
 type PageReducer = Omit<NonNullable<Operation['pages']>, 'page'>;
 
-/** For an answer that is a single page. */
+/** For an operation without pages: its answer is the only page, and its record the result. */
 const onePage: PageReducer = {
   start: () => ({}),
   add: (_state, { record }) => ({ kind: 'end', state: record }),
@@ -148,7 +152,7 @@ const onePage: PageReducer = {
 interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   readonly kind: 'reduced';
   readonly state: unknown;
-  /** Paths of expected fields that the pages lack. */
+  /** Paths of expected fields that are missing in a page. */
   readonly missingFields: readonly string[];
   /** The attempts of requests that were retried. */
   readonly retried: readonly Attempt[];
@@ -185,7 +189,7 @@ async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageRe
   return step;
 }
 
-/** Reads one page. Returns the page after it, or the end of the read. */
+/** Reads one page. Returns what to read next, or the end of the read. */
 async function readNextPage(
   call: ResolvedRead,
   pages: PageReducer,
@@ -198,9 +202,11 @@ async function readNextPage(
     start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
   const reply = await sendWithinLimits(request, client, share);
   if (reply.kind === 'stopped') {
+    // Without the first page there is nothing to return. Later, the earlier pages are the result.
     if (start === undefined) return tally.failed(tooManyReads(call));
     return tally.reduced(state, { start, limit: reply.limit });
   }
+
   const page = await readPage(call, reply);
   if (page.kind === 'failed') return tally.failed(page.failure);
   const { record, answeredAt, requestIds } = page;
@@ -212,15 +218,16 @@ async function readNextPage(
   if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages)) return tally.reduced(step.state);
   const fail = (problem: SafeText) => tally.failed(inconsistentPages(call, problem, { requestIds, attempts }));
   if (step.kind === 'inconsistent') return fail(step.problem);
-  const loop = tally.findLoop(step.after, number);
-  if (loop !== undefined) return fail(loop);
+  const loopProblem = tally.findLoop(step.after, number);
+  if (loopProblem !== undefined) return fail(loopProblem);
+
   const isLimitReached = number >= share.limits.pages || tally.entries >= share.limits.entries;
   if (isLimitReached) return tally.reduced(step.state, { start: step.after, limit: 'call' });
   listeners.onFollowedPage?.(number, tally.entries);
   return { kind: 'next', number: number + 1, state: step.state, start: step.after };
 }
 
-/** Returns the reply, or the limit that was reached. */
+/** Sends a request for a page. Returns the reply, or the limit of memory that prevented or interrupted it. */
 async function sendWithinLimits(
   request: WireRequest,
   client: SignedClient,
@@ -237,7 +244,7 @@ class Tally {
   readonly #missingFields = new Set<string>();
   /** The attempts of requests that were retried. */
   readonly #retried: Attempt[] = [];
-  /** Digests of the starts of pages. */
+  /** Digests of the starts of all pages, to find pages that form a circle. */
   readonly #starts = new Set<string>();
   #requestIds: RequestIds = {};
   #pages = 0;
@@ -256,7 +263,7 @@ class Tally {
     this.#pages += 1;
   }
 
-  /** Returns a problem if an earlier page has the start that page `number` gives for the next page. */
+  /** Returns a problem if the page after page `number` has the same start as an earlier page, because reading would then never end. */
   findLoop(start: PageStart, number: number): SafeText | undefined {
     const digest = digestOf([start]);
     if (this.#starts.has(digest)) return say`page ${number} leads back to where an earlier one began`;
@@ -279,21 +286,21 @@ class Tally {
     };
   }
 
-  /** Adds the warnings to a failure, because a warning may name its cause. */
+  /** Adds the warnings to a failure, because a warning may name the cause of the failure. */
   failed(failure: Failure): ReadEnd {
     const warnings = distinct(this.#warnings);
     return { kind: 'failed', failure: warnings.length === 0 ? failure : { ...failure, warnings } };
   }
 }
 
-/** The warning that the answer is made of a part of the pages. */
+/** The warning that the answer does not contain all pages. */
 function cutWarning(limit: ReachedLimit, pages: number, entries: number): SafeText {
   const reason = limit === 'call' ? 'as much as one call reads' : 'because this server reads much for other calls too';
   const read = say`${counted(pages, 'page')} with ${entries} ${words(entries === 1 ? 'entry' : 'entries')}`;
   return say`Only the first ${read} were read, ${words(reason)}. Counts, sums, and the first, oldest or largest are of these alone.`;
 }
 
-/** Reads the answer with one page. */
+/** Reads the answer with one page. An answer that cannot be read fails the read. */
 async function readPage(call: ResolvedRead, reply: FinalReply): Promise<Exclude<Answer, { kind: 'unread' }>> {
   const answer = await readAnswer(call, reply);
   if (answer.kind !== 'unread') return answer;
