@@ -15,9 +15,9 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** True for a change, because a kept-alive connection may be closing, and its loss would leave the outcome unknown. */
+  /** True for a change, because a connection that was kept alive may just be closing, which would leave the outcome unknown. */
   readonly newConnection: boolean;
-  /** Limit that the response's body shares with other bodies. */
+  /** Limit that the body of the response shares with the bodies of other responses. */
   readonly byteLimit?: ByteLimit | undefined;
 }
 
@@ -58,9 +58,9 @@ export type FailureCode =
 /** Limits of a request and its response, in milliseconds and bytes. */
 interface ExchangeLimits {
   readonly connectMs: number;
-  /** From the request's last byte to the response's headers. */
+  /** Time from the last byte of the request to the headers of the response. */
   readonly headersMs: number;
-  /** Between two pieces of the body. */
+  /** Time between two pieces of the body. */
   readonly bodyMs: number;
   readonly bodyBytes: number;
   readonly headerBytes: number;
@@ -88,7 +88,7 @@ export interface ByteLimit {
   admit(bytes: number): boolean;
 }
 
-/** Sends HTTP requests, each of them once. Retries are the caller's. */
+/** Sends each HTTP request once. Only its callers retry. */
 export interface HttpClient {
   /** Returns a response or a failure. Never rejects. */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse | HttpFailure>;
@@ -98,7 +98,7 @@ export interface HttpClient {
 /** Creates an HTTP client with limits and proxies. */
 export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits = defaultLimits): HttpClient {
   const keepAlive = createAgents(proxies, limits, { pipelining: 1 });
-  // Without pipelining, undici closes a connection after one request.
+  // With 0, undici opens a connection for each request and closes it afterwards.
   const oneShot = createAgents(proxies, limits, { pipelining: 0 });
   const takeTurn = createTurns();
   return {
@@ -108,6 +108,7 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
       const bounds = { limits, takeTurn, byteLimit: request.byteLimit };
       const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
       if (signal.aborted) return failureOf(signal.reason, exchange, signal);
+
       try {
         await dispatch(agent, request, exchange, bounds, signal);
         return await readResponse(exchange, bounds);
@@ -121,6 +122,7 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   };
 }
 
+/** Creates the agents for connections with and without a proxy. */
 function createAgents(
   { httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies,
   limits: ExchangeLimits,
@@ -131,7 +133,7 @@ function createAgents(
   const options = { pipelining, connect, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
   return {
     direct: new Agent(options),
-    // With empty strings, undici does not read the environment itself.
+    // Unset proxies are empty strings here, because undici reads the environment for undefined ones.
     proxied: new EnvHttpProxyAgent({
       ...options,
       httpProxy,
@@ -139,7 +141,7 @@ function createAgents(
       noProxy,
       proxyTls: connect,
       requestTls: connect,
-      // A proxy that does not open the tunnel in time counts as a failed connection.
+      // A proxy has to answer the request for a tunnel within the time limit for connections.
       clientFactory: (origin, client) => new Pool(origin, { ...client, headersTimeout: connectMs }),
     }),
   };
@@ -154,7 +156,7 @@ interface BodyBounds {
 
 /** The progress of one request. */
 interface Exchange {
-  /** Set as soon as the request may have reached the service. */
+  /** Can abort the request. Set as soon as the request may have reached the service. */
   controller: Dispatcher.DispatchController | undefined;
   head: Pick<HttpResponse, 'kind' | 'status' | 'headers'> | undefined;
   readonly chunks: Buffer[];
@@ -162,7 +164,7 @@ interface Exchange {
   size: number;
 }
 
-/** Sends a request and keeps its progress in `exchange`. Resolves when the response has arrived, and rejects if it is not complete. */
+/** Sends a request and keeps its progress in `exchange`. Resolves when the whole response has arrived, and rejects otherwise. */
 function dispatch(
   agent: Dispatcher,
   { method, origin, path, headers, body }: HttpRequest,
@@ -172,17 +174,20 @@ function dispatch(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {
+      // Without a controller, undici is still connecting, and `onRequestStart` will stop the request.
       if (exchange.controller === undefined) reject(signal.reason);
       else exchange.controller.abort(signal.reason);
     };
     signal.addEventListener('abort', abort, { once: true });
+
     const handler: Dispatcher.DispatchHandler = {
-      // Called just before the request is written to an open connection. Until then, nothing can have arrived.
+      // Called just before the request is written to an open connection. Before that, nothing can have reached the service.
       onRequestStart(controller) {
         if (signal.aborted) controller.abort(signal.reason);
         else exchange.controller = controller;
       },
       onResponseStart(_controller, status, incoming) {
+        // Informational responses (1xx) come before the response itself.
         if (status >= 200) exchange.head = { kind: 'response', status, headers: flatten(incoming) };
       },
       onResponseData(controller, chunk) {
@@ -204,17 +209,17 @@ function dispatch(
   });
 }
 
-/** A larger body waits for its turn of the event loop, because decoding it takes milliseconds. */
+/** Bodies up to this size are decoded at once. Larger ones wait for a turn of the event loop, because decoding takes milliseconds. */
 const quickBytes = 64 * 1024;
 
-/** Decodes the body of a complete response. A large body is decoded late, to bound the heap. */
+/** Decodes the body of a complete response. Large bodies are decoded one after the other, which bounds the heap. */
 async function readResponse({ head, chunks, size }: Exchange, bounds: BodyBounds): Promise<HttpResponse> {
   if (head === undefined) throw new Error('the response has no final status');
   const decode = () => decodeBody(Buffer.concat(chunks), head.headers, bounds);
   return { ...head, body: await (size > quickBytes ? bounds.takeTurn(decode) : decode()) };
 }
 
-/** Describes the failure of a request. If the status and the headers arrived, the result is a response without a body. */
+/** Describes the failure of a request. If status and headers arrived before, returns a response with the failure of its body. */
 function failureOf(error: unknown, { controller, head }: Exchange, signal: AbortSignal): HttpResponse | HttpFailure {
   const mayHaveArrived = controller !== undefined;
   const { code, detail } = describeError(error);
@@ -238,10 +243,10 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
     ]),
   );
 
-/** Bytes that are decoded in one turn of the event loop. */
+/** The number of bytes that are decoded in one turn of the event loop, so that other calls do not wait. */
 const pieceBytes = 512 * 1024;
 
-/** Decodes a body as UTF-8. Requests do not ask for compression, but some services compress anyway. */
+/** Decodes a body as UTF-8, after gzip if needed: requests do not ask for compression, but some services compress anyway. */
 async function decodeBody(
   received: Buffer,
   headers: Readonly<Record<string, string>>,
@@ -252,6 +257,8 @@ async function decodeBody(
     bytes = gunzipSync(received, { maxOutputLength: limits.bodyBytes });
     if (byteLimit?.admit(bytes.length) === false) throw new TooLarge('there is no room for it');
   }
+
+  // The decoder joins a character whose bytes are in two pieces.
   const decoder = new StringDecoder('utf8');
   let text = '';
   for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -261,13 +268,13 @@ async function decodeBody(
   return text + decoder.end();
 }
 
-/** @param code the code of the error, such as `ECONNREFUSED`; empty if it has none */
+/** @param code the code of the error, such as `ECONNREFUSED`, or empty text */
 function failureCode(code: string, error: unknown, signal: AbortSignal, wasStarted: boolean): FailureCode {
   if (signal.aborted) return signal.reason?.name === 'TimeoutError' ? 'CallTimeout' : 'Cancelled';
   return wasStarted ? exchangeFailure(code, error) : connectFailure(code);
 }
 
-/** The code of a failure before the request was written. */
+/** The failure code of an error before the request was written. */
 function connectFailure(code: string): FailureCode {
   if (code === 'ENOTFOUND' || code.startsWith('EAI_')) return 'NameNotResolved';
   if (code === 'ECONNREFUSED') return 'ConnectionRefused';
@@ -276,7 +283,7 @@ function connectFailure(code: string): FailureCode {
   return 'ConnectFailed';
 }
 
-/** The code of a failure after the request may have reached the service. */
+/** The failure code of an error after the request may have reached the service. */
 function exchangeFailure(code: string, error: unknown): FailureCode {
   if (error instanceof TooLarge || code === 'ERR_BUFFER_TOO_LARGE') return 'ResponseTooLarge';
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'ResponseTimeout';
@@ -287,7 +294,7 @@ function exchangeFailure(code: string, error: unknown): FailureCode {
   return 'ConnectionLost';
 }
 
-/** The code and the message of an error. Of several errors, such as those of all addresses of a host, the first counts. */
+/** The code and the message of an error. Of an error that combines several, such as one for each address of a host, the first counts. */
 function describeError(error: unknown): { code: string; detail: string } {
   if (error instanceof AggregateError) return describeError(error.errors[0]);
   if (!(error instanceof Error)) return { code: '', detail: String(error) };

@@ -1,7 +1,7 @@
 import { type EntityDecoderOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { isDeeperThan, isObject } from '../util/objects.js';
 
-/** A parsed body. The content decides on the kind, because services send wrong content types. */
+/** A parsed body. Its kind follows from the content, and not from the content type, which some services send wrongly. */
 export type Body =
   | { readonly kind: 'empty' }
   /** Elements as objects, with text values. Repeated elements are lists. Attributes and namespaces are dropped. */
@@ -11,7 +11,7 @@ export type Body =
   /** A body that starts like XML or JSON but is malformed. */
   | { readonly kind: 'malformed'; readonly format: 'XML' | 'JSON'; readonly problem: string };
 
-/** Parses a body of at most a few megabytes. HTML and other text are truncated. Never throws. */
+/** Parses a body of at most a few megabytes. Truncates HTML and plain text. Never throws. */
 export function parseBody(body: string): Body {
   const text = body.replace(/^\uFEFF/, '').trim();
   if (text === '') return { kind: 'empty' };
@@ -31,20 +31,20 @@ function parseJson(text: string): Body {
     if (isDeeperThan(maximumDepth, value)) return malformed('JSON', `it is nested deeper than ${maximumDepth} levels`);
     return { kind: 'json', value };
   } catch {
-    // The parser's message quotes the body, which may contain anything.
+    // The parser's message is not passed on, because it quotes the body, which may contain anything.
     return malformed('JSON', 'it is cut short or not well-formed');
   }
 }
 
 /** Size limit of JSON (characters). No agent's context could hold a larger answer. */
 const maximumJson = 1024 * 1024;
-/** Size limit of plain text (characters), which is only quoted in errors. */
+/** Size limit of HTML and plain text (characters), which only error messages quote. */
 const maximumText = 20_000;
 /** Limit of nested levels in JSON and XML. */
 const maximumDepth = 32;
 /**
- * Limits for the tags, references and attributes of XML, counted by a character that each contains. Parsing them takes time, in which
- * other calls wait. Ten thousand parts stay below the limits.
+ * Limits for the numbers of tags (`<`), references (`&`) and attributes (`=`) in XML, because other calls wait while it is parsed. A list of
+ * ten thousand upload parts is within the limits.
  */
 const maximumCounts = { '<': 150_000, '&': 200_000, '=': 200_000 };
 
@@ -55,7 +55,7 @@ const isTooMuch = (xml: string) =>
     return count > limit;
   });
 
-/** Shared by all documents, because the parser would otherwise create a decoder for each. */
+/** Decodes references for all documents. Without it, the parser would create a decoder for each document. */
 const decoder: EntityDecoderOptions = {
   decode: resolveReferences,
   setExternalEntities: () => {},
@@ -65,7 +65,7 @@ const decoder: EntityDecoderOptions = {
 };
 
 const parser = new XMLParser({
-  // The parser renames elements such as `toString` and refuses others. A leading dot, which no XML name has, prevents both.
+  // A leading dot, which no XML name has, keeps the parser from renaming elements such as `toString` and from refusing others.
   transformTagName: (name) => (name.startsWith('.') ? name : `.${name}`),
   ignoreAttributes: true,
   ignoreDeclaration: true,
@@ -74,7 +74,7 @@ const parser = new XMLParser({
   parseTagValue: false,
   trimValues: false,
   entityDecoder: decoder,
-  // Otherwise the parser builds the path of each element for callbacks.
+  // Keeps the parser from building the path of each element, which only callbacks would need.
   jPath: false,
   maxNestedTags: maximumDepth,
 });
@@ -85,7 +85,7 @@ function parseXml(text: string): Body {
   try {
     const value = readValue(parser.parse(text));
     if (!isElements(value)) return malformed('XML', 'it has no elements');
-    // The parser accepts a missing end tag, and reads the rest of the document as part of the element.
+    // Validated too, because the parser accepts a missing end tag and reads the rest of the document as part of the element.
     const isWellFormed = XMLValidator.validate(text) === true;
     return isWellFormed ? { kind: 'xml', value } : malformed('XML', 'it is cut short or not well-formed');
   } catch {
@@ -98,7 +98,7 @@ type Value = string | Value[] | Elements;
 type Elements = { [name: string]: Value };
 const isElements = (value: Value): value is Elements => isObject(value);
 
-/** A key that would set the prototype of an object. */
+/** An element with this name would set the prototype of the object. */
 const prototypeName = '__proto__';
 
 /**
@@ -114,18 +114,17 @@ function readValue(parsed: unknown): Value {
   return children.length === 0 ? '' : Object.fromEntries(children);
 }
 
-/** Matches the start of a simple document: a declaration, and the root element with its namespace. */
+/** Matches the start of a simple document: the XML declaration, if there is one, and the start tag of the root element. */
 const beginning =
   /^(?:<\?xml version="1\.0"(?: encoding="[\w-]+")?\?>\s*)?<([A-Za-z_][\w.-]*)(?: xmlns="[^"<&]*")?>\s*(?=<[^/])/;
 
-/** Matches an element with its text, a start tag before a child element, or an end tag, each with the white space after it. */
+/** Matches one of three pieces: an element with its text, a start tag before a child element, or an end tag. White space may follow. */
 const plainPiece =
   /<([A-Za-z_][\w.-]*)>(?:([^<&\r]*(?:&(?:#\d+|#x[\da-fA-F]+|\w+);[^<&\r]*)*)<\/\1>\s*|\s*(?=<[^/]))|<\/([A-Za-z_][\w.-]*)>\s*/y;
 
 /**
- * Parses a document of only elements and text, in a fraction of the parser's time and memory. Most services answer with such
- * documents. Returns undefined for every other document, and if the parser would read a part differently or refuse it, such as line
- * ends, bare ampersands and unusual names.
+ * Parses a document that consists of elements and text only, as most answers do, in a fraction of the parser's time and memory. Returns
+ * undefined for any other document, and for parts that the parser would read differently or refuse, such as `\r` and bare ampersands.
  */
 function parsePlain(text: string): Body | undefined {
   const [start, root] = beginning.exec(text) ?? [];
@@ -138,7 +137,7 @@ function parsePlain(text: string): Body | undefined {
 }
 
 /**
- * Reads the children of an element up to its end tag.
+ * Reads the children of an element up to its end tag. Returns undefined if the text is not a simple document.
  * @param pieces matches the next piece of the text, and keeps the position
  * @param depth number of open elements
  */
@@ -147,6 +146,7 @@ function readElements(pieces: RegExp, text: string, parent: string, depth: numbe
   for (;;) {
     const [piece, name, content, endName] = pieces.exec(text) ?? [];
     if (piece === undefined || name === prototypeName || depth > maximumDepth / 2) return undefined;
+    // A piece without a start tag is an end tag.
     if (name === undefined) return endName === parent ? children : undefined;
     const value = content === undefined ? readElements(pieces, text, name, depth + 1) : resolveReferences(content);
     if (value === undefined) return undefined;
@@ -161,13 +161,13 @@ function addElement(siblings: Elements, name: string, value: string | Elements):
   else siblings[name] = earlier === undefined ? value : [earlier, value];
 }
 
-const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+const characterOfEntity: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** Decodes the five entities of XML and character references, in one pass. Other references stay unchanged. */
+/** Decodes the five entities of XML and character references, each once, so that `&amp;lt;` becomes `&lt;`. Other references stay. */
 function resolveReferences(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9a-f]{1,6}));/gi, (whole, entity, decimal, hex) => {
-    if (entity !== undefined) return named[entity] ?? whole;
+    if (entity !== undefined) return characterOfEntity[entity] ?? whole;
     const codePoint = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : whole;
   });

@@ -10,9 +10,8 @@ export interface Redactor {
 
 const removed = '[removed: it held a secret]';
 
-/** A text contains a secret if it shares this many consecutive characters with the secret, in any encoding, wrapped or truncated. */
+/** A text contains a secret if they share this number of consecutive characters, so that a wrapped or truncated secret is found too. */
 const sharedLength = 16;
-/** Each run of `sharedLength` characters contains a piece of this length that starts at a multiple of `pieceLength`. */
 const pieceLength = sharedLength / 2;
 /** Shorter secrets are ignored, because ordinary words would match them. */
 const shortest = 8;
@@ -22,16 +21,18 @@ const shortest = 8;
  * also finds private keys and signatures that are not among the secrets. Its time is proportional to the lengths of secrets and texts.
  */
 export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
-  const forms = new Set([
+  /** Each secret as it is, and in base64. */
+  const secretForms = new Set([
     ...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))),
     ...keyInBase64,
   ]);
-  const shortForms = [...forms].filter((form) => form.length >= shortest && form.length < sharedLength);
-  const sharesRun = createRunSearch(forms);
+  const shortForms = [...secretForms].filter((form) => form.length >= shortest && form.length < sharedLength);
+  const sharesRun = createRunSearch(secretForms);
   const finds = (text: string): boolean => {
     const plain = normalise(text);
     return looksSecret.test(plain) || shortForms.some((form) => plain.includes(form)) || sharesRun(plain);
   };
+
   const clean = (data: unknown): unknown => {
     if (typeof data === 'string') return finds(data) ? removed : data;
     if (Array.isArray(data)) return data.map(clean);
@@ -42,34 +43,38 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   };
   return {
     finds,
-    // Hardly any data holds a secret, so one search in all texts together comes first.
+    // One search in all texts together comes first. Hardly any data holds a secret, so it is mostly the only one.
     clean: (data) => (finds([...textsOf(data)].join('\0')) ? (clean(data) as typeof data) : data),
   };
 }
 
 /**
- * Returns a function that tells if a text shares `sharedLength` consecutive characters with one of the forms. It looks for short pieces at
- * multiples of `pieceLength` first, because hardly any text contains one.
+ * Returns a function that tells if a text shares a run of 16 characters with a secret. It cuts the text into pieces at 0, 8, 16 …, and looks
+ * closer only around a piece that is part of a secret, which hardly any piece is. No run is missed, because 16 characters at any position
+ * of the text contain a whole piece.
  */
-function createRunSearch(forms: ReadonlySet<string>): (text: string) => boolean {
-  const pieces = substrings(forms, pieceLength);
-  const runs = lazy(() => substrings(forms, sharedLength));
-  /** True if a run includes the piece at a position of the text. */
-  const hasRunAround = (text: string, pieceAt: number): boolean => {
-    for (let start = Math.max(0, pieceAt - pieceLength); start <= pieceAt; start += 1)
-      if (runs().has(text.slice(start, start + sharedLength))) return true;
+function createRunSearch(secretForms: ReadonlySet<string>): (text: string) => boolean {
+  const secretPieces = substrings(secretForms, pieceLength);
+  const secretRuns = lazy(() => substrings(secretForms, sharedLength));
+
+  /** True if any run that contains the piece at `pieceStart` is part of a secret. */
+  const hasRunAround = (text: string, pieceStart: number): boolean => {
+    for (let start = Math.max(0, pieceStart - pieceLength); start <= pieceStart; start += 1) {
+      if (secretRuns().has(text.slice(start, start + sharedLength))) return true;
+    }
     return false;
   };
+
   return (text) => {
-    for (let pieceAt = 0; pieceAt + pieceLength <= text.length; pieceAt += pieceLength) {
-      const piece = text.slice(pieceAt, pieceAt + pieceLength);
-      if (pieces.has(piece) && hasRunAround(text, pieceAt)) return true;
+    for (let start = 0; start + pieceLength <= text.length; start += pieceLength) {
+      const piece = text.slice(start, start + pieceLength);
+      if (secretPieces.has(piece) && hasRunAround(text, start)) return true;
     }
     return false;
   };
 }
 
-/** Collects the texts and field names of a value, each once, because the field names of a list repeat. */
+/** Collects the texts and field names of a value without duplicates, because all elements of a list have the same field names. */
 function textsOf(data: unknown, texts = new Set<string>()): Set<string> {
   if (typeof data === 'string') texts.add(data);
   else if (Array.isArray(data)) for (const element of data) textsOf(element, texts);
@@ -81,7 +86,7 @@ function textsOf(data: unknown, texts = new Set<string>()): Set<string> {
   return texts;
 }
 
-/** All substrings of a length. */
+/** All substrings with `length` characters, at any position. */
 function substrings(texts: Iterable<string>, length: number): Set<string> {
   const result = new Set<string>();
   for (const text of texts)
@@ -92,7 +97,7 @@ function substrings(texts: Iterable<string>, length: number): Set<string> {
 /** Matches private keys and signatures in a normalised text. */
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
 
-/** Returns the normalised forms of a secret, or of the secret fields of a JSON object. Each form is also there in base64. */
+/** Returns the normalised forms of a secret: as it is, as bytes, and in base64. For a JSON object, returns those of its secret fields. */
 function formsOf(secret: string): string[] {
   const inner = secretFields(secret);
   return (inner.length > 0 ? inner : [secret]).flatMap((text) =>
@@ -100,7 +105,7 @@ function formsOf(secret: string): string[] {
   );
 }
 
-/** Encodes a text in base64 at each of the three offsets, without the first and last characters, which depend on neighbouring text. */
+/** Encodes a text in base64 at each of the three offsets. Drops the first and last characters, which depend on the text around it. */
 const inBase64 = (text: string): string[] =>
   [0, 1, 2].map((offset) =>
     Buffer.concat([Buffer.alloc(offset), Buffer.from(text)])
@@ -108,10 +113,10 @@ const inBase64 = (text: string): string[] =>
       .slice(4, -4),
   );
 
-/** Every private key in PEM contains this text, here in base64. */
+/** A text that every private key in PEM contains, in base64. */
 const keyInBase64 = inBase64(' PRIVATE KEY-----');
 
-/** Fields of a service account key that are no secrets. */
+/** Matches the paths of fields in a service account key that are not secret. */
 const harmless = /(?:^|[.\]])(?:type|project(?:_?id)?|client_?(?:id|email)|universe_domain|\w*_ur[il])$/i;
 
 /** Returns the secrets inside a JSON object, such as the private key of a service account. */
@@ -129,7 +134,7 @@ function secretFields(secret: string): string[] {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Escapes within escapes are decoded to this depth. */
+/** The number of times that a text is decoded, for escapes within escapes such as `%2541`. */
 const passes = 3;
 
 /** Decodes escapes, removes white space, and maps both alphabets of base64 to one: `a%2Bb\n` and `a-b` become `a+b`. */
@@ -140,7 +145,7 @@ function normalise(text: string): string {
   return plain.replace(/\s/g, '').replaceAll('-', '+').replaceAll('_', '/');
 }
 
-/** Decodes the escapes of JSON. Escaped white space is removed. */
+/** Decodes the escapes of JSON, and removes escaped white space such as `\n`. */
 const decodeBackslashes = (text: string): string =>
   text.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code, escaped) => {
     if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
@@ -154,10 +159,11 @@ const decodeHtml = (text: string): string =>
     return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
   });
 
-/** Decodes the escapes of URLs, each to the character with the number of its byte. A regular expression would take ten times as long for a page of percent-encoded keys. */
+/** Decodes the escapes of URLs, each byte to one character. A regular expression would take ten times as long for a list of encoded keys. */
 function decodePercents(text: string): string {
   if (!text.includes('%')) return text;
-  /** The decoded text in UTF-16: two bytes for each character. */
+
+  /** The decoded text in UTF-16, with two bytes for each character. Decoding only shortens a text, so there is enough room. */
   const utf16 = new Uint8Array(2 * text.length);
   let length = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -176,7 +182,7 @@ function decodePercents(text: string): string {
 
 const percent = 37;
 
-/** Returns the value of two hexadecimal digits; negative if they are no digits. */
+/** Returns the value of the two hexadecimal digits at a position. Negative if they are not digits, because `-1` has all bits. */
 const byteAt = (text: string, at: number) => (digitAt(text, at) << 4) | digitAt(text, at + 1);
 
 function digitAt(text: string, at: number): number {

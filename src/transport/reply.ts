@@ -7,7 +7,7 @@ export type AttemptReply =
       readonly kind: 'answered';
       readonly response: Omit<HttpResponse, 'body'>;
       readonly body: Body;
-      /** Passes the text of the body to a function, and removes secrets from the result. The text itself may hold secrets. */
+      /** Passes the text of the body, which may hold secrets, to `read`, and returns the result without secrets. */
       readonly readText: (read: (text: string) => unknown) => Promise<unknown>;
     }
   | { readonly kind: 'failed'; readonly failure: HttpFailure };

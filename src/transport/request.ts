@@ -33,12 +33,12 @@ export interface WireRequest {
   readonly query: Query;
   /** Path and encoded query, as in the request line. */
   readonly target: string;
-  /** By lower-case name: the headers that describe the body, and the headers of the operation. */
+  /** The headers that describe the body, and the headers of the operation, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The headers that the operation chose, if there are any. The idempotency key holds them. */
+  /** The headers that the operation chose, if there are any. The idempotency key is made from them too. */
   readonly chosenHeaders?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The body before it became text. */
+  /** The body before it was encoded as text. */
   readonly content?: RequestBody;
 }
 
@@ -48,29 +48,31 @@ export interface WireRequest {
  */
 export function encodeRequest(
   method: HttpMethod,
-  { path: apiPath, query = {}, headers: operationHeaders = {}, body: content }: ApiRequest,
+  request: ApiRequest,
   { pathPrefix }: Pick<Endpoint, 'pathPrefix'>,
 ): WireRequest {
-  const path = pathPrefix + apiPath;
-  const search = encodeQuery(query);
-  const { text, headers } = encodeContent(content);
-  const chosenHeaders = chosenHeadersOf(content, operationHeaders);
+  const { query = {}, body: content } = request;
+  const path = pathPrefix + request.path;
+  const encodedQuery = encodeQuery(query);
+
+  const { text, headers: contentHeaders } = encodeContent(content);
+  const chosenHeaders = chosenHeadersOf(content, request.headers ?? {});
   return {
     method,
     path,
     query,
-    target: search === '' ? path : `${path}?${search}`,
-    headers: { ...headers, ...chosenHeaders },
+    target: encodedQuery === '' ? path : `${path}?${encodedQuery}`,
+    headers: { ...contentHeaders, ...chosenHeaders },
     ...(Object.keys(chosenHeaders).length > 0 && { chosenHeaders }),
     ...(text !== undefined && { body: text }),
     ...(content !== undefined && { content }),
   };
 }
 
-/** Visible ASCII, and spaces between it. Other text would be signed differently than it is sent. */
+/** Matches visible ASCII with spaces in between. Other text would be sent in another form than it is signed in. */
 const headerValue = /^(?:[!-~]+(?: +[!-~]+)*)?$/;
 
-/** The headers that an operation chose, with lower-case names. A content type counts only if it is not the usual one of the body. */
+/** The headers that an operation chose, with lower-case names. A content type is among them only if it is not the body's usual type. */
 function chosenHeadersOf(
   body: RequestBody | undefined,
   operationHeaders: Readonly<Record<string, string>>,

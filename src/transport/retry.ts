@@ -4,8 +4,9 @@ import { readServiceError } from './service-error.js';
 const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
 
 /**
- * Returns the pause before the next attempt in milliseconds; undefined for no attempt. After status 429, even a change is repeated,
- * because the service states that it did nothing.
+ * Returns the pause before the next attempt in milliseconds; undefined if there must be no other attempt.
+ * @param repeatable true for a read. A change is repeated only if the service did nothing: it got no request, or answered with 429
+ * @param failures the number of earlier attempts
  */
 export function retryDelay(
   reply: AttemptReply,
@@ -20,13 +21,14 @@ export function retryDelay(
     if (code === 'Cancelled' || code === 'CallTimeout' || code === 'ResponseTooLarge') return undefined;
     return repeatable || !mayHaveArrived ? backoff : undefined;
   }
+
   const { status, headers, bodyFailure } = reply.response;
   if (status === 429 || (repeatable && repeatableStatuses.includes(status))) return retryAfter(headers, now) ?? backoff;
   const isIncomplete = bodyFailure !== undefined && bodyFailure.code !== 'ResponseTooLarge';
   return repeatable && isIncomplete && status < 300 ? backoff : undefined;
 }
 
-/** Reads the `Retry-After` header, which has seconds or a date, in milliseconds. */
+/** Returns the pause in milliseconds that the `Retry-After` header asks for, as seconds or as a date. */
 function retryAfter(headers: Readonly<Record<string, string>>, now: Date): number | undefined {
   const value = headers['retry-after'];
   if (value === undefined) return undefined;
@@ -35,20 +37,20 @@ function retryAfter(headers: Readonly<Record<string, string>>, now: Date): numbe
   return Number.isNaN(date) ? undefined : Math.max(0, date - now.getTime());
 }
 
-/** Error codes of services for an expired or unknown key. */
+/** Matches the error codes of services for an expired or unknown access key or session token. */
 const keyCodes =
   /^(ExpiredToken(Exception)?|TokenRefreshRequired|InvalidAccessKeyId|InvalidToken|InvalidClientTokenId|UnrecognizedClientException)$/i;
 
-/** True if a service refused a request because its key has expired or is unknown. Such a request was not carried out. */
+/** True if a service refused a request because its access key has expired or is unknown. Such a request was not carried out. */
 export const refusesKeys = (reply: AttemptReply): boolean =>
   reply.kind === 'answered' &&
   [400, 401, 403].includes(reply.response.status) &&
   keyCodes.test(readServiceError(reply.body, reply.response.headers).code ?? '');
 
-/** A larger clock offset is ignored, because its signatures would be for another day. */
+/** A larger offset between the clocks is ignored, because signatures would be for another day. */
 const maximumOffsetMs = 24 * 60 * 60 * 1000;
 
-/** Returns how far the service's clock is ahead in milliseconds, if it refused the request for that reason. */
+/** Returns by how many milliseconds the service's clock is ahead, if the service refused the request because of the difference. */
 export function clockOffset(reply: AttemptReply, now: Date): number | undefined {
   if (reply.kind === 'failed' || reply.response.status !== 403) return undefined;
   if (!JSON.stringify(reply.body).includes('RequestTimeTooSkewed')) return undefined;

@@ -13,8 +13,8 @@ export interface ServiceError {
 }
 
 /**
- * Reads the details of an error from XML, JSON or HTML. The API reference documents no errors, so the shapes are those of similar
- * services.
+ * Reads the details of an error from the headers and the body. The API reference documents no errors, so this reads the forms of similar
+ * services. Later sources replace earlier ones.
  */
 export function readServiceError(body: Body, headers: Readonly<Record<string, string>>): ServiceError {
   return {
@@ -42,7 +42,7 @@ function errorInBody(body: Body): ServiceError {
   }
 }
 
-/** Reads the field `error` or `Error`, or else the whole value. The code may stand in `__type`. */
+/** Reads the error in the field `error` or `Error`, or else in the whole value. Its code may be in the field `__type`. */
 function errorInJson(value: unknown): ServiceError {
   const error = valueAt(value, 'error') ?? valueAt(value, 'Error') ?? value;
   const code = valueAt(error, 'code');
@@ -54,7 +54,7 @@ function errorInJson(value: unknown): ServiceError {
   };
 }
 
-/** Reads `<Error>`, `<ErrorResponse><Error>`, `<Response><Errors><Error>`, or else the outermost element. */
+/** Reads the error in `<Error>`, `<ErrorResponse><Error>` or `<Response><Errors><Error>`, or else in the root element. */
 function errorInXml(document: Readonly<Record<string, unknown>>): ServiceError {
   const [root] = Object.values(document);
   const inner = document.Error ?? valueAt(root, 'Error') ?? valueAt(root, 'Errors.Error');
@@ -63,17 +63,17 @@ function errorInXml(document: Readonly<Record<string, unknown>>): ServiceError {
   return { ...withText('requestId', requestId), ...errorFields(firstError ?? root) };
 }
 
-/** The code in AWS's `namespace#Code:address`. */
+/** Takes the code out of AWS's form `namespace#Code:address`. */
 const plainCode = (value: unknown) =>
   typeof value === 'string' ? value.replace(/:.*$/s, '').replace(/^.*#/s, '') : undefined;
 
-/** Shortens an error that an operation read from an answer. */
+/** Shortens the code and the message that an operation's `errorOf` returned. */
 export const shortenServiceError = (error: Readonly<Record<string, unknown>>): ServiceError => ({
   ...withText('code', plainCode(error.code)),
   ...withText('message', error.message),
 });
 
-/** Reads the fields of an error, in the spelling of XML or JSON. A text alone is the message. */
+/** Reads the fields of an error, with names as in XML or as in JSON. If the error is only a text, the text is the message. */
 const errorFields = (source: unknown): ServiceError => ({
   ...withText('code', valueAt(source, 'Code') ?? valueAt(source, 'code')),
   ...withText(
@@ -94,7 +94,7 @@ const maximumLengths: Readonly<Record<keyof ServiceError, number>> = {
   host: 300,
 };
 
-/** Returns a detail as an object with one field; empty without text. Puts the text on one line, so that a service cannot imitate a line of our answers. */
+/** Returns an object with one field; empty without text. The text becomes a single line, so that it cannot pass for a line of this server. */
 const withText = (name: keyof ServiceError, value: unknown): ServiceError => {
   const line = typeof value === 'string' ? value.slice(0, maximumLengths[name]).replace(/\s+/g, ' ').trim() : '';
   return line === '' ? {} : { [name]: escapeInvisible(line) };

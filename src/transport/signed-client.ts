@@ -8,24 +8,25 @@ import { type AttemptReply, describeReply, replyOf } from './reply.js';
 import type { Endpoint, WireRequest } from './request.js';
 import { clockOffset, refusesKeys, retryDelay } from './retry.js';
 
-/** The result of one attempt, and the pause before the next one. */
+/** One attempt: its HTTP status or failure code, and the pause before the next attempt, if there was one. */
 export interface Attempt {
   readonly result: string;
   readonly waitedMs?: number;
 }
 
-/** The last reply to a request, without secrets, with all attempts. `endedAt` is this machine's time. */
+/** The last reply to a request, without secrets, and all attempts. */
 export type FinalReply = AttemptReply & {
   readonly attempts: readonly Attempt[];
+  /** When the reply came, by this machine's clock. */
   readonly endedAt: Date;
-  /** ID of the key that signed the last attempt. */
+  /** ID of the access key that signed the last attempt. */
   readonly keyId: string;
 };
 
 /** Sends the requests of one call. They share the call's time limit. */
 export interface SignedClient extends Disposable {
   /**
-   * Signs and sends a request, and repeats it if that is safe and useful. If a repetition cannot be signed, the reply before it is the last.
+   * Signs and sends a request, and repeats it if that is safe and useful.
    * @throws NotSent if the request could not be signed, with `KeysUnavailable` as a possible cause. After any other error, it may have
    * been sent
    */
@@ -39,9 +40,9 @@ export class NotSent extends Error {}
 export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
 
 export interface SignedClientOptions {
-  /** True if a request may be sent twice. Otherwise it is repeated only if it provably never arrived. */
+  /** True if a request may be carried out twice. Otherwise it is repeated only if the service provably did nothing. */
   readonly repeatable: boolean;
-  /** Texts to remove from answers, besides the credentials. */
+  /** Texts to remove from answers in addition to the credentials. */
   readonly secrets: readonly (string | undefined)[];
   /** Aborts when the caller gives up. */
   readonly signal: AbortSignal;
@@ -49,7 +50,7 @@ export interface SignedClientOptions {
   readonly span?: Span | undefined;
   /** Called after each attempt that is followed by another one. */
   readonly onRetry?: ((attempts: readonly Attempt[]) => void) | undefined;
-  /** Limits the bodies of all answers of the call together. */
+  /** Limits the total size of the bodies of all answers to the call. */
   readonly byteLimit?: ByteLimit;
 }
 
@@ -66,7 +67,7 @@ export interface SignedClientDependencies {
   readonly maximumAttempts: number;
 }
 
-/** Creates the clients of calls. Each client must be disposed of. The redactors of credentials are cached between calls. */
+/** Returns a function that creates the client of a call, which must be disposed of. All calls share the redactors of credentials. */
 export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
   const redactors = new WeakMap<Credentials, Redactor>();
   const redactorOf = (credentials: Credentials): Redactor => {
@@ -91,13 +92,13 @@ class CallClient implements SignedClient {
   readonly #limit: ReturnType<typeof timeLimit>;
   readonly #deadline: number;
   readonly #redactorOf: (credentials: Credentials) => Redactor;
-  /** Removes the secrets of the call, besides the credentials. */
+  /** Removes the secrets in the arguments of the call. Undefined if there are none. */
   readonly #callRedactor: Redactor | undefined;
-  /** Further attempts keep the redactors of earlier credentials, because a service may repeat the secrets of an earlier attempt. */
+  /** The redactors for the call and for all credentials that it has used, because a service may repeat the secrets of an earlier attempt. */
   readonly #redactors: Set<Redactor>;
-  /** Offset to the service's clock, once the service has sent its time. Later requests of the call are signed with it. */
+  /** Added to this machine's time when requests are signed. Set after the service has refused a request because of the time. */
   #offsetMs = 0;
-  /** True once the keys were read again, which a call does at most once. */
+  /** True after the keys were renewed, which a call does at most once. */
   #hasRenewed = false;
 
   constructor(
@@ -121,7 +122,7 @@ class CallClient implements SignedClient {
     this.#limit[Symbol.dispose]();
   }
 
-  /** Callers pass this function on, so it is bound. */
+  /** An arrow function, because callers pass it on without its object. */
   readonly send = async (request: WireRequest): Promise<FinalReply> => {
     const { now, log, sleep } = this.#dependencies;
     const attempts: Attempt[] = [];
@@ -132,48 +133,55 @@ class CallClient implements SignedClient {
       try {
         signed = await this.#attempt(request, attempts.length, renewed);
       } catch (error) {
-        // An earlier attempt was sent, so its reply counts.
+        // An attempt that could not be signed was not sent, so the earlier reply is the last.
         if (error instanceof NotSent && lastReply !== undefined) return lastReply;
         throw error;
       }
+
       const { reply, credentials } = signed;
       renewed = await this.#renewKeys(signed);
+      // With new keys, the request is repeated at once.
+      const pauseMs = renewed === undefined ? this.#pauseAfter(reply, attempts.length) : 0;
+
       const result = describeReply(reply);
-      const waitedMs = renewed === undefined ? this.#pauseAfter(reply, attempts.length) : 0;
-      const attempt: Attempt = waitedMs === undefined ? { result } : { result, waitedMs };
+      const attempt: Attempt = pauseMs === undefined ? { result } : { result, waitedMs: pauseMs };
       attempts.push(attempt);
       const { origin } = this.#endpoint;
       log('info', 'attempt', { origin, method: request.method, attempt: attempts.length, ...attempt });
       lastReply = { ...reply, attempts, endedAt: now(), keyId: credentials.accessKeyId };
-      if (waitedMs === undefined) return lastReply;
+      if (pauseMs === undefined) return lastReply;
       this.#options.onRetry?.(attempts);
-      await sleep(waitedMs, this.#limit.signal);
+      await sleep(pauseMs, this.#limit.signal);
     }
   };
 
   /**
-   * Signs a request and sends it once. The reply is without secrets.
-   * @throws NotSent
+   * Signs a request and sends it once. Returns the reply without secrets.
+   * @param renewed new credentials, if the service refused the old ones
+   * @throws NotSent if the request could not be signed
    */
-  async #attempt(request: WireRequest, number: number, renewed: Credentials | undefined): Promise<SignedReply> {
+  async #attempt(request: WireRequest, attemptsBefore: number, renewed: Credentials | undefined): Promise<SignedReply> {
     const { repeatable, span, byteLimit } = this.#options;
     const { origin } = this.#endpoint;
     const { method, target, body } = request;
-    const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, number));
+    const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, attemptsBefore));
+
     const { headers, credentials } = await this.#sign(request, renewed).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
     this.#redactors.add(this.#redactorOf(credentials));
+
+    // The loss of a connection that was kept alive would leave the outcome of a change unknown.
     const newConnection = !repeatable;
     const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
     const result = await this.#dependencies.httpClient.send(signed, this.#limit.signal);
-    // Secrets are removed after parsing, because parsers drop comments and other text that may interrupt a secret.
+    // Secrets are removed after parsing, because a comment in the middle of a secret would hide it before.
     const reply = this.#withoutSecrets(replyOf(result));
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return { reply, credentials };
   }
 
-  /** Signs a request, and logs what was signed. Each attempt has its own signature. */
+  /** Signs a request for one attempt, and logs the texts that were signed. */
   async #sign(request: WireRequest, renewed: Credentials | undefined) {
     const { now, log } = this.#dependencies;
     const credentials = renewed ?? (await this.#endpoint.keys.current());
@@ -184,7 +192,7 @@ class CallClient implements SignedClient {
     const { sessionToken } = credentials;
     const withoutToken =
       sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
-    // A line, such as the query, may hold a secret of the call.
+    // Cleaned line by line, so that the log lacks only the lines with a secret of the call, such as the query.
     const lines = this.#callRedactor?.clean(withoutToken.split('\n'));
     log('debug', 'signed', { canonicalRequest: lines?.join('\n') ?? withoutToken, stringToSign });
     return { headers, credentials };
@@ -198,15 +206,18 @@ class CallClient implements SignedClient {
     return { ...clean(answer), readText: async (read) => clean(await readText(read)) };
   }
 
-  /** Returns the pause before the next attempt in milliseconds; undefined without another attempt. */
+  /** Returns the pause before the next attempt in milliseconds; undefined if there is no next attempt. */
   #pauseAfter(reply: AttemptReply, failures: number): number | undefined {
     const { now, random, maximumAttempts } = this.#dependencies;
     if (failures + 1 >= maximumAttempts || this.#limit.signal.aborted) return undefined;
+
+    // After a refusal because of the time, the next attempt is signed with the service's time, without a pause.
     const newOffset = this.#offsetMs === 0 ? clockOffset(reply, now()) : undefined;
     if (newOffset !== undefined) {
       this.#offsetMs = newOffset;
       return now().getTime() < this.#deadline ? 0 : undefined;
     }
+
     const pauseMs = retryDelay(reply, this.#options.repeatable, failures, now(), random);
     return pauseMs !== undefined && now().getTime() + pauseMs < this.#deadline ? pauseMs : undefined;
   }
@@ -219,9 +230,7 @@ class CallClient implements SignedClient {
   }
 }
 
-/**
- * Span attributes by OpenTelemetry's conventions for HTTP clients. Path and query are omitted, because they name the user's resources.
- */
+/** Span attributes by OpenTelemetry's conventions for HTTP clients. Path and query are left out, because they name the user's resources. */
 function requestAttributes({ origin }: Endpoint, { method }: WireRequest, resendCount: number): Attributes {
   const { hostname, port, protocol } = new URL(origin);
   return {
