@@ -109,10 +109,7 @@ export function resolveAccount(
   return { kind: 'unclear', problem, args: otherArgs };
 }
 
-/**
- * Chooses the account of a call that names no account. If no account allows the operation, the first account is chosen, and checking its
- * policy then refuses the call with the reason.
- */
+/** Chooses the account of a call that names none. If no account allows the operation, chooses the first, whose policy will refuse the call. */
 function defaultAccountFor(
   usable: Accounts,
   firstAccount: Account,

@@ -143,6 +143,7 @@ async function getDecision(
     case 'redeem':
       return planIdDecision(planned, context.tokens, dependencies);
     case 'ask':
+      // The question has the nonce of the plan that it is about, so that only one decision counts.
       return askUser(planned, waitingNonce ?? dependencies.newNonce(), context, dependencies);
   }
 }

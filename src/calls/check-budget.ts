@@ -15,7 +15,7 @@ export interface CallBudget {
 }
 
 /**
- * The budget of a caller in an account.
+ * The budget of a caller in an account. All callers share one budget if they are not authenticated.
  * @param caller undefined if callers are not authenticated
  */
 export function budgetOf(

@@ -173,7 +173,7 @@ const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 /** The warnings of the plan, unless the caller got them with the plan before. */
 const warningsOf = ({ consent, plan }: SentChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
 
-/** The next step after an accepted change. A contradiction, a repetition or failed entries come before the operation's own step. */
+/** The next step after an accepted change: about an answer that contradicts the request, a repetition or failed entries, if there are any. */
 function nextOf(
   { call, answer, repeats, verificationHint, failed }: SentChange,
   contradictions: readonly SafeText[],

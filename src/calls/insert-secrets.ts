@@ -23,7 +23,7 @@ type SecretFile =
 
 const maximumBytes = 64 * 1024;
 
-/** @param folder undefined if no folder is configured */
+/** Reads secrets from the files of a folder. Without a folder, each read returns a problem. */
 export function createSecretFiles(folder: string | undefined): SecretFiles {
   return {
     read: async (name) => {
@@ -123,5 +123,7 @@ export async function insertSecrets(
     input = withValueAt(withoutName, secretPath, () => secret.text);
     secretNames[secretPath] = name;
   }
-  return { input: input === valid ? { ...valid } : validate(operation, input, region), secretNames };
+  // With secrets, the arguments are validated again, because the secrets were not among them before.
+  const hasSecrets = input !== valid;
+  return { input: hasSecrets ? validate(operation, input, region) : { ...valid }, secretNames };
 }

@@ -79,8 +79,8 @@ export async function answerWithPlan(
 }
 
 /**
- * The result of storing a plan. `closed`: the user has refused too often to be asked again, so not even a click counts. `notStored`: a
- * click still counts, because the view itself holds the plan.
+ * The result of storing a plan. If it is `closed`, the user has refused too often to be asked again, so not even a click counts. If it is
+ * `notStored`, a click still counts, because the view itself holds the plan.
  */
 interface Storing {
   readonly kind: 'stored' | 'notNeeded' | 'closed' | 'notStored';

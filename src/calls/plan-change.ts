@@ -95,6 +95,7 @@ export async function planChange(
   const others = await otherPlans(drafted, ownNonces, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
   const shown = withOtherPlans(plan, otherTexts);
+  // Remarks need a new question, and may make the plan too long for one.
   const question = shown === drafted.plan ? drafted.question : questionFor(shown, call, context, dependencies);
   return { call, draft, verificationHint, plan, others, shown, question, digest, repeats };
 }

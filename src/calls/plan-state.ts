@@ -213,7 +213,7 @@ function acceptedEarlier({ what, time, ending }: RecordedChange, call: FollowedC
   };
 }
 
-/** The refusal that the journal entry of a declined change records. */
+/** Makes the refusal of a declined change from its journal entry. */
 function refusalIn({ consent, approver, reason }: RecordedChange): Refusal {
   if (consent === 'withdrawn') return new Refusal('Withdrawn', []);
   if (consent === 'program') return new Refusal('NobodyAsked', []);

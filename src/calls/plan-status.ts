@@ -94,7 +94,7 @@ async function answerOpenPlan(
   if (pageVisit !== undefined && isDeclined(pageVisit, now())) throw await declinePlan(nonce, draft, dependencies);
   if (call.control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
 
-  // This call decides on the plan itself, by a question to the user or by the planId as consent.
+  // This call decides on the plan by a question to the user or by the planId, unless it was made because the user went to the page.
   const willAsk = step.kind === 'ask' && !waitsOnPage(state, dependencies);
   const willRedeem = step.kind === 'redeem' && isRedeemable;
   if ((willAsk || willRedeem) && pageVisit === undefined) return { kind: 'open', nonce };
@@ -235,6 +235,7 @@ export function undecidedAnswer(
   return { kind: 'succeeded', success };
 }
 
+/** The answer about an undecided plan. */
 const openPlan = (
   tool: string,
   planId: string | undefined,

@@ -83,11 +83,11 @@ async function approveAndSend(
 ): Promise<CallOutcome> {
   const claimedPlan = new ClaimedPlan(dependencies, planned.draft.tool);
   const approve = () => approveChange(step, planned, claimedPlan, waitingNonce, context, dependencies);
-  const asks = step.kind === 'ask' && context.click === undefined;
+  const asksPerson = step.kind === 'ask' && context.click === undefined;
   try {
-    const consent = await (asks ? waitForPerson(context, approve) : approve());
-    if (consent.kind === 'inputRequired') return consent;
-    const outcome = await sendTracked({ ...planned, consent }, context, dependencies);
+    const approval = await (asksPerson ? waitForPerson(context, approve) : approve());
+    if (approval.kind === 'inputRequired') return approval;
+    const outcome = await sendTracked({ ...planned, consent: approval }, context, dependencies);
     await claimedPlan.settle(outcome);
     return outcome;
   } catch (error) {

@@ -215,6 +215,7 @@ async function readNextPage(
   listeners.onPage?.(number, tally.entries);
 
   const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
+  // A companion read ends after `maximumPages` as if there were no further pages.
   if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages)) return tally.reduced(step.state);
   const fail = (problem: SafeText) => tally.failed(inconsistentPages(call, problem, { requestIds, attempts }));
   if (step.kind === 'inconsistent') return fail(step.problem);

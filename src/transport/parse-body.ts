@@ -42,10 +42,7 @@ const maximumJson = 1024 * 1024;
 const maximumText = 20_000;
 /** Limit of nested levels in JSON and XML. */
 const maximumDepth = 32;
-/**
- * Limits for the numbers of tags (`<`), references (`&`) and attributes (`=`) in XML, because other calls wait while it is parsed. A list of
- * ten thousand upload parts is within the limits.
- */
+/** Limits for tags, references and attributes in XML, because other calls wait while it is parsed. Ten thousand upload parts are allowed. */
 const maximumCounts = { '<': 150_000, '&': 200_000, '=': 200_000 };
 
 const isTooMuch = (xml: string) =>

@@ -21,7 +21,7 @@ const shortest = 8;
  * also finds private keys and signatures that are not among the secrets. Its time is proportional to the lengths of secrets and texts.
  */
 export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
-  /** Each secret as it is, and in base64. */
+  /** The forms to search for: each secret as it is and in base64, and a part of every private key in base64. */
   const secretForms = new Set([
     ...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))),
     ...keyInBase64,

@@ -15,6 +15,7 @@ export interface Endpoint {
   /** Percent-encoded prefix of every path. Empty, or `/…` without a slash at the end. */
   readonly pathPrefix: string;
   readonly region: string;
+  /** Service name in the signature. */
   readonly service: string;
   readonly profile: SigningProfile;
   /** Name of the account that the keys belong to. */

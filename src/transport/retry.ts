@@ -15,9 +15,11 @@ export function retryDelay(
   now: Date,
   random: () => number,
 ): number | undefined {
+  // Doubles with each failure up to 5 s. Up to half is random, so that callers do not retry at the same time.
   const backoff = Math.round(Math.min(5000, 200 * 2 ** failures) * (0.5 + random() / 2));
   if (reply.kind === 'failed') {
     const { code, mayHaveArrived } = reply.failure;
+    // Another attempt would end in the same way.
     if (code === 'Cancelled' || code === 'CallTimeout' || code === 'ResponseTooLarge') return undefined;
     return repeatable || !mayHaveArrived ? backoff : undefined;
   }

@@ -12,10 +12,7 @@ export interface ServiceError {
   readonly host?: string;
 }
 
-/**
- * Reads the details of an error from the headers and the body. The API reference documents no errors, so this reads the forms of similar
- * services. Later sources replace earlier ones.
- */
+/** Reads the details of an error from headers and body, in the forms of similar services, because the API reference documents no errors. */
 export function readServiceError(body: Body, headers: Readonly<Record<string, string>>): ServiceError {
   return {
     ...withText('code', plainCode(headers['x-amzn-errortype'])),
