@@ -95,7 +95,7 @@ export function resolveAccount(
   // Without names, there is one account, and no argument `account`.
   if (!accounts.areNamed) return { kind: 'found', account: firstAccount, name: undefined, isDefault: false, args };
 
-  // Arguments that are not an object name no account. The check of the arguments reports them later.
+  // If the arguments are not an object, they contain no name. The check of the arguments reports them later.
   if (!isObject(args)) return defaultAccountFor(usable, firstAccount, operation, principal, args);
   const { account: requestedName, ...otherArgs } = args;
   if (requestedName === undefined || requestedName === null)

@@ -59,7 +59,7 @@ export class ClaimedPlan {
 interface Decision {
   readonly kind: 'decided';
   readonly consent: Consent & { readonly nonce: string };
-  /** Set if the person did not consent, or if a program answered. */
+  /** Set if the person declined or gave no answer, or if a program answered. */
   readonly refusal?: Refusal | undefined;
   /** Why the person declined, as it was typed. */
   readonly reason?: string | undefined;

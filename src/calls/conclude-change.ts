@@ -19,7 +19,7 @@ export type ChangeResult =
       readonly kind: 'accepted';
       readonly answer: Exclude<Answer, { kind: 'failed' }>;
       readonly attempts: readonly Attempt[];
-      /** Set if a part of the change's entries failed. */
+      /** The entries that failed, if some but not all entries of the change did. */
       readonly failed?: FailedEntries | undefined;
     };
 
@@ -61,7 +61,7 @@ export function endingOf(result: ChangeResult): Omit<Ending, 'id' | 'time'> {
 
   const { mayHaveHappened, status, serviceSays, requestIds } = result.failure;
   const code = serviceSays?.code ?? result.failure.code;
-  // Nothing was changed. Without a status, the request did not even reach the service.
+  // For a change that was certainly not made. Without a status, the request did not reach the service.
   const outcomeIfNotMade = status === undefined ? 'not sent' : 'rejected';
   const outcome = mayHaveHappened === true ? 'unknown' : outcomeIfNotMade;
   return { outcome, status, code, requestIds: { ...requestIds } };
@@ -173,7 +173,7 @@ const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 /** The warnings of the plan, unless the caller got them with the plan before. */
 const warningsOf = ({ consent, plan }: SentChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
 
-/** The next step after an accepted change: about an answer that contradicts the request, a repetition or failed entries, if there are any. */
+/** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
   { call, answer, repeats, verificationHint, failed }: SentChange,
   contradictions: readonly SafeText[],

@@ -123,5 +123,5 @@ export interface Question {
   readonly claims: Omit<ConsentClaims, 'issuedAt'>;
 }
 
-/** The outcome of an ended call, or a question after whose answer the client sends the call again. */
+/** The outcome of an ended call, or a question. To answer the question, the client sends the call again. */
 export type CallOutcome = EndedOutcome | Question;

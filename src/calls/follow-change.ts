@@ -6,7 +6,7 @@ import { valueAt } from '../util/objects.js';
 import { defined, forReader, join, listed, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import type { ResolvedChange } from './stages.js';
 
-/** The parts of a call that say with which read the progress of its change can be followed. */
+/** The parts of a call that determine how the progress of its change can be followed. */
 export type FollowedCall = Pick<
   ResolvedChange,
   'operation' | 'change' | 'endpoint' | 'input' | 'secretNames' | 'followTool'

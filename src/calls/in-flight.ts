@@ -21,7 +21,7 @@ export function createInFlightCalls(): InFlightCalls {
         if (!isDetached) controller.abort(signal.reason);
       };
       signal.addEventListener('abort', abort);
-      // A signal that has aborted already calls no listener.
+      // If the signal has aborted before, its listeners are not called.
       if (signal.aborted) abort();
 
       const result = work(controller.signal);

@@ -220,7 +220,7 @@ function withoutButton(tool: string, { inChat, decideAt }: Ways): SafeText {
   return say`If they see no button, they can decide where this server runs, with cloudops-mcp view ${own(tool)} and the same arguments.`;
 }
 
-/** Sentences about waiting for a decision without the agent, and about asking for it. */
+/** Sentences about waiting for a decision without the agent, and about asking for the outcome. */
 const afterPeople = (tool: string, { byClick, planId }: Ways): readonly SafeText[] =>
   sentences(
     byClick && say`Wait for the decision: only a click carries this plan out.`,

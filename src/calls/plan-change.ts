@@ -149,7 +149,7 @@ function withRemarks(plan: Plan, earlier: Earlier | undefined, budgetText: SafeT
   };
 }
 
-/** Hexadecimal digits of a digest. 128 bits are short enough for a token that models copy. */
+/** The number of hexadecimal digits of a digest: 128 bits, so that models can copy the tokens that contain a digest. */
 const digestDigits = 32;
 
 /**

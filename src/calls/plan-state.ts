@@ -40,7 +40,7 @@ type PlanSources = Pick<CallDependencies, 'plans' | 'journal' | 'now'>;
 /** The change that a call names by its arguments when it asks for the state of a plan. */
 export type AskedChange = Pick<DraftedChange, 'draft' | 'verificationHint'> & { readonly call: FollowedCall };
 
-/** A planId, and the call that sent it. */
+/** A planId, and the change of the call that it came with. */
 export interface PlanLookup {
   readonly planId: string;
   readonly asked: AskedChange;
@@ -94,7 +94,7 @@ export async function findStateOfPlan(
     };
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
 
-  // A stored plan waits longer for a person than its planId counts as consent.
+  // A stored plan may wait for a person for hours, but its planId counts as consent for ten minutes only.
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);

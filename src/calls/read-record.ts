@@ -22,7 +22,7 @@ const maximumWarnings = 20;
 export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const answer = withoutNulls(value);
   const parsed = schema.safeParse(answer, { reportInput: true });
-  // The answer and not `parsed.data`, because parsing drops unknown fields.
+  // Returns the answer in place of `parsed.data`, because parsing drops unknown fields.
   if (parsed.success) return { record: isObject(answer) ? { ...answer } : {}, warnings: [], missingFields: [] };
   if (!isObject(answer)) {
     const warning = say`The answer is ${show(value)}, not an object; it was left out.`;

@@ -301,7 +301,7 @@ function cutWarning(limit: ReachedLimit, pages: number, entries: number): SafeTe
   return say`Only the first ${read} were read, ${words(reason)}. Counts, sums, and the first, oldest or largest are of these alone.`;
 }
 
-/** Reads the answer with one page. An answer that cannot be read fails the read. */
+/** Reads the answer with one page. If it cannot be read, the whole read fails. */
 async function readPage(call: ResolvedRead, reply: FinalReply): Promise<Exclude<Answer, { kind: 'unread' }>> {
   const answer = await readAnswer(call, reply);
   if (answer.kind !== 'unread') return answer;

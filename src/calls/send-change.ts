@@ -72,7 +72,7 @@ async function requestToSend({ operation, input, endpoint, request }: ResolvedCh
   }
 }
 
-/** Makes a UUID from the consent of a change: version 8 of RFC 9562, whose free bits are the bits of a digest. */
+/** Makes a UUID that is the same for each attempt with the same consent (version 8 of RFC 9562, with the bits of a digest). */
 function tokenOf({ nonce, id }: Pick<Intent, 'nonce' | 'id'>): string {
   const digits = digestOf(['idempotency token', nonce ?? id]);
   const version = `8${digits.slice(13, 16)}`;

@@ -97,7 +97,7 @@ function substrings(texts: Iterable<string>, length: number): Set<string> {
 /** Matches private keys and signatures in a normalised text. */
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
 
-/** Returns the normalised forms of a secret: as it is, as bytes, and in base64. For a JSON object, returns those of its secret fields. */
+/** Returns the normalised forms of a secret: as it is, as UTF-8 bytes, and in base64. Of a JSON object, only the secret fields count. */
 function formsOf(secret: string): string[] {
   const inner = secretFields(secret);
   return (inner.length > 0 ? inner : [secret]).flatMap((text) =>
