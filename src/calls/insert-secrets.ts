@@ -53,10 +53,7 @@ interface CheckedFile {
   readonly ino: number;
 }
 
-/**
- * Reads a file that was checked before. The file may have been replaced since, so this follows no link, does not wait for a pipe, compares
- * the identity, and stops after `maximumBytes`. Returns undefined for another file.
- */
+/** Reads a file that was checked before. Follows no link and waits for no pipe, because another file may have taken its path since. */
 async function readChecked({ path, dev, ino }: CheckedFile): Promise<Buffer | 'too large' | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

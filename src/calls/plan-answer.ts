@@ -98,8 +98,9 @@ async function storeForPeople(
 ): Promise<Storing> {
   if (!withTicket && !withPage) return { kind: 'notNeeded' };
   const { call, draft, digest, plan, repeats } = planned;
-  const againstAsking = await refusals.againstAsking(draft);
-  if (againstAsking !== undefined) return { kind: 'closed', refusal: againstAsking };
+  const refusal = await refusals.againstAsking(draft);
+  if (refusal !== undefined) return { kind: 'closed', refusal };
+  // A secret that an argument contains by value is never stored.
   if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
 
   const waitingPlan: WaitingPlan = {
@@ -144,7 +145,7 @@ function planOutcome({ call, shown: plan, others }: PlannedChange, time: Date, w
   const issuedAt = time.getTime();
   const expiresAt = inChat || onPageUntil === undefined ? issuedAt + tokenLifetimeMs : onPageUntil;
   const expires = new Date(expiresAt).toISOString();
-  const holdsUntil = planId !== undefined || byClick ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined;
+  const validUntil = planId !== undefined || byClick ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined;
 
   const isOnlyOnPage = onPageUntil !== undefined && !inChat && !byClick;
   const textsOfOtherPlans = others.map(({ text }) => text);
@@ -155,7 +156,7 @@ function planOutcome({ call, shown: plan, others }: PlannedChange, time: Date, w
     success: {
       summary: join([...textsOfOtherPlans, say`Plan of ${own(tool)}; nothing was sent.`], ' '),
       outcome: isOnlyOnPage ? 'waiting' : 'planned',
-      show: planText(plan, holdsUntil),
+      show: planText(plan, validUntil),
       plan,
       ...(planId !== undefined && { planId, planExpires: expires }),
       ...(decideAt !== undefined && { decideAt }),

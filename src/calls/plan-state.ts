@@ -73,6 +73,7 @@ export async function findStateOfPlan(
   asked: AskedChange,
   { plans, journal, now }: PlanSources,
 ): Promise<PlanState> {
+  // The idempotency key of the request tells whether plan and call are about the same change.
   const plan = await plans.find(claims.nonce);
   if (plan !== undefined && plan.requestKey !== asked.draft.digest) throw ofAnotherChange();
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };

@@ -42,6 +42,7 @@ export async function runRead(
   const companion = companionOf(call, context.principal);
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
 
+  // The facts that an earlier call has kept make the companion read unnecessary, if this call is about the same thing.
   const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
