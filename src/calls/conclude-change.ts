@@ -179,26 +179,33 @@ function nextOf(
   contradictions: readonly SafeText[],
   nextOfOperation: Next | undefined,
 ): Next {
-  if (contradictions.length > 0)
-    return next(
-      'user',
-      'check',
-      say`${forReader({ agent: 'Do not call again. Tell the user what was asked for and what the answer says, and have them look', person: 'Look' })} in the console which of the two is there: it may cost money, wanted or not.`,
-    );
+  if (contradictions.length > 0) {
+    const look = forReader({
+      agent: 'Do not call again. Tell the user what was asked for and what the answer says, and have them look',
+      person: 'Look',
+    });
+    const text = say`${look} in the console which of the two is there: it may cost money, wanted or not.`;
+    return next('user', 'check', text);
+  }
 
   // `repeats` is the id of the repeated change, `''` if there is none, or `true` for an operation whose repetition does no harm.
-  if (typeof repeats === 'string' && repeats !== '')
-    return next(
-      'user',
-      'check',
-      say`${forAgent('Tell the user the request IDs. ')}The same change was sent before, so ${forAgent('have them ')}check in the console that there is only one${forAgent(', unless they asked for more')}: ${verificationHint}.`,
-    );
-  if (failed !== undefined)
-    return next(
-      'user',
-      'ask',
-      say`${forReader({ agent: 'Tell the user what failed', person: 'Not done' })}: ${failedNames(failed) ?? say`${failed.count} entries`}. ${forReader({ agent: 'Only if they want it, call again for these entries alone', person: 'Try again only for these' })}: the others are done.`,
-    );
+  if (typeof repeats === 'string' && repeats !== '') {
+    const tellIds = forAgent('Tell the user the request IDs. ');
+    const haveThem = forAgent('have them ');
+    const unlessWanted = forAgent(', unless they asked for more');
+    const text = say`${tellIds}The same change was sent before, so ${haveThem}check in the console that there is only one${unlessWanted}: ${verificationHint}.`;
+    return next('user', 'check', text);
+  }
+
+  if (failed !== undefined) {
+    const tell = forReader({ agent: 'Tell the user what failed', person: 'Not done' });
+    const names = failedNames(failed) ?? say`${failed.count} entries`;
+    const callAgainForThese = forReader({
+      agent: 'Only if they want it, call again for these entries alone',
+      person: 'Try again only for these',
+    });
+    return next('user', 'ask', say`${tell}: ${names}. ${callAgainForThese}: the others are done.`);
+  }
 
   const report = forAgent('Tell the user the outcome, where it went, the warnings and the request IDs.');
   if (nextOfOperation !== undefined) {

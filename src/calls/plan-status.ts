@@ -267,10 +267,7 @@ const planUnderWay = (tool: string, planId: string | undefined): Success => ({
 
 type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now' | 'log'>;
 
-/**
- * Withdraws an undecided plan.
- * @throws Refusal if it was decided already
- */
+/** Withdraws an undecided plan. Throws a refusal if the plan was decided already. */
 export async function withdrawPlan(nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> {
   const refusal = await endPlan(nonce, 'withdrawn', new Refusal('Withdrawn', []), draft, recording);
   if (refusal.code !== 'Withdrawn') throw refusal;

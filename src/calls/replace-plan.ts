@@ -39,10 +39,7 @@ export async function findReplaced(
   throw decidedMeanwhile(plan, context);
 }
 
-/**
- * Withdraws the plan that a call replaces.
- * @throws Refusal if the plan was decided meanwhile
- */
+/** Withdraws the plan that a call replaces. Throws a refusal if that plan was decided meanwhile. */
 export async function withdrawReplaced(
   plan: FoundPlan,
   { draft }: DraftedChange,

@@ -96,10 +96,7 @@ async function approveAndSend(
   }
 }
 
-/**
- * Sends a change. A process that shuts down waits until the change has ended.
- * @throws before the first byte is sent, and never after it
- */
+/** Sends a change, for which a process that shuts down waits. Throws only before the first byte is sent. */
 async function sendTracked(
   approved: ApprovedChange,
   context: CallContext,
