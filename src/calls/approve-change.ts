@@ -98,6 +98,7 @@ export async function approveChange(
   if (refusals.isSpent(consent.nonce)) throw refusalIfSpent;
   const kind = isAccepted ? 'accepted' : 'declined';
   await claimedPlan.claim(consent.nonce, { kind, person: consent.approver, at: now().getTime(), reason });
+  // Tells the decision page that the plan is claimed, and that this call will store the outcome.
   context.click?.page?.onClaim();
   if (isAccepted) return consent;
 
