@@ -22,14 +22,14 @@ type ReadLimits = Readonly<typeof defaultReadLimits>;
 /** The limit that stops a read: a limit of the call itself, or the total of all calls. */
 export type ReachedLimit = 'call' | 'others';
 
-/** The share of one call in the memory limit. The call disposes of it when it ends. */
+/** The share of one call in the memory limit. A call disposes of its share when it ends. */
 export interface ReadShare extends Disposable, ByteLimit {
   readonly limits: ReadLimits;
   /** Reserves memory before a page is requested. Resolves with false if there is none in time. */
   enter(): Promise<boolean>;
   /** Gives back the unused part of the reservation after a page. The received bytes still count. */
   leave(): void;
-  /** The limit because of which a part of a body was not admitted; undefined as long as everything was. */
+  /** The limit that was reached, so that a part of a body was not admitted. Undefined if no limit was reached. */
   readonly exceeded: ReachedLimit | undefined;
 }
 
