@@ -22,31 +22,28 @@ export type ActionToken = Readonly<z.output<ReturnType<typeof schema>>>;
 /** Seals action tokens, and opens the tokens that views send back. */
 export type ActionTokens = ReturnType<typeof createActionTokens>;
 
-/** Maximum length of a token that is opened. It is longer than the token of any call that can be shown. */
+/** Maximum length of a token that is opened (characters). The token of any call that a view can show is shorter. */
 const longest = 256 * 1024;
 
 /**
- * Seals tokens for one caller. A token holds the whole call, so that any replica with the same key can carry it out and no replica has
- * to remember it.
- * @param key at least 32 bytes
+ * Seals tokens for one caller. A token holds the whole call, so any replica with the same key can carry out the call, and no replica has
+ * to remember the call.
+ * @param keys at least 32 bytes each
  */
 export function createActionTokens(keys: SealingKeys, caller: string, now: () => Date) {
   const { seal, open } = createSeal(keys, { purpose: 'cloudops change ticket', associatedData: caller, longest });
   return {
-    seal: (ticket: ActionToken): string => seal(JSON.stringify(ticket)),
-    /**
-     * @param longestMs maximum age of the token, by default the lifetime of a plan
-     * @throws InvalidToken
-     */
-    open(sealed: string, longestMs = tokenLifetimeMs): ActionToken {
-      const ticket = read(open(sealed));
-      if (now().getTime() - ticket.claims.issuedAt > longestMs) throw new InvalidToken('expired');
-      return ticket;
+    seal: (token: ActionToken): string => seal(JSON.stringify(token)),
+    /** Opens a token of this caller. @throws InvalidToken if it is older than `maximumAgeMs`, or was not sealed for this caller */
+    open(sealed: string, maximumAgeMs = tokenLifetimeMs): ActionToken {
+      const token = read(open(sealed));
+      if (now().getTime() - token.claims.issuedAt > maximumAgeMs) throw new InvalidToken('expired');
+      return token;
     },
   };
 }
 
-/** Parses a token that this server or another version of it sealed. */
+/** Parses an opened token. Another version of this server may have sealed it, with other fields. `text` is undefined if it did not open. */
 function read(text: string | undefined): ActionToken {
   try {
     return schema().parse(JSON.parse(text ?? ''));

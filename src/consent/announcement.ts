@@ -7,7 +7,7 @@ import { escapeInvisible } from '../util/quote.js';
 import type { Announcement } from './decision-page.js';
 
 interface Webhook {
-  /** Secret, because anyone who knows the URL can write there. */
+  /** Secret, because anyone who knows the URL can send messages to it. */
   readonly url: string;
   /** Signs messages. Without a key, they are unsigned. */
   readonly key: string | undefined;
@@ -15,7 +15,7 @@ interface Webhook {
 
 interface AnnouncerOptions {
   readonly webhook: Webhook | undefined;
-  /** Opened with the first announcement to the webhook. */
+  /** Called once, with the first announcement to the webhook. */
   readonly openClient: () => Promise<HttpClient>;
   readonly now: () => Date;
   readonly log: Log;
@@ -23,12 +23,12 @@ interface AnnouncerOptions {
   readonly pause?: (milliseconds: number) => Promise<unknown>;
 }
 
-/** Pauses before the second and later attempts (milliseconds). */
+/** Pauses before the second, third and fourth attempt (milliseconds). */
 const pausesMs = [1_000, 5_000, 30_000];
 const answerMs = 5_000;
-/** Maximum number of messages under way. Further plans are only logged. */
+/** Maximum number of messages that are being sent or retried. Beyond it, a plan is only logged. */
 const mostUnderWay = 50;
-/** Rate limit per caller: `mostOfCaller` announcements in `spanMs`. Without it, a caller could make and withdraw any number of plans. */
+/** Rate limit per caller: `mostOfCaller` messages in `spanMs`, because a caller can make and withdraw any number of plans. */
 const mostOfCaller = 20;
 const spanMs = 10 * 60_000;
 
@@ -36,8 +36,10 @@ const spanMs = 10 * 60_000;
 export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
   const openClientOnce = lazy(openClient);
   let underWay = 0;
+  /** The announcements of the last `spanMs`, by caller. */
   let recent: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
-  /** Counts an announcement, or returns the reason for sending no message. */
+
+  /** Counts an announcement. If a limit is reached, counts nothing and returns the reason for sending no message. */
   const countAnnouncement = (caller: string | undefined): string | undefined => {
     if (underWay >= mostUnderWay) return 'too many announcements are under way';
     const at = now().getTime();
@@ -47,34 +49,38 @@ export function createAnnouncer({ webhook, openClient, now, log, pause = quietDe
     recent = [...recent, { caller, at }];
     return undefined;
   };
-  const sendMessage = async (hook: Webhook, announcement: Announcement): Promise<void> => {
+
+  /** Sends a message, with retries. Never rejects. */
+  const sendMessage = async (target: Webhook, announcement: Announcement): Promise<void> => {
     const body = bodyOf(announcement);
     underWay += 1;
     try {
-      await retryPost(async () => post(await openClientOnce(), hook, body, now()), pause);
+      await retryPost(async () => post(await openClientOnce(), target, body, now()), pause);
     } catch (error) {
-      // The reason is a code, so the log never holds the URL.
+      // The reason is a code and not a message, which could quote the secret URL.
       log('warn', 'webhook', { error: reasonOf(error) });
     } finally {
       underWay -= 1;
     }
   };
+
   return (announcement: Announcement): void => {
     const { tool, caller, decideAt } = announcement;
     log('info', 'decision needed', { tool, caller, decideAt });
     if (webhook === undefined) return;
-    const error = countAnnouncement(caller);
-    if (error !== undefined) log('warn', 'webhook', { caller, error });
-    else void sendMessage(webhook, announcement);
+
+    const reasonAgainstSending = countAnnouncement(caller);
+    if (reasonAgainstSending === undefined) void sendMessage(webhook, announcement);
+    else log('warn', 'webhook', { caller, error: reasonAgainstSending });
   };
 }
 
 const quietDelay = (milliseconds: number) => delay(milliseconds, undefined, { ref: false });
 
-/** An answer that further attempts would not change. */
+/** Thrown for an answer that further attempts would not change. */
 class Refused extends Error {}
 
-/** Repeats an attempt after each pause of `pausesMs`, unless it is refused. */
+/** Tries once, and again after each pause of `pausesMs`, until an attempt succeeds or throws `Refused`. */
 async function retryPost(
   attempt: () => Promise<void>,
   pause: (milliseconds: number) => Promise<unknown>,
@@ -90,6 +96,7 @@ async function retryPost(
   return attempt();
 }
 
+/** Sends one message to the webhook. @throws Refused if a retry cannot succeed, and another Error if it may */
 async function post(client: HttpClient, { url, key }: Webhook, body: string, time: Date): Promise<void> {
   const timestamp = String(Math.floor(time.getTime() / 1000));
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-cloudops-timestamp': timestamp };
@@ -97,8 +104,11 @@ async function post(client: HttpClient, { url, key }: Webhook, body: string, tim
     const mac = createHmac('sha256', key).update(`${timestamp}.${body}`).digest('hex');
     headers['x-cloudops-signature'] = `sha256=${mac}`;
   }
+
   const { origin, pathname, search } = new URL(url);
-  const request = { method: 'POST', origin, path: `${pathname}${search}`, headers, body, newConnection: true } as const;
+  const path = `${pathname}${search}`;
+  // A kept-alive connection may be just closing, and then the message could be lost.
+  const request = { method: 'POST', origin, path, headers, body, newConnection: true } as const;
   const response = await client.send(request, AbortSignal.timeout(answerMs));
   if (response.kind === 'failure') throw new Error(response.code);
   const { status } = response;
@@ -107,21 +117,21 @@ async function post(client: HttpClient, { url, key }: Webhook, body: string, tim
   throw status === 429 || status >= 500 ? new Error(problem) : new Refused(problem);
 }
 
-/** The headline and the link, in Slack's format, which other services read as well. */
+/** The JSON body of a message: the headline and the link, in Slack's format, which other chat services accept too. */
 const bodyOf = ({ headline, decideAt }: Announcement): string =>
   JSON.stringify({ text: `${withoutMarkup(escapeInvisible(headline.text))} <${decideAt}|Decide>` });
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-/** Characters that look like those that Slack and Markdown format with. Slack has no escape for them. */
+/** Replacements that look like the formatting characters of Slack and Markdown, because Slack has no escape for these. */
 const lookalikes: Readonly<Record<string, string>> = { '*': '\u2217', _: '\u02cd', '~': '\u223c', '`': '\u02cb' };
-/** Formatting characters. Between letters, `_` formats nothing, and names often have it there. */
+/** Formatting characters. A `_` between letters or digits stays, as in `my_server`, because it formats nothing there. */
 const formatting = /[*~`]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
-/** The places in which a link, a mention, an emoji or a Markdown link would be recognised. */
+/** The characters by which chat services recognise a link (`a.com`), a mention (`@a`), an emoji (`:a:`) or a Markdown link (`](`). */
 const recognized = /[@#:\]]|(?<=[\p{L}\p{N}])\.(?=[\p{L}\p{N}])/gu;
-/** An invisible space. After it, chat services recognise no link, mention or emoji. */
+/** An invisible space. Behind a character of `recognized`, it keeps chat services from recognising a link, a mention or an emoji. */
 const zeroWidthSpace = '\u200b';
 
-/** Text that chat services show as it is, because a name may hold a link, a mention or formatting, such as `<!channel>`. */
+/** Changes text so that chat services show it as it is. A name could otherwise mention everybody (`<!channel>`), or hold a link. */
 const withoutMarkup = (text: string) =>
   text
     .replace(formatting, (sign) => lookalikes[sign] ?? sign)

@@ -3,17 +3,17 @@ import type { Plan } from './plan.js';
 import { Refusal } from './refusal.js';
 import type { ConsentClaims } from './tokens.js';
 
-/** The reply of a person to a question. */
+/** The reply of a person to a question. `notChosen` is a form that was sent without a choice, and `cancelled` a form that was closed. */
 export interface UserReply {
   readonly kind: 'agreed' | 'wrongName' | 'declined' | 'notChosen' | 'cancelled' | 'unanswered';
   /** Why the person declined, as it was typed. */
   readonly reason?: string | undefined;
 }
 
-/** Runs work that waits for a person. @throws Refusal if too many calls wait already */
+/** Runs work that waits for a person, outside the limit of concurrent calls. @throws Refusal if too many calls wait already */
 export type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** Runs work that waits for a person, if possible outside the limit of concurrent calls. */
+/** Runs work that waits for a person: by `wait` if there is one, and otherwise directly, because no limit holds. */
 export const waitForPerson = <Result>(
   { wait }: { readonly wait?: Wait | undefined },
   work: () => Promise<Result>,
@@ -21,39 +21,40 @@ export const waitForPerson = <Result>(
 
 /** Asks the person behind a call. */
 export interface Elicitor {
-  /** Set if no client is in between that could answer by itself. */
+  /** Set if the person answers at this process's own terminal, so that no client can answer in the person's place. */
   readonly isDirect?: true;
-  /** Shows the whole plan before the question. Absent if there is no room for it. */
+  /** Shows the whole plan before the question. Absent if the client shows nothing but the question. */
   show?(plan: Plan): void;
   /**
-   * Asks a question. Resolves with `later` if the client will send the reply with a second request for the same call.
+   * Asks a question. Clients before the 2026-07-28 protocol reply during the call. For later clients, this resolves with `later`,
+   * because the call ends with the question, and the client makes the same call again with the reply.
    * @param accept label of the accepting option
    * @param over aborts when the reply is not needed any more
    * @param typedName the name that the person types to accept, for a deletion
    */
   ask(message: SafeText, accept: SafeText, over: AbortSignal, typedName?: string): Promise<UserReply | 'later'>;
-  /** The reply that this request carries, and the claims of its question. */
+  /** Set if this request is the second call, which brings the reply. `claims` are the claims of the question. */
   readonly resumedReply?: { readonly claims: ConsentClaims; read(accept: string, typedName?: string): UserReply };
 }
 
-/** The result of asking the user to open an address. `opened` is no decision. */
+/** The reply of a user who was asked to open an address. `opened` is no decision, because the person decides on the page. */
 export type Visit = 'opened' | 'declined' | 'cancelled';
 
-/** Asks the client's user to open an address. */
+/** Asks the client's user to open an address, as MCP's URL elicitation does. */
 export interface Guide {
   /**
-   * Resolves with `later` if the client will send the result with a second request for the same call.
-   * @param over aborts when the result is not needed any more
+   * Sends the user to an address. Resolves with `later` for clients from the 2026-07-28 protocol on: see `Elicitor.ask`.
+   * @param over aborts when the reply is not needed any more
    */
   send(message: SafeText, address: string, over: AbortSignal): Promise<Visit | 'later'>;
-  /** The result that this request carries, and the claims of the plan on the page. */
+  /** Set if this request is the second call, which brings the reply. `claims` are the claims of the plan on the page. */
   readonly resumedReply?: { readonly claims: ConsentClaims; readonly visit: Visit };
 }
 
 /**
- * Runs work that changes nothing, such as waiting for a person, until the server shuts down. The signal of the work then aborts.
- * @param signal also aborts the signal of the work
- * @throws Refusal `Stopping` on shutdown, which does not count as declined
+ * Runs work until it ends, or until `stop` aborts because this server shuts down. Only for work that changes nothing, such as waiting for a
+ * person. The signal that the work gets aborts with `stop` and with `signal`.
+ * @throws Refusal `Stopping` on shutdown, which does not count as a person's refusal
  */
 export async function unlessStopped<Result>(
   stop: AbortSignal | undefined,
@@ -63,16 +64,18 @@ export async function unlessStopped<Result>(
   const over = new AbortController();
   const abort = () => over.abort(signal?.reason);
   signal?.addEventListener('abort', abort, { signal: over.signal });
+  // A signal that has aborted before calls no listener.
   if (signal?.aborted) abort();
   if (stop === undefined) return work(over.signal);
   if (stop.aborted) throw new Refusal('Stopping', []);
+
   const stopping = new Promise<never>((_, reject) => {
     stop.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: over.signal });
   });
   try {
     return await Promise.race([stopping, work(over.signal)]);
   } finally {
-    // Ends the work, and removes both listeners.
+    // On shutdown, the work still runs and ends with this signal. In any case, the signal removes both listeners.
     over.abort();
   }
 }

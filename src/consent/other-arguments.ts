@@ -2,24 +2,24 @@ import { isObject, leavesOf } from '../util/objects.js';
 import { defined, join, own, quoted, type SafeText, say } from '../util/safe-text.js';
 
 const longestValue = 80;
-/** A text without tables shows lists of up to this number of entries in full. */
+/** In a text, which has no tables, a list of more than this number of entries is shortened. */
 export const shortList = 5;
-/** Number of entries that a shortened list shows. */
+/** Number of entries that a shortened list still shows. */
 const firstEntries = 3;
 
 /** The arguments of a change that are in neither its headline nor its consequences, in words. */
 export interface OtherArguments {
   /** Arguments that are in no list: `diskSize 200`, `network (id "a", zone "b")`. */
   readonly fields: readonly SafeText[];
-  /** Lists, of which long ones are shortened: `objects: 60 entries, the first are "a", "b", "c"`. */
+  /** Arguments that are lists. Long lists are shortened: `objects: 60 entries, the first are "a", "b", "c"`. */
   readonly lists: readonly SafeText[];
 }
 
 /**
- * Describes the arguments of a change that are not in `named`.
- * @param named paths of the arguments in the headline or the consequences, such as `pools[].name`
- * @param input without secrets
- * @param longestList longer lists are shortened
+ * Describes the arguments of a change that its headline and its consequences do not name.
+ * @param named paths of the arguments that they name, such as `pools[].name`
+ * @param input arguments without secrets
+ * @param longestList lists with more entries are shortened
  */
 export function otherArguments(
   named: readonly string[],
@@ -27,20 +27,25 @@ export function otherArguments(
   longestList: number,
 ): OtherArguments {
   const isNamed = (path: string) => named.some((name) => path === name || path.startsWith(`${name}.`));
+  const isInList = (path: string, listPath: string) => path.startsWith(`${listPath}[`);
+  // The path of a leaf has the index of its entry (`pools[2].name`), and a path in `named` has none (`pools[].name`).
   const leaves = [...leavesOf(input)].filter(([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')));
   const lists = listsIn(input);
-  const fields = leaves.filter(([path]) => !lists.some(([list]) => path.startsWith(`${list}[`)));
-  // A list of one value reads like a value.
+
+  const fields = leaves.filter(([path]) => !lists.some(([listPath]) => isInList(path, listPath)));
+  // `listsIn` leaves out a list of one value, which is shown like a value: `zones "a"` in place of `zones[0] "a"`.
   const valuesByPath = fields.map(([path, value]) => [path.replace(/\[0\]$/, ''), value] as const);
+
   const listTexts: SafeText[] = [];
-  for (const [list, entries] of lists) {
-    const leavesOfList = leaves.filter(([path]) => path.startsWith(`${list}[`));
-    if (leavesOfList.length > 0) listTexts.push(...textsOfList(list, entries, leavesOfList, longestList));
+  for (const [listPath, entries] of lists) {
+    const leavesOfList = leaves.filter(([path]) => isInList(path, listPath));
+    // Without leaves, the headline or the consequences name everything in the list.
+    if (leavesOfList.length > 0) listTexts.push(...textsOfList(listPath, entries, leavesOfList, longestList));
   }
   return { fields: grouped(valuesByPath), lists: listTexts };
 }
 
-/** Describes a list: shortened, or with all values of its objects, or with all its values. */
+/** Describes a list. A list of more than `longestList` entries is shortened. Otherwise, all values are shown: of its objects, or its own. */
 function textsOfList(
   path: string,
   entries: readonly unknown[],
@@ -52,11 +57,11 @@ function textsOfList(
   return [say`${own(path)} ${join(entries.map(valueText), ', ')}`];
 }
 
-/** The arguments that are in no list, in a sentence. Lists stand in tables. */
+/** The arguments that are in no list, in a sentence. Lists are left out, because a plan shows them in tables. Empty without arguments. */
 export const alsoSentence = (also: OtherArguments | undefined): readonly SafeText[] =>
   also === undefined || also.fields.length === 0 ? [] : [say`Also: ${join(also.fields, ', ')}.`];
 
-/** The lists of objects, and of two and more values, at any depth but not within lists, each with its path. */
+/** Finds the lists in a value, with their paths: lists of objects, and lists of at least two values. Lists within lists are left out. */
 export function listsIn(value: unknown, path = ''): (readonly [string, readonly unknown[]])[] {
   if (Array.isArray(value)) return value.length > 1 || value.some(isObject) ? [[path, value]] : [];
   if (!isObject(value)) return [];
@@ -66,7 +71,7 @@ export function listsIn(value: unknown, path = ''): (readonly [string, readonly 
 const valueText = (value: unknown): SafeText =>
   typeof value === 'string' ? quoted(value, longestValue) : defined(JSON.stringify(value));
 
-/** The number of entries of a list, and the first ones. An entry is shown by its first text. */
+/** A list as the number of its entries and its first entries. Of an object, only the first text is shown, which usually is its name. */
 function shortenedList(path: string, entries: readonly unknown[]): SafeText {
   const names = entries.slice(0, firstEntries).map((entry) => {
     const [, first] = [...leavesOf(entry)].find(([, leaf]) => typeof leaf === 'string') ?? [];
@@ -75,10 +80,11 @@ function shortenedList(path: string, entries: readonly unknown[]): SafeText {
   return say`${own(path)}: ${entries.length} entries, the first are ${join(names, ', ')}`;
 }
 
-/** Groups values by the path of their parent: `adminWorkstation (region "a", keyName "b")`. */
+/** Describes values, grouped by the path of their object: `adminWorkstation (region "a", keyName "b")`. */
 function grouped(leaves: readonly (readonly [string, unknown])[]): SafeText[] {
   const groups = new Map<string, SafeText[]>();
   for (const [path, value] of leaves) {
+    // -1 for an argument at the top, which belongs to the group without a name.
     const end = path.lastIndexOf('.');
     const group = path.slice(0, Math.max(end, 0));
     const shown = say`${own(path.slice(end + 1))} ${valueText(value)}`;

@@ -5,10 +5,10 @@ import type { Attempt } from '../transport/signed-client.js';
 import type { SafeText } from '../util/safe-text.js';
 import type { Plan } from './plan.js';
 
-/** Request IDs by header name. The service's support asks for them. */
+/** Request IDs of the cloud, by header name. The cloud's support asks for them. */
 export type RequestIds = Readonly<Record<string, string>>;
 
-/** A call that did not succeed: the structured content of every error. */
+/** A call that failed. These fields are the structured content of every error result. */
 export interface Failure {
   /** The failure and its cause in one sentence. */
   readonly summary: SafeText;
@@ -16,32 +16,33 @@ export interface Failure {
   readonly code: string;
   /** Name of the account, if accounts have names. */
   readonly account?: string;
-  /** Needed corrections, one line each. */
+  /** Problems that have to be corrected, one line each. */
   readonly problems: readonly SafeText[];
+  /** HTTP status of the service's answer. */
   readonly status?: number | undefined;
-  /** The service's own text. It is data, not instructions. */
+  /** The service's own text. Models must take it as data and not as instructions. */
   readonly serviceSays?: ServiceSays;
-  /** Set if the state of this plan could not be read. */
+  /** Set if the state of a plan could not be read, so that the caller can ask again with this planId. */
   readonly planId?: string;
-  /** True if the cloud may have acted on the request. Undefined for a read, and if only another call can know. */
+  /** True if the cloud may have acted on the request. Undefined for a read, and if only another call about the same plan can know. */
   readonly mayHaveHappened?: boolean | undefined;
   readonly next: Next;
   readonly requestIds: RequestIds;
   /** Attempts, if the request was retried. */
   readonly attempts?: readonly Attempt[];
-  /** Defaults for the valid arguments, if a plan could not be made. */
+  /** Set if arguments are invalid, so that there is no plan: the cloud's defaults for absent arguments. */
   readonly defaults?: readonly SafeText[];
-  /** Warnings for the valid arguments, or about a read. */
+  /** Warnings about the arguments that are valid, or about a read. */
   readonly warnings?: readonly SafeText[];
   /** Notes on earlier calls. */
   readonly notes?: readonly SafeText[];
-  /** The call that this call would repeat, if its caller may know the facts. */
+  /** The earlier call that this call would repeat. Absent if this caller may not know about the earlier call. */
   readonly earlier?: EarlierCall;
 }
 
 export type ServiceSays = Omit<ServiceError, 'requestId'>;
 
-/** A change that was sent before. */
+/** The facts about a change that was sent before. */
 export interface EarlierCall {
   readonly outcome: 'accepted' | 'unknown' | 'not ended';
   readonly sentAt: string;
@@ -76,11 +77,11 @@ export interface Success {
   /** Name of the account, if accounts have names. */
   readonly account?: string;
   readonly next?: Next;
-  /** The kind of consent. */
+  /** How the change was agreed to, in words: see `consentWays`. */
   readonly consent?: SafeText;
-  /** Time of sending (ISO 8601, UTC). */
+  /** Time at which the change was sent (ISO 8601, UTC). */
   readonly sentAt?: string;
-  /** Region, zone and account of an accepted change, with their origins. */
+  /** Region, zone and account of an accepted change, each with its source: `region jp-east-1 (given)`. */
   readonly where?: readonly SafeText[];
   /** Consequences of an accepted change, costs first. */
   readonly effects?: readonly SafeText[];
@@ -101,7 +102,7 @@ export interface Success {
   readonly answer?: Readonly<Record<string, unknown>>;
 }
 
-/** The outcome of a call that has ended. */
+/** The outcome of a call that needs no further reply from its client. */
 export type EndedOutcome =
   | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
   | { readonly kind: 'failed'; readonly failure: Failure };
@@ -116,18 +117,19 @@ export interface PlanClaims {
 /** Further data for views. Models do not get it. */
 type ViewData =
   | { readonly kind: 'parts'; readonly parts: readonly UploadPart[] }
-  /** An accepted change: whether it continues in the cloud, and whether it went to the built-in sandbox. */
+  /** An accepted change. `continues` is true if it still runs in the cloud, and `isSandbox` if it went to the built-in sandbox. */
   | { readonly kind: 'ended'; readonly continues: boolean; readonly isSandbox?: boolean }
-  /** A plan. Without claims, the view has no buttons. Times are in milliseconds since 1970. */
+  /** A plan. Without `claims`, the view has no buttons to decide. Times are in milliseconds since 1970. */
   | {
       readonly kind: 'plan';
+      /** Label of the accepting button. */
       readonly accept: SafeText;
-      /** The name that the person types to accept. */
+      /** The name that the person types to accept, for a deletion. */
       readonly typedName?: string | undefined;
       readonly issuedAt: number;
       /** Defaults to ten minutes after `issuedAt`. */
       readonly expiresAt?: number;
       readonly claims?: PlanClaims;
-      /** Set if a yes in the chat counts as well. */
+      /** Set if the user can also agree by a yes in the chat, after which the agent calls with the planId. */
       readonly inChat?: boolean;
     };

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { lazy } from '../util/objects.js';
 import { quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 
-/** The decision on a plan. The first one stands. It is stored by the call that claims the plan. */
+/** The decision on a plan. The call that claims the plan stores it, so the first decision counts, and later decisions change nothing. */
 export type PlanDecision = z.output<ReturnType<typeof planDecisionSchema>>;
 
 export const planDecisionSchema = lazy(() =>
@@ -10,7 +10,7 @@ export const planDecisionSchema = lazy(() =>
     kind: z.enum(['accepted', 'declined', 'withdrawn']),
     /** Name of the person, if the person signed in. */
     person: z.string().optional(),
-    /** Milliseconds since 1970. */
+    /** Time of the decision (milliseconds since 1970). */
     at: z.number(),
     /** Why the person declined, without secrets. */
     reason: z.string().optional(),

@@ -17,15 +17,15 @@ import { type SafeText, words } from '../util/safe-text.js';
 import type { KeyRing } from '../util/seal.js';
 
 const keyBytes = 32;
-/** The key in hexadecimal digits and the line end, in bytes. */
+/** Maximum size of the key file (bytes): the hexadecimal digits of the key, and a line end of one or two characters. */
 const longestFile = 2 * keyBytes + 2;
 
 /**
- * Returns a function that reads the key for planIds from a file, or makes the file at first use. Some clients start a server for each
- * call, and the file lets each server know the planIds of the previous server. The key is used for planIds only, because a model that can
- * read files can read the key, and a planId proves no person's consent. The function returns undefined if other users could read the
- * file; the process then uses a key of its own.
- * @param onProblem called once if the key cannot be used
+ * Returns a function that reads the key for planIds from a file. At its first call, it makes the file if there is none. Some clients start
+ * a server process for each call, and the file lets each process verify the planIds of the previous process. The key is for planIds only:
+ * a model that can read files can read the key too, and a planId proves no person's consent. The function returns undefined if other users
+ * can read the file or if it cannot be used. The process then uses a random key of its own.
+ * @param onProblem called once if the file cannot be used
  */
 export function keptPlanKey(
   path: string,
@@ -58,10 +58,10 @@ export function planKeyProblem(path: string): SafeText | undefined {
   }
 }
 
-/** Follows no link and waits for no pipe. Windows has neither flag. */
+/** Opens no symbolic link, and does not wait for the writer of a pipe. Windows has neither flag. */
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Reads the key. Returns an empty key if other users could read the file or if it holds no key, and undefined if there is no file. */
+/** Reads the key. Returns undefined if there is no file, and an empty buffer if other users can read the file or if it holds no key. */
 function read(path: string): Buffer | undefined {
   const file = openIfThere(path);
   if (file === undefined) return undefined;
@@ -84,7 +84,7 @@ function openIfThere(path: string): number | undefined {
   }
 }
 
-/** Makes the file. If several processes do so at once, the first wins: its file appears complete and is never replaced. */
+/** Makes the file and returns its key. If several processes do so at once, all use the first file, because `linkSync` replaces no file. */
 function make(path: string): Buffer | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomBytes(6).toString('hex')}`;

@@ -5,23 +5,20 @@ import { leavesOf } from '../util/objects.js';
 import { defined, quoted, type SafeText, shortNames, words } from '../util/safe-text.js';
 import { listsIn } from './other-arguments.js';
 
-/** A list among the arguments of a change, such as node pools or deleted keys, with names cut as in a headline. */
+/** A list among the arguments of a change, such as node pools or deleted keys, as a table. Long names are cut as in a headline. */
 export interface PlanTable {
   readonly title: SafeText;
   readonly columns: readonly SafeText[];
-  /** One cell for each column. A cell is empty if the element lacks the field. */
+  /** A row for each element of the list, with a cell for each column. A cell is empty if the element lacks the field. */
   readonly rows: readonly (readonly SafeText[])[];
-  /** The number of elements without a row. The request has all elements. */
+  /** The number of elements beyond `mostRows`, which have no row. The request that a person can review shows all elements. */
   readonly more: number;
 }
 
 const mostRows = 100;
 const mostColumns = 12;
 
-/**
- * Tables of the lists among the arguments: of each list of objects, and of each list of two and more values.
- * @param input without secrets
- */
+/** Makes a table of each list that `listsIn` finds in `input`, the arguments without secrets. */
 export const planTables = (operation: Operation, input: Readonly<Record<string, unknown>>): PlanTable[] =>
   listsIn(input).map(([path, elements]) => tableOf(operation, path, elements));
 
@@ -39,8 +36,9 @@ function tableOf(operation: Operation, path: string, elements: readonly unknown[
   };
 }
 
-/** The field of an element in words. It does not repeat the name of the element: `disk size`, not `node pool's disk size`. */
+/** The field of an element in words, without the element itself: `disk size` and not `node pool's disk size`. */
 function columnName(schema: ReturnType<Operation['input']>, path: string, field: string): string {
+  // An element that is a plain value has no fields.
   if (field === '') return 'value';
   const name = fieldInWords(schema, `${path}[0].${field}`) ?? field;
   const owner = `${fieldInWords(schema, `${path}[0]`) ?? ''}'s `;

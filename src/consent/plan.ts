@@ -28,30 +28,30 @@ import { type PlanTable, planTables } from './plan-tables.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The request and the effects of a change, for a person to decide on. It holds no secret. */
+/** A change with its request and its effects, as a person sees it before deciding. Secrets are replaced. */
 export interface Plan {
   /** The whole decision in one sentence. */
   readonly summary: SafeText;
   readonly method: string;
-  /** With the query, as it goes on the wire. */
+  /** Address of the request with the query, as it is sent. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The signed body: a JSON value, or an XML document as text. Absent for a request without a body. */
+  /** Body of the request: a JSON value, or an XML document as text. Absent for a request without a body. */
   readonly body?: unknown;
-  /** Account, region and zone, each with its origin. An account without a name is shown by its key. */
+  /** Account, region and zone, each with its source: `region jp-east-1 (given)`. An account without a name is shown by its key ID. */
   readonly where: readonly SafeText[];
-  /** The state before the change with the time of reading, or the reason for not knowing it. */
+  /** The present state of the thing that would change, with the time of reading, or the reason for not knowing it. */
   readonly found?: SafeText;
-  /** A warning about `found`, which stands directly below the summary. */
+  /** A warning that follows from `found`, shown directly below the summary. */
   readonly alert?: SafeText;
-  /** Sentences about other plans for the same thing, for the time at which the plan is shown. Absent if there are none. */
+  /** Sentences about other plans for the same thing, made each time that the plan is shown. Absent if there are none. */
   readonly others?: readonly SafeText[];
   /** Everything that will be created, changed or billed. */
   readonly consequences: readonly SafeText[];
   readonly risks: readonly Risk[];
-  /** Arguments that neither the summary nor the consequences tell. Absent if there are none. */
+  /** Arguments that neither the summary nor the consequences name. Absent if there are none. */
   readonly also?: OtherArguments;
-  /** The lists among the arguments. Absent if there are none. */
+  /** The lists among the arguments, as tables. Absent if there are none. */
   readonly tables?: readonly PlanTable[];
   /** Set if the change goes to the built-in sandbox, so that nothing real happens. */
   readonly sandbox?: true;
@@ -60,7 +60,7 @@ export interface Plan {
   readonly notChecked: readonly SafeText[];
 }
 
-/** A serious consequence, in the words of a button. */
+/** A serious consequence, in words that fit on the accepting button. */
 export type Risk = 'costs money' | 'no way back';
 
 /** A default with the name of its field in words. */
@@ -71,44 +71,47 @@ interface NamedDefault {
 
 export type RegionSource = 'given' | 'configured' | 'default';
 
-/** A change with everything that its plan and its question show. */
+/** A change with everything from which its plan and its question are made. */
 export interface PlanInput {
   readonly operation: Operation;
   readonly change: Change;
   /** Validated arguments without the control arguments. */
   readonly input: Fields;
-  /** The client's arguments with `allowRepeat` and the account, from which the same call can be made again. Named secrets stay names. */
+  /** Arguments with which the same call can be made again: the client's, `allowRepeat`, and the account. Named secrets stay names. */
   readonly args: Fields;
   readonly request: WireRequest;
-  /** The request as people and the journal see it: with fingerprints in place of secrets. Absent for a request without secrets. */
+  /** The request with fingerprints in place of secrets, for people and the journal. Absent for a request without secrets. */
   readonly shownRequest?: WireRequest | undefined;
   readonly endpoint: Endpoint;
   /** Name of the account, if accounts have names. */
   readonly accountName?: string | undefined;
-  /** Set if the call names none of several accounts. */
+  /** Set if there are several accounts and the call names none, so that the default account is used. */
   readonly isDefaultAccount?: boolean;
-  /** ID of the current key. Another key of the account may sign the request later. */
+  /** ID of the access key. Another access key of the account may sign the request, if the keys change before it is sent. */
   readonly keyId: string;
   readonly regionSource: RegionSource;
-  /** The result of the preceding read (see `Plan.found`). */
+  /** See `Plan.found`. */
   readonly found?: SafeText | undefined;
   readonly alert?: SafeText | undefined;
-  /** Names of secrets that were given by name, by the dotted path of the secret. */
+  /** Names of the secret files that the call gives in place of secrets, by the dotted path of the secret. */
   readonly secretNames?: Readonly<Record<string, string>>;
 }
 
-/** Makes the plan of a change. A pure function. */
+/** Makes the plan of a change, from `call` alone: nothing is read or sent. */
 export function makePlan(call: PlanInput): Plan {
   const { operation, change, input, endpoint, found, alert } = call;
   const { region, isSandbox = false } = endpoint;
   const schema = operation.input();
+  /** Names the arguments in a text in words, such as `disk size` in place of `diskSize`. */
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
+
   const shownInput = withoutSecrets(call, input);
   const also = otherArguments(change.named, shownInput, shortList);
-  const hasOthers = also.fields.length > 0 || also.lists.length > 0;
+  const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
   const tables = planTables(operation, shownInput);
   const hints = hintsOf(operation, change, input, region);
   const destruction = operation.effect === 'delete' ? [say`This is destructive.`] : [];
+
   return {
     summary: say`${change.headline(input, region)}.`,
     ...requestOf(call),
@@ -117,7 +120,7 @@ export function makePlan(call: PlanInput): Plan {
     ...(alert !== undefined && { alert }),
     consequences: [...destruction, ...change.consequences(input, region)].map(inWords),
     risks: risksOf(call),
-    ...(hasOthers && { also }),
+    ...(hasOtherArguments && { also }),
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
     defaults: hints.defaults.map(({ path, value }) => ({
@@ -129,7 +132,7 @@ export function makePlan(call: PlanInput): Plan {
   };
 }
 
-/** The request as a person reviews it. It is signed when it is sent. */
+/** The request as a person reviews it. The date and the signature come with the sending, so words stand in their place. */
 function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | 'body'> {
   const { request, shownRequest = request, endpoint, keyId } = call;
   const { origin, region, service, profile } = endpoint;
@@ -143,22 +146,27 @@ function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | '
   return { method: request.method, url: origin + shownRequest.target, headers, ...body };
 }
 
+/** See `Plan.where`. An account with a name comes before the region, and a key ID comes last. */
 function whereOf(call: PlanInput): readonly SafeText[] {
   const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
-  const sandbox = sandboxOf(call).map(placeText);
-  const others = [...regionsOf(call), ...zonesOf(call)].map(placeText);
+  const sandbox = sandboxOf(call).map(destinationText);
+  const others = [...regionsOf(call), ...zonesOf(call)].map(destinationText);
   return call.accountName === undefined ? [...sandbox, ...others, account] : [...sandbox, account, ...others];
 }
 
-const placeText = ({ name, origin }: Place) => (origin === undefined ? name : say`${name} (${origin})`);
+const destinationText = ({ name, source }: Destination) => (source === undefined ? name : say`${name} (${source})`);
 
-/** The account by its name, or else by its current key. */
+/** The account by its name, or by the ID of its access key if accounts have no names. */
 export const accountText = ({ accountName, keyId }: Pick<PlanInput, 'accountName' | 'keyId'>): SafeText =>
   say`account ${own(accountName ?? keyId)}`;
 
 function risksOf({ operation, change }: Pick<PlanInput, 'operation' | 'change'>): readonly Risk[] {
+  // A deletion is irreversible unless its definition says otherwise.
   const { costsMoney, irreversible = operation.effect === 'delete' } = change;
-  return [...(costsMoney ? ['costs money' as const] : []), ...(irreversible ? ['no way back' as const] : [])];
+  const risks: Risk[] = [];
+  if (costsMoney) risks.push('costs money');
+  if (irreversible) risks.push('no way back');
+  return risks;
 }
 
 /** Label of the accepting button, with the risks: `Create server "wiki" (costs money)`. */
@@ -168,7 +176,7 @@ export function acceptOf(call: Pick<PlanInput, 'operation' | 'change' | 'input'>
   return say`${fitted(call.change.accept(call.input), longestAccept - risk.text.length, longestLabelName).line}${risk}`;
 }
 
-/** Characters. In a terminal of 80 columns, some clients truncate longer options. */
+/** Maximum length of the label (characters). In a terminal of 80 columns, some clients truncate longer options. */
 const longestAccept = 48;
 
 const risksIn = (risks: readonly Risk[]): SafeText =>
@@ -177,7 +185,7 @@ const risksIn = (risks: readonly Risk[]): SafeText =>
     ', ',
   );
 
-/** Warnings about secrets in the call's arguments, if the name of a secret file could be given in their place. */
+/** A warning for each secret that came in the call itself. If the operation takes the name of a secret file instead, it says so. */
 function pastedSecrets({ operation, input, secretNames = {} }: PlanInput): readonly SafeText[] {
   const pasted = (operation.secrets ?? []).filter(
     (path) => textsAt(input, path).length > 0 && secretNames[path] === undefined,
@@ -192,62 +200,67 @@ function pastedSecrets({ operation, input, secretNames = {} }: PlanInput): reado
   });
 }
 
-/** The path of the argument that names the secret at a path, if there is one. */
+/** The path of the argument that takes the name of a secret file in place of the secret at `secretPath`; undefined if there is none. */
 function namePathOf({ secretNames = {} }: Operation, secretPath: string): string | undefined {
   const [namePath] = Object.entries(secretNames).find(([, secret]) => secret === secretPath) ?? [];
   return namePath;
 }
 
-/** A place that a change goes to, with its origin. */
-interface Place {
+/** The sandbox, the region or the zone that a change goes to: `region jp-east-1`. */
+interface Destination {
   readonly name: SafeText;
-  readonly origin?: SafeText;
+  /** Who chose it, such as `given` for an argument of the call, or `configured`. */
+  readonly source?: SafeText;
 }
 
-/** The places that a change goes to, the most important first. The account is not among them. */
-export const placesOf = (call: PlanInput): readonly Place[] => [
+/** The sandbox, the regions and the zones that a change goes to, the most important first. The account is not among them. */
+export const destinationsOf = (call: PlanInput): readonly Destination[] => [
   ...sandboxOf(call),
   ...regionsOf(call),
   ...zonesOf(call),
 ];
 
-const sandboxOf = ({ endpoint }: PlanInput): readonly Place[] =>
+const sandboxOf = ({ endpoint }: PlanInput): readonly Destination[] =>
   endpoint.isSandbox === true ? [{ name: say`the built-in sandbox` }] : [];
 
-const regionOrigins = {
+const regionSources = {
   given: words('given'),
   configured: words('configured'),
   default: words("this server's default"),
 } as const;
 
-/** The region in the arguments, and the region whose endpoint gets the request. They are the same if one argument chooses both. */
-function regionsOf({ operation, input, endpoint: { region }, regionSource }: PlanInput): readonly Place[] {
-  const inArguments = firstText(input.region ?? input.regions);
-  const origin = regionOrigins[regionSource];
-  if (inArguments === region) return [{ name: say`region ${place(region)}`, origin: regionOrigins.given }];
-  if (inArguments !== undefined)
+/** The region in the arguments, and the region whose endpoint gets the request. There is one region if both are the same. */
+function regionsOf({ operation, input, endpoint: { region }, regionSource }: PlanInput): readonly Destination[] {
+  const regionInArguments = firstText(input.region ?? input.regions);
+  const source = regionSources[regionSource];
+  if (regionInArguments === region) return [{ name: say`region ${place(region)}`, source: regionSources.given }];
+  if (regionInArguments !== undefined)
     return [
-      { name: say`region ${place(inArguments)}`, origin: regionOrigins.given },
-      { name: say`request sent to ${place(region)}`, origin },
+      { name: say`region ${place(regionInArguments)}`, source: regionSources.given },
+      { name: say`request sent to ${place(region)}`, source },
     ];
+
+  // Without an argument for it, the region only says which endpoint gets the request.
   const kind = words('region' in operation.input().shape ? 'region' : 'request sent to');
-  return [{ name: say`${kind} ${place(region)}`, origin }];
+  return [{ name: say`${kind} ${place(region)}`, source }];
 }
 
-function zonesOf({ operation, input, endpoint: { region } }: PlanInput): readonly Place[] {
-  const inArguments = firstText(input.availabilityZone ?? input.availabilityZones);
-  if (inArguments !== undefined) return [{ name: say`zone ${place(inArguments)}`, origin: words('given') }];
+/** The zone in the arguments, or the zone that the cloud takes by default, if that is documented. Otherwise none. */
+function zonesOf({ operation, input, endpoint: { region } }: PlanInput): readonly Destination[] {
+  const zoneInArguments = firstText(input.availabilityZone ?? input.availabilityZones);
+  if (zoneInArguments !== undefined) return [{ name: say`zone ${place(zoneInArguments)}`, source: words('given') }];
   return knownDefaults(operation, input, region)
     .filter(({ path }) => path === 'availabilityZone')
-    .map(({ value }) => ({ name: say`zone ${defined(value)}`, origin: words("the cloud's default") }));
+    .map(({ value }) => ({ name: say`zone ${defined(value)}`, source: words("the cloud's default") }));
 }
 
-/** A text, or the first text of a list. */
+/** Returns a text itself, or the first text of a list; undefined for any other value. */
 const firstText = (value: unknown) => [value].flat().find((element) => typeof element === 'string');
 
 /**
- * The cloud's defaults for absent arguments, and warnings of values that are allowed but probably not meant.
- * @param args all arguments, if `input` lacks invalid arguments
+ * Returns the cloud's defaults for absent arguments, and warnings about values that are allowed but probably not meant.
+ * @param input the valid arguments
+ * @param args all arguments with the invalid ones, so that an invalid argument does not count as absent
  */
 export function hintsOf(operation: Operation, change: Change, input: Fields, region: string, args: Fields = input) {
   const undocumented = undocumentedDefaults(operation, args, region);
@@ -263,7 +276,7 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
 
 const isAbsent = (args: Fields, path: string) => valueAt(args, path) === undefined;
 
-/** The documented defaults for absent arguments in a region. */
+/** The documented defaults that the cloud applies in a region to the absent arguments. */
 function knownDefaults({ defaults }: Operation, args: Fields, region: string): { path: string; value: string }[] {
   const known: { path: string; value: string }[] = [];
   for (const documented of defaults) {
@@ -273,9 +286,10 @@ function knownDefaults({ defaults }: Operation, args: Fields, region: string): {
   return known;
 }
 
+/** The documented default of a region; undefined if the documentation does not tell it for this region. */
 const valueIn = (region: string, { value, inRegion }: Default) => (inRegion === undefined ? value : inRegion[region]);
 
-/** Paths of absent arguments whose default is not documented. Fields of an object that is absent itself are left out. */
+/** Paths of absent arguments whose default is not documented. If a whole object is absent, its fields are left out. */
 function undocumentedDefaults(operation: Operation, args: Fields, region: string): readonly string[] {
   const { unknownDefaults = [], defaults } = operation;
   const isInAbsentObject = (path: string) => {
@@ -293,7 +307,7 @@ function undocumentedWarning(paths: readonly string[], costDrivers: readonly str
   return say`Not given: ${join(paths.map(argument), ', ')}. What the cloud uses instead is not documented${cost}.`;
 }
 
-/** Copies a value with the names or fingerprints of secrets in place of secrets. Returns the same value if it holds none. */
+/** Copies a value with words in place of each secret of a call: the name of the secret file, or a fingerprint. Without secrets, returns the value itself. */
 export function withoutSecrets<Value>(
   { operation, input, secretNames = {} }: Pick<PlanInput, 'operation' | 'input' | 'secretNames'>,
   value: Value,
@@ -309,20 +323,20 @@ export function withoutSecrets<Value>(
   return copy;
 }
 
-/** The body of a request without secrets, which may be at any place in the body. */
+/** The body of a request for people, without secrets. XML stays text. */
 function shownBody(call: PlanInput, body: RequestBody): unknown {
   if (body.kind === 'json' || body.kind === 'form') return withoutSecrets(call, body.value);
   if (body.kind === 'text') return withoutSecrets(call, parseJson(body.text) ?? body.text);
   return encodeContent({ ...body, value: withoutSecrets(call, body.value) }).text;
 }
 
-/** Text in place of a secret, by which people can compare secrets without seeing them. */
+/** The words in place of a secret. People can tell by the SHA-256 whether two secrets are the same. */
 export const fingerprint = (secret: string): string =>
   `the secret as it was given (not shown here; its SHA-256 begins with ${createHash('sha256').update(secret).digest('hex').slice(0, 12)})`;
 
 /**
- * The plan as text for a person, without the request. Invisible characters are escaped.
- * @param until the expiry of the plan; undefined if the plan cannot be carried out
+ * The plan as text for a person, without the request.
+ * @param until the time at which the plan expires; undefined if no later call can carry out the plan
  */
 export function planText(plan: Plan, until: string | undefined): SafeText {
   const { headline, risks, details } = planParts(plan);
@@ -331,12 +345,15 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
   return join([headline, ...risks, ...details, ...lists, ...holds], '\n');
 }
 
-/** The lines of a plan: the headline, the risks, and all other facts. Lists are left out, because they have tables. */
+/** The lines of a plan: the headline, the warnings below it, and all other facts. Lists are left out, because they have tables. */
 export function planParts(plan: Plan) {
   const headline = fitted(plan.summary);
+
   const risks = [...(plan.others ?? [])];
+  // The line of the alert names the risks too.
   if (plan.alert !== undefined) risks.push(alertLine(plan));
   else if (plan.risks.length > 0) risks.push(say`Risk: ${risksIn(plan.risks)}.`);
+
   const defaults = plan.defaults.map(({ name, value }) => say`${name}: ${value}`);
   const details = [
     ...inFull(headline),
@@ -358,16 +375,16 @@ const riskSentences: Readonly<Record<Risk, SafeText>> = {
 
 export const riskSentencesOf = ({ risks }: Plan): readonly SafeText[] => risks.map((risk) => riskSentences[risk]);
 
-/** The alert and the risks of a plan in one line. Empty if there are none. */
+/** The alert and the risks of a plan in one line; empty if the plan has neither. */
 export const alertLine = (plan: Plan): SafeText => join(sentences(plan.alert ?? false, ...riskSentencesOf(plan)), ' ');
 
-/** A default of the cloud, as its definition has it. */
+/** A default of the cloud with the path of its argument: `controlPlane.count: 3`. */
 export const defaultText = ({ path, value }: Default): SafeText => say`${own(path)}: ${defined(value)}`;
 
 const section = (title: SafeText, lines: readonly SafeText[]) =>
   lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${line}`)];
 
-/** Maximum size of a body that a person can review (characters of JSON). */
+/** Maximum size of a request's body that a person can review (characters of JSON). */
 const largestPlan = 40_000;
 
 export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestPlan;

@@ -12,19 +12,19 @@ import type { Plan, PlanInput } from './plan.js';
 import { type PlanDecision, planDecisionSchema } from './plan-decision.js';
 import { storedSchemas } from './stored-plan.js';
 
-/** A plan that waits for a person or was decided. */
+/** A plan that waits for a person's decision, or was decided by a person. */
 export interface WaitingPlan {
   readonly nonce: string;
-  /** Digest of the consent that the plan needs: see `consentDigest`. */
+  /** Digest to which a decision on the plan is bound: see `consentDigest`. */
   readonly digest: string;
   /** The idempotency key of the request. */
   readonly requestKey: string;
-  /** The change that the plan repeats: see `PlannedChange`. */
+  /** The earlier change that the plan may repeat: see `PlannedChange.repeats`. */
   readonly repeats: string | boolean;
-  /** Milliseconds since 1970. */
+  /** Time at which the plan was made (milliseconds since 1970). */
   readonly issuedAt: number;
   readonly tool: string;
-  /** The client's arguments without control arguments. */
+  /** Arguments with which the plan's call can be made again: see `PlanInput.args`. */
   readonly args: Readonly<Record<string, unknown>>;
   readonly caller?: string | undefined;
   /** The caller's scopes when the plan was made. */
@@ -34,17 +34,17 @@ export interface WaitingPlan {
   readonly plan: Plan;
   /** The label of the button that accepts. */
   readonly accept: SafeText;
-  /** The name that a person types to accept. */
+  /** The name that a person types to accept, for a deletion. */
   readonly typedName?: string | undefined;
-  /** Set if the operation declares its identifying arguments. */
+  /** Absent if the operation does not declare its identifying arguments. */
   readonly subject?: PlanSubject | undefined;
-  /** The outcome of the change, once it is known. */
+  /** The outcome of the change, set when it is known. */
   readonly outcome?: EndedOutcome | undefined;
-  /** Set once the plan is claimed. */
+  /** Set when a decision has claimed the plan. */
   readonly decision?: PlanDecision | undefined;
 }
 
-/** The thing that a plan is about. */
+/** Names the thing that a plan would change. Plans for the same thing have the same digest. */
 export interface PlanSubject {
   /** Digest of tool, account and identifying arguments. */
   readonly digest: string;
@@ -57,21 +57,21 @@ export interface FoundPlan extends WaitingPlan {
   readonly expiresAt: number;
 }
 
-/** Plans that wait for a person, sealed in a store. */
+/** The plans that wait for a person, and the decided plans until they expire. The store gets them sealed. */
 export interface Plans {
-  /** When a plan that is made now expires (milliseconds). */
+  /** The time at which a plan expires that is made now (milliseconds since 1970). */
   expiry(): number;
-  /** Resolves with false if `mostWaiting` plans of the caller wait already, or the plan is too long. */
+  /** Stores a plan. Resolves with false if `mostWaiting` plans of the caller wait already, or if the plan is too long. */
   add(plan: WaitingPlan): Promise<boolean>;
   find(nonce: string): Promise<FoundPlan | undefined>;
   /**
-   * Takes a plan and stores the decision on it. If several try, only one gets `claimed`. `unknown` means that the plan does not exist or
-   * has expired.
+   * Stores the decision on a waiting plan. If several decisions come, the first gets `claimed`, and the others get `taken` and are not
+   * stored. `unknown` means that the plan does not exist or has expired.
    */
   claim(nonce: string, decision: PlanDecision): Promise<'claimed' | 'taken' | 'unknown'>;
-  /** Stores the outcome of a claimed plan. Never rejects: if that fails, it retries in the background. */
+  /** Stores the outcome of a claimed plan. Never rejects, because it retries in the background if the store fails. */
   settle(nonce: string, outcome: EndedOutcome): Promise<void>;
-  /** The plans that have not expired and can be unsealed, oldest first. */
+  /** The waiting and decided plans that have not expired, oldest first. Plans that this server cannot unseal are left out. */
   list(): Promise<readonly FoundPlan[]>;
   /** The number of waiting plans. */
   countWaiting(): Promise<number>;
@@ -80,14 +80,14 @@ export interface Plans {
   close(): Promise<void>;
 }
 
-/** True if an argument of a change is a secret by value. Such a plan is never stored. */
+/** True if a call gives a secret itself and not the name of a secret file. The plan of such a call is never stored. */
 export const holdsSecret = ({ operation, input, secretNames = {} }: PlanInput): boolean =>
   (operation.secrets ?? []).some((path) => textAt(input, path) !== undefined && secretNames[path] === undefined);
 
-/** The most waiting plans per caller. */
+/** Maximum number of waiting plans per caller. */
 const mostWaiting = 20;
 
-/** Size limit of a sealed plan, in characters. Any usual plan with its answer fits. */
+/** Size limit of a sealed plan (characters). It is enough for any usual plan with its outcome. */
 const longest = 1024 * 1024;
 
 interface PlansOptions {
@@ -98,6 +98,7 @@ interface PlansOptions {
   readonly log?: Log;
 }
 
+/** Creates `Plans` on a store, to which each plan goes as one sealed text. So any change of a plan seals the whole plan again. */
 export function createPlans({ store, keys, now, lifetimeMs, log = () => undefined }: PlansOptions): Plans {
   const persistence = createPersistence();
   const openUnexpired = (stored: StoredPlan): FoundPlan | undefined =>
@@ -107,17 +108,20 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
     return stored && openUnexpired(stored);
   };
   const erase = () => store.eraseBefore(now().getTime());
+
   const storeOutcome = async (nonce: string, outcome: EndedOutcome): Promise<void> => {
-    const found = await find(nonce);
-    if (found === undefined) return;
-    const sealed = sealPlan(keys, found, { ...planOf(found), outcome });
-    // An outcome that is too long is still in the journal, without its answer.
+    const claimedPlan = await find(nonce);
+    if (claimedPlan === undefined) return;
+    const sealed = sealPlan(keys, claimedPlan, { ...planOf(claimedPlan), outcome });
+    // The journal keeps an outcome that is too long for the store, but without the cloud's answer.
     if (sealed.length <= longest) await store.update(nonce, sealed);
   };
+
   return {
     erase,
     expiry: () => now().getTime() + lifetimeMs,
     add: async (plan) => {
+      // Expired plans would count towards `mostWaiting`.
       await erase();
       const { nonce } = plan;
       const expiresAt = plan.issuedAt + lifetimeMs;
@@ -127,15 +131,17 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
     },
     find,
     claim: async (nonce, decision) => {
-      const found = await find(nonce);
-      if (found === undefined) return 'unknown';
-      const sealed = sealPlan(keys, found, { ...planOf(found), decision });
+      const waitingPlan = await find(nonce);
+      if (waitingPlan === undefined) return 'unknown';
+      const sealed = sealPlan(keys, waitingPlan, { ...planOf(waitingPlan), decision });
+      // The store changes nothing if the plan is decided already.
       return (await store.claim(nonce, sealed)) ? 'claimed' : 'taken';
     },
     settle: (nonce, outcome) =>
       persistence.writeSoon(() =>
         storeOutcome(nonce, outcome).catch((error: unknown) => {
           log('error', 'journal', { plan: nonce, error: reasonOf(error) });
+          // So that `persistence` tries again.
           throw error;
         }),
       ),
@@ -153,28 +159,28 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
   };
 }
 
-type SealedPlace = Pick<StoredPlan, 'nonce' | 'expiresAt'>;
+type PlanInStore = Pick<StoredPlan, 'nonce' | 'expiresAt'>;
 
-/** The seal covers nonce and expiry, so that the store can neither exchange plans nor prolong them. */
-const sealOf = (keys: SealingKeys, { nonce, expiresAt }: SealedPlace) =>
+/** The seal is bound to nonce and expiry, so that access to the store is not enough to swap plans or to change when they expire. */
+const sealOf = (keys: SealingKeys, { nonce, expiresAt }: PlanInStore) =>
   createSeal(keys, { purpose: 'cloudops waiting plan', associatedData: `${nonce} ${expiresAt}`, longest });
 
-const sealPlan = (keys: SealingKeys, place: SealedPlace, plan: WaitingPlan): string =>
-  sealOf(keys, place).seal(JSON.stringify(withStoredTexts(plan)));
+const sealPlan = (keys: SealingKeys, planInStore: PlanInStore, plan: WaitingPlan): string =>
+  sealOf(keys, planInStore).seal(JSON.stringify(withStoredTexts(plan)));
 
-/** Returns undefined if the plan cannot be unsealed or understood. */
+/** Unseals a plan. Returns undefined if it was sealed with another key, or if another version of this server wrote it in another form. */
 function openPlan(keys: SealingKeys, { nonce, expiresAt, state, sealed }: StoredPlan): FoundPlan | undefined {
   const text = sealOf(keys, { nonce, expiresAt }).open(sealed);
   const { data } = schema().safeParse(text === undefined ? undefined : JSON.parse(text));
   return data && { ...data, nonce, state, expiresAt };
 }
 
-/** A plan without the fields of its store. */
+/** A plan without the fields that the store keeps unsealed. */
 function planOf({ state: _, expiresAt: __, ...plan }: FoundPlan): WaitingPlan {
   return plan;
 }
 
-/** A digest of the caller. */
+/** A digest of the caller, by which the store counts a caller's plans without knowing the name. */
 const ownerOf = ({ caller = '' }: WaitingPlan): string =>
   createHash('sha256').update(`caller ${caller}`).digest('hex').slice(0, 16);
 

@@ -1,27 +1,29 @@
-/** Asks the questions of a caller one after the other, so that each plan takes account of the earlier answers. */
+/** Makes each caller's questions wait for each other, so that the plan of a question is made after the earlier questions were answered. */
 export interface QuestionQueue {
-  /** The number of callers whose user is being asked. */
+  /** Number of callers whose user is being asked. */
   callers(): number;
-  /** Waits until every earlier turn of the same caller has ended. A turn ends when it is disposed of. */
   enter(caller: string | undefined): Promise<Disposable>;
 }
 
 export function createQuestionQueue(): QuestionQueue {
-  /** Each caller's last turn, which resolves when the turn ends. */
+  /** For each caller, a promise that resolves when the last turn in the queue ends. */
   const lastTurns = new Map<string | undefined, Promise<void>>();
   return {
     callers: () => lastTurns.size,
+    /** Waits until the caller's earlier turns have ended. Returns a turn, which ends when it is disposed of. */
     async enter(caller) {
-      const earlier = lastTurns.get(caller);
-      let end = () => {};
+      const earlierTurn = lastTurns.get(caller);
+      let endTurn = () => {};
       const turn = new Promise<void>((resolve) => {
-        end = resolve;
+        endTurn = resolve;
       });
       lastTurns.set(caller, turn);
-      await earlier;
+      await earlierTurn;
+
       return {
         [Symbol.dispose]() {
-          end();
+          endTurn();
+          // Another turn may have joined the queue, and waits for this turn.
           if (lastTurns.get(caller) === turn) lastTurns.delete(caller);
         },
       };

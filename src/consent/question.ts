@@ -15,28 +15,29 @@ import { otherArguments, shortList } from './other-arguments.js';
 import {
   accountText,
   alertLine,
+  destinationsOf,
   type Plan,
   type PlanInput,
-  placesOf,
   riskSentencesOf,
   withoutSecrets,
 } from './plan.js';
 
-/** The size of a question that every client shows, and the length of a line that no client cuts. */
+/** The size that a question may have, so that every client shows it whole. */
 export interface QuestionLimits {
   readonly lines: number;
   readonly characters: number;
+  /** Length of a line that no client cuts (characters). The lines of the change and of its destination keep to it. */
   readonly lineLength: number;
 }
 
-/** Maximum length of an account with its title, in characters. */
+/** Maximum length of an account with the word `account` before it, in characters. */
 const longestAccount = 'account '.length + 24;
 
 /**
- * Makes the question for a person. Its first lines hold the change, the risk and the places, and are short enough for every client. The
- * other lines hold everything that would be sent. Long values are truncated, and no lines are dropped. If it is too long, long lists are
- * shortened, which a view and a page show in full.
- * @returns undefined if one screen cannot hold the question
+ * Makes the question for a person. Its first lines hold the change, its risks and its destination, and are short enough for every client.
+ * The other lines hold everything that would be sent. Long values are truncated, and no lines are dropped. If the question is too long,
+ * it is made again with shortened lists.
+ * @returns undefined if the question is still longer than `limits`
  */
 export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits): SafeText | undefined {
   const whole = questionWith(plan, call, limits, Number.POSITIVE_INFINITY);
@@ -45,13 +46,15 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
   return shortened.text.length <= limits.characters ? shortened : undefined;
 }
 
-/** @param longestList longer lists are shortened */
+/** Makes the question, however long it gets. Lists of more than `longestList` entries are shortened. */
 function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longestList: number): SafeText {
   const { change, input } = call;
   const others = otherArguments(change.named, withoutSecrets(call, input), longestList);
-  const risks = riskSentencesOf(plan);
-  const isRisk = (sentence: SafeText) => risks.some((risk) => risk.equals(sentence));
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
+  // The first lines have told the risks, so the same sentences are left out of the consequences.
+  const risks = riskSentencesOf(plan);
+  const isRisk = (consequence: SafeText) => risks.some((risk) => risk.equals(consequence));
+
   const firstLines = [...decisionLines(plan, call, limits), whereLine(call, limits)];
   const otherLines = [
     ...inFull(shortHeadline(call, limits)),
@@ -63,32 +66,36 @@ function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longe
     ...plan.warnings,
     ...titled('Not checked', plan.notChecked),
   ];
-  const room = limits.lines - firstLines.length;
-  if (otherLines.length <= room) return join([...firstLines, ...otherLines], '\n');
-  // If there are too many lines, the last lines share one, and nothing is left out.
-  const lastLine = join(otherLines.slice(room - 1), ' ');
-  return join([...firstLines, ...otherLines.slice(0, room - 1), lastLine], '\n');
+
+  const linesLeft = limits.lines - firstLines.length;
+  if (otherLines.length <= linesLeft) return join([...firstLines, ...otherLines], '\n');
+  // Too many lines: all that do not fit become the last line, so that nothing is left out.
+  const lastLine = join(otherLines.slice(linesLeft - 1), ' ');
+  return join([...firstLines, ...otherLines.slice(0, linesLeft - 1), lastLine], '\n');
 }
 
-/** A title with its parts in a sentence. No sentence without parts. */
-const titled = <const Title extends string>(title: Wording<Title>, parts: readonly SafeText[]): SafeText[] =>
-  parts.length === 0 ? [] : [say`${words(title)}: ${join(parts, ', ')}.`];
+/** A sentence of a title and its values, such as `Defaults: size 10, zone "a".` Empty without values. */
+const titled = <const Title extends string>(title: Wording<Title>, values: readonly SafeText[]): SafeText[] =>
+  values.length === 0 ? [] : [say`${words(title)}: ${join(values, ', ')}.`];
 
-/** The change, and its alert with its risks and the other plans. Clients that cut the second line cut the other plans. */
+/** The first lines: the change, then its alert, its risks and the other plans for the same thing, which are last if a client cuts the line. */
 export function decisionLines(plan: Plan, call: PlanInput, limits: QuestionLimits): readonly SafeText[] {
   const headline = say`${shortHeadline(call, limits).line}?`;
-  const alert = [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
-  return alert.length === 0 ? [headline] : [headline, join(alert, ' ')];
+  const warnings = [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
+  return warnings.length === 0 ? [headline] : [headline, join(warnings, ' ')];
 }
 
 const shortHeadline = ({ change, input, endpoint }: PlanInput, { lineLength }: QuestionLimits) =>
   fitted(change.headline(input, endpoint.region), lineLength - 1);
 
-/** The places that a change goes to, without their origin: `Region jp-east-1, zone east-11, account default.` It always includes the account. */
+/** The line with the destination of a change: `Region jp-east-1, zone east-11, account default.` If it is too long, it drops zones first. */
 function whereLine(call: PlanInput, { lineLength }: QuestionLimits): SafeText {
   const account = cut(accountText(call), longestAccount);
-  const places = placesOf(call).map(({ name }) => shortNames(name, longestLabelName));
-  const room = lineLength - account.text.length - ', .'.length;
-  while (places.length > 1 && join(places, ', ').text.length > room) places.pop();
-  return say`${sentence(join([fitted(join(places, ', '), room).line, account], ', '))}.`;
+  const destinations = destinationsOf(call).map(({ name }) => shortNames(name, longestLabelName));
+  const charactersLeft = lineLength - account.text.length - ', .'.length;
+
+  // The most important destination comes first, so the last is dropped.
+  while (destinations.length > 1 && join(destinations, ', ').text.length > charactersLeft) destinations.pop();
+  const shownDestinations = fitted(join(destinations, ', '), charactersLeft).line;
+  return say`${sentence(join([shownDestinations, account], ', '))}.`;
 }

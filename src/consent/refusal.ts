@@ -3,11 +3,11 @@ import { callAgain, callAgainFirst, forAgent, type Next, next, operatorMust, rep
 import { defined, forReader, own, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { Failure } from './outcome.js';
 
-/** Stops a call before anything is sent. `callTool` catches it and returns it as a failure. */
+/** Thrown to stop a call before anything is sent. `callTool` catches it and returns it as a failure. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly problems: readonly SafeText[];
-  /** Further fields of the failure, which replace its usual fields. `reason` ends its summary. */
+  /** Fields that replace the usual fields of the failure for this code. `reason` replaces the reason at the end of its summary. */
   readonly more: Partial<Pick<Failure, 'planId' | 'defaults' | 'warnings' | 'next' | 'earlier'>> & {
     readonly reason?: SafeText;
   };
@@ -25,31 +25,31 @@ export class Refusal extends Error {
  * @param changes true if the tool changes something
  */
 export function refusalFailure(tool: string | SafeText, { code, problems, more }: Refusal, changes: boolean): Failure {
-  const { reason, next: step } = refusals[code];
-  const { reason: reasonText = words(reason), ...fields } = more;
-  const isSilent = aboutEarlierCalls.includes(code);
-  const result = words(isSilent ? 'failed' : 'was not sent');
+  const usual = refusals[code];
+  const { reason = words(usual.reason), ...fields } = more;
+  const mayHaveSentBefore = aboutEarlierCalls.includes(code);
+  const result = words(mayHaveSentBefore ? 'failed' : 'was not sent');
   return {
-    summary: typeof tool === 'string' ? refused(tool, result, reasonText) : say`${tool} ${result}: ${reasonText}.`,
+    summary: typeof tool === 'string' ? summaryOf(tool, result, reason) : say`${tool} ${result}: ${reason}.`,
     code,
     problems,
-    ...(changes && !isSilent && { mayHaveHappened: false }),
-    next: step,
+    ...(changes && !mayHaveSentBefore && { mayHaveHappened: false }),
+    next: usual.next,
     requestIds: {},
     ...fields,
   };
 }
 
-/** Refusals of a call about a plan. An earlier call may have sent its change, so they do not say that it was not sent. */
+/** Refusals of a call about a plan that an earlier call may have carried out. So their text must not say that nothing was sent. */
 const aboutEarlierCalls: readonly RefusalCode[] = ['AlreadyDecided', 'StateUnavailable'];
 
-/** People in a view know the change, and not the name of a tool. */
-function refused(tool: string, result: SafeText, reason: SafeText): SafeText {
+/** The summary of a refusal. People in a view get only the reason, because they see the change there and do not know the tool's name. */
+function summaryOf(tool: string, result: SafeText, reason: SafeText): SafeText {
   const full = say`${own(tool)} ${result}: ${reason}.`;
   return forReader({ agent: full, person: sentence(say`${reason}.`), operator: full });
 }
 
-/** The refusal of a change that is too large to be reviewed, with the operation's advice. */
+/** The refusal of a change that is too large for a person to review, with the operation's own advice if it has any. */
 export const tooLargeToShow = ({ change: { ifTooLarge } }: { readonly change: Pick<Change, 'ifTooLarge'> }): Refusal =>
   new Refusal(
     'TooLargeToShow',
@@ -57,7 +57,7 @@ export const tooLargeToShow = ({ change: { ifTooLarge } }: { readonly change: Pi
     ifTooLarge === undefined ? {} : { next: next('agent', 'call', defined(ifTooLarge)) },
   );
 
-/** The refusal of a change by somebody other than the user, who decides in `approval` mode. */
+/** The refusal of a change in `approval` mode, in which somebody other than the user decides. */
 export const declinedByAnother = (problems: readonly SafeText[]): Refusal =>
   new Refusal('Declined', problems, {
     reason: words('somebody other than the user declined it'),
@@ -252,6 +252,6 @@ export type RefusalCode = keyof typeof refusals;
 /** Codes of faults of this server. */
 const ownFaults: readonly string[] = ['InternalError', 'SenderUnavailable'];
 
-/** True for the code of a refusal by the caller, a person or the configuration. */
+/** True for the code of a refusal that is no fault of this server, such as a person's no or invalid arguments. */
 export const isRefusal = (code: string): boolean => Object.hasOwn(refusals, code) && !ownFaults.includes(code);
 export const refusalCodes: readonly string[] = Object.keys(refusals);

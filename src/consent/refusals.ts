@@ -6,40 +6,40 @@ import { say } from '../util/safe-text.js';
 import { Refusal } from './refusal.js';
 import { tokenLifetimeMs } from './tokens.js';
 
-/** People's refusals. A refusal that is not in the journal yet counts in this process until it is. */
+/** People's refusals of changes, which the journal keeps. If the journal cannot be written, this process remembers them until it can. */
 export interface Refusals {
   /**
-   * Records a refusal and spends the nonce. Resolves with `spent` if the nonce was used before, and with `unwritten` if the journal does
-   * not have the refusal yet.
-   * The answer of a program, whose consent is `program`, is recorded as well, but does not count as a person's refusal.
-   * @param isDismissed set if the question was only closed. It counts towards `mostRefusals`, but does not bind the change
+   * Records a refusal, and spends its nonce so that no consent with this nonce counts later. Resolves with `spent` if the nonce was used
+   * before, and with `unwritten` if the journal does not have the refusal yet.
+   * An answer that a program gave (`consent` is `program`) is recorded as well, but does not count as a person's refusal.
+   * @param isDismissed set if the person only closed the question. This counts towards `mostRefusals`, but a planId of the change stays valid
    */
   decline(intent: Intent, isDismissed?: boolean): Promise<'declined' | 'spent' | 'unwritten'>;
-  /** True if a program has answered a question in place of this client's user. Its user is not asked by a question again. */
-  isAnsweredByProgram(entry: Asked): boolean;
-  /** True if the nonce was refused and the journal does not have that yet. */
+  /** True if a program has answered a question in place of this client's user. Such a client gets no more questions. */
+  isAnsweredByProgram(entry: CallerAndClient): boolean;
+  /** True if the nonce was refused, and the journal cannot know this yet. */
   isSpent(nonce: string): boolean;
-  /** Returns the reason for not asking this caller's user. Counts refusals per client. */
-  againstAsking(entry: Asked): Promise<Refusal | undefined>;
-  /** Returns the reason for not carrying out a change by planId. A refusal through any client counts, except if it only closed the question. */
-  againstPlanId(entry: Asked & Pick<Intent, 'digest'>): Promise<Refusal | undefined>;
+  /** Returns the refusal if the user must not be asked now, because of too many refusals through this client. */
+  againstAsking(entry: CallerAndClient): Promise<Refusal | undefined>;
+  /** Returns the refusal if a planId must not carry out a change now, because the user refused the change through any client. */
+  againstPlanId(entry: CallerAndClient & Pick<Intent, 'digest'>): Promise<Refusal | undefined>;
   /** Makes a last attempt to write the unwritten refusals. */
   close(): Promise<void>;
 }
 
-/** Refusals are counted per caller or, if callers are not authenticated, per client. */
-type Asked = Pick<Intent, 'caller' | 'client'>;
+/** If callers are not authenticated, `caller` is undefined, and the client's own name tells clients apart. */
+type CallerAndClient = Pick<Intent, 'caller' | 'client'>;
 
-/** After this number of refusals within the lifetime of a question, no more questions are asked. */
+/** After this number of refusals in `tokenLifetimeMs`, no more questions are asked. */
 const mostRefusals = 3;
 
-/** From this number of unwritten refusals on, every consent counts as refused. */
+/** When this number of refusals is unwritten, every consent is refused, because this process should not have to remember more. */
 const mostUnwritten = 1000;
 
-/** Maximum number of dismissed questions, and of clients that answer by themselves, that are remembered. */
+/** Maximum number of remembered dismissed questions, and of remembered clients that answer by themselves. */
 const mostRemembered = 1000;
 
-/** @param newId makes an id for each attempt, because an earlier attempt may have been written without an acknowledgement */
+/** @param newId makes another ID for each retry, because the journal may have written an earlier attempt without confirming it */
 export function createRefusals(
   journal: Pick<Journal, 'decline' | 'listDeclined'>,
   now: () => Date,
@@ -47,17 +47,18 @@ export function createRefusals(
   log: Log,
 ): Refusals {
   const persistence = createPersistence();
-  /** Refusals that the journal does not have yet, by nonce. */
+  /** Refusals that the journal does not have yet, by nonce, or by ID without a nonce. */
   const unwritten = new Map<string, Intent>();
-  /** Questions that were only closed, oldest first. Other processes count them as refusals. */
+  /** Questions that were only closed, oldest first. The journal has them as refusals, so only this process knows the difference. */
   let dismissed: readonly Intent[] = [];
-  /** Clients that answer by themselves, by their caller. Not by session, because from 2026-07-28 on there is none. */
+  /** Keys of clients that answer by themselves: see `clientKey`. Protocols from 2026-07-28 on have no sessions that could be the key. */
   let answeringClients: readonly string[] = [];
 
-  /** Refusals and questions before this time do not count (milliseconds). */
+  /** The time before which refusals do not count any more (milliseconds since 1970). */
   const countsSince = () => now().getTime() - tokenLifetimeMs;
-  /** Digests of the changes that a caller's user refused recently, through one client or, without `client`, through any. */
-  const refusedDigests = async ({ caller }: Asked, client?: string): Promise<readonly string[]> => {
+
+  /** Digests of the changes that a caller's user refused recently, through `client` or, if it is undefined, through any client. */
+  const refusedDigests = async ({ caller }: CallerAndClient, client?: string): Promise<readonly string[]> => {
     const since = countsSince();
     const inMemory = [...unwritten.values()].filter(
       (refusal) => Date.parse(refusal.time) >= since && isRefusalOf(refusal, caller, client),
@@ -65,8 +66,10 @@ export function createRefusals(
     const inJournal = await journal.listDeclined(since, caller, client);
     return [...inJournal, ...inMemory.map(({ digest }) => digest)];
   };
+
   const againstAsking: Refusals['againstAsking'] = async (entry) => {
     const refused = await refusedDigests(entry, entry.client).catch(() => undefined);
+    // The journal cannot be read, so there may be too many refusals.
     if (refused === undefined) return uncountable();
     return refused.length >= mostRefusals ? new Refusal('TooManyRefusals', []) : undefined;
   };
@@ -75,27 +78,34 @@ export function createRefusals(
     if (refusal !== undefined) return refusal;
     const refused = await refusedDigests(entry).catch(() => undefined);
     if (refused === undefined) return uncountable();
-    const isSameChange = ({ caller, digest }: Intent) => caller === entry.caller && digest === entry.digest;
+
+    // `refused` has dismissed questions too. The change was really refused if it is there more often than it was dismissed.
+    const refusedCount = refused.filter((digest) => digest === entry.digest).length;
     const since = countsSince();
-    const closed = dismissed.filter((question) => isSameChange(question) && Date.parse(question.time) >= since);
-    const refusals = refused.filter((digest) => digest === entry.digest);
-    if (refusals.length <= closed.length) return undefined;
+    const isSameChange = ({ caller, digest }: Intent) => caller === entry.caller && digest === entry.digest;
+    const dismissals = dismissed.filter((question) => isSameChange(question) && Date.parse(question.time) >= since);
+    if (refusedCount <= dismissals.length) return undefined;
     return new Refusal('Declined', [say`the user declined this change less than ten minutes ago`]);
   };
+
+  /** Records a refusal. It counts in this process at once, and in other processes as soon as the journal has it. */
   const decline: Refusals['decline'] = async (intent, isDismissed = false) => {
     const key = intent.nonce ?? intent.id;
     if (unwritten.has(key)) return 'spent';
     if (isDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
+    // A program has answered in place of the user.
     if (intent.consent === 'program')
       answeringClients = [...answeringClients, clientKey(intent)].slice(-mostRemembered);
+
     unwritten.set(key, intent);
     try {
-      const isFirst = await journal.decline(intent);
+      const isFirstUse = await journal.decline(intent);
       unwritten.delete(key);
-      return isFirst ? 'declined' : 'spent';
+      return isFirstUse ? 'declined' : 'spent';
     } catch (error) {
       log('error', 'journal', { tool: intent.tool, id: intent.id, error: reasonOf(error) });
       const attempt = async () => void (await journal.decline({ ...intent, id: newId() }));
+      // Retries in the background. If it gives up at the end of the process, the refusal stays unwritten.
       persistence.write(attempt).then(
         () => unwritten.delete(key),
         () => undefined,
@@ -103,9 +113,11 @@ export function createRefusals(
       return 'unwritten';
     }
   };
+
   return {
     decline,
     isAnsweredByProgram: (entry) => answeringClients.includes(clientKey(entry)),
+    // When too many refusals are unwritten, every nonce counts as refused.
     isSpent: (nonce) => unwritten.has(nonce) || unwritten.size >= mostUnwritten,
     againstAsking,
     againstPlanId,
@@ -113,11 +125,11 @@ export function createRefusals(
   };
 }
 
-const clientKey = ({ caller, client }: Asked) => JSON.stringify([caller, client]);
+const clientKey = ({ caller, client }: CallerAndClient) => JSON.stringify([caller, client]);
 
 const uncountable = () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
 
-/** True if a person refused the change of a caller or, if callers are not authenticated, of a client. */
+/** True for a person's refusal of a change of `caller`. Callers without a name are told apart by `client`, if that is set. */
 function isRefusalOf(refusal: Intent, caller: string | undefined, client: string | undefined): boolean {
   if (refusal.caller !== caller || withoutRefusal.includes(refusal.consent)) return false;
   return caller !== undefined || client === undefined || refusal.client === client;

@@ -9,14 +9,15 @@ import type { FoundPlan, PlanSubject, WaitingPlan } from './plans.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns the subject of a change; undefined if the operation does not declare its identifying arguments. */
+/** Returns the thing that a change is about; undefined if the operation does not declare which arguments identify it. */
 export function subjectOf({ name: tool, change }: Operation, account: string, input: Fields): PlanSubject | undefined {
   const values = (change?.identifies ?? []).map((path) => valueAt(input, path));
+  // The last identifying argument is the name of the thing.
   const name = values.at(-1);
   return typeof name === 'string' ? { name, digest: digestOf([tool, account, values]) } : undefined;
 }
 
-/** The other plans of the same subject that wait or were accepted, oldest first. `nonce` is absent for a plan that is not stored. */
+/** Returns the other plans for the same thing that wait or were accepted. A plan that is not stored has no `nonce`. */
 export function relatedPlans(
   plans: readonly FoundPlan[],
   { nonce, subject }: Partial<Pick<WaitingPlan, 'nonce' | 'subject'>>,
@@ -26,13 +27,13 @@ export function relatedPlans(
   return others.filter(({ state, decision }) => state === 'waiting' || decision?.kind === 'accepted');
 }
 
-/** Adds sentences about other plans for the same thing to a plan that is shown. No decision is bound to them. */
+/** Adds sentences about other plans for the same thing to a plan, only for showing it: the digest of a decision does not cover them. */
 export const withOtherPlans = (plan: Plan, others: readonly SafeText[]): Plan =>
   others.length === 0 ? plan : { ...plan, others };
 
 /**
- * Another plan of the same subject in a sentence: `Another plan for "wiki" waits: disk size 100 GB, asked 2 min ago.`
- * @param operation undefined if it does not exist any more
+ * Describes another plan for the same thing in a sentence: `Another plan for "wiki" waits: disk size 100 GB, asked 2 min ago.`
+ * @param operation the operation of both plans; undefined if this version of the server does not have it any more
  */
 export function relatedText(
   other: FoundPlan,
@@ -52,7 +53,7 @@ export function relatedText(
 /** Maximum number of differences in a sentence. */
 const mostDifferences = 5;
 
-/** The arguments of another plan that differ, in words: `disk size 100 GB`. */
+/** Describes how another plan differs, with its values of the differing arguments: `disk size 100 GB`. */
 function differencesOf(other: Fields, args: Fields, operation: Pick<Operation, 'input'> | undefined): SafeText {
   const values = new Map(leavesOf(args));
   const otherValues = [...leavesOf(other)];

@@ -1,7 +1,7 @@
 import { exact, own, type SafeText, say } from '../util/safe-text.js';
 import type { Plan } from './plan.js';
 
-/** The request as it would be sent: method and URL, headers, and the body as JSON, in which no value can pass for our words. */
+/** The lines of a request for review: method and URL, headers, and the body as indented JSON, whose quotes show where each value ends. */
 export const requestLines = ({
   method,
   url,

@@ -1,7 +1,7 @@
 import { type SafeText, type Wording, words } from '../util/safe-text.js';
 import type { DecisionPage } from './decision-page.js';
 
-/** Modes of consent (CLOUDOPS_CONFIRM). */
+/** The modes of CLOUDOPS_CONFIRM, which say how people agree to changes. */
 export const consentModes = ['ask', 'human', 'approval', 'plan', 'off'] as const;
 export type ConsentMode = (typeof consentModes)[number];
 
@@ -11,19 +11,19 @@ export const isAsStrict = (mode: ConsentMode, other: ConsentMode): boolean =>
 
 const byStrictness: readonly ConsentMode[] = ['off', 'plan', 'ask', 'human', 'approval'];
 
-/** The facts that the decision depends on. */
+/** The facts on which `decideConsent` decides. */
 export interface ConsentRequest {
   readonly mode: ConsentMode;
   /** Set if the caller only wants the plan. */
   readonly planOnly: boolean;
   readonly hasPlanId: boolean;
-  /** `unfit`: the client can ask its user, but no question holds the plan, or a program has answered in place of the user. */
+  /** `none`: the client cannot ask its user. `unfit`: it can, but the plan is too long, or a program has answered for its user. */
   readonly question: 'fits' | 'unfit' | 'none';
   /** Set if the client shows the change view, in which a person can decide with a click. */
   readonly hasView: boolean;
-  /** The page on which a person can decide: one to sign in to, or one in the browser of this machine. */
+  /** The page on which a person can decide, if there is one: with a sign-in, or in the browser on this machine. */
   readonly page: 'none' | DecisionPage['kind'];
-  /** Set if the person agreed beforehand, with an option of the command line. */
+  /** Set if the person agreed beforehand, with the option --yes of the command line. */
   readonly agreed: boolean;
 }
 
@@ -36,18 +36,21 @@ export type ConsentStep =
   | { readonly kind: 'redeem' }
   /** Answer with the state of the plan that the planId names. */
   | { readonly kind: 'status' }
-  /** Answer with the plan, and the ways to carry it out. */
+  /** Answer with the plan, and with the ways in which it can be carried out later. */
   | {
       readonly kind: 'plan';
+      /** True if a call with the planId carries out the plan. */
       readonly withPlanId: boolean;
+      /** True if a click in the change view carries out the plan. */
       readonly withTicket: boolean;
+      /** True if a click on the page carries out the plan. */
       readonly withPage: boolean;
-      /** Set if nobody could agree to the change here. */
+      /** Set if a call without `planOnly` would be refused, because there is no way to agree to the change here. */
       readonly isDeadEnd?: true;
     }
   | { readonly kind: 'refuse'; readonly problem: SafeText };
 
-/** Decides which consent a change needs. Refuses every case that it does not cover. */
+/** Decides on the next step towards consent. The cases are in order of precedence, and the last case refuses everything else. */
 export function decideConsent(request: ConsentRequest): ConsentStep {
   const { mode, planOnly, hasPlanId, agreed } = request;
   const ways = waysOf(request);
@@ -61,7 +64,7 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
   return whyNobody(request);
 }
 
-/** Sets `isDeadEnd` if the plan could not be carried out here, in any way. */
+/** Sets `isDeadEnd` if the same call without `planOnly` would be refused. */
 const deadEnd = (request: ConsentRequest): { readonly isDeadEnd?: true } =>
   decideConsent({ ...request, planOnly: false, agreed: false }).kind === 'refuse' ? { isDeadEnd: true } : {};
 
@@ -75,19 +78,19 @@ function whyNobody({ mode, question }: ConsentRequest): ConsentStep {
   );
 }
 
-/** Ways to carry out a plan later. */
+/** Returns the ways in which a plan can be carried out after the call: see `ConsentStep`. */
 function waysOf({ mode, planOnly, question, hasView, page }: ConsentRequest) {
-  const isForPerson = asksPerson(mode) && question !== 'fits';
+  const needsClick = asksPerson(mode) && question !== 'fits';
   const decidesOnPage = {
     none: false,
-    signIn: mode === 'approval' || isForPerson,
-    // A browser tab opens by itself only for plans that cannot be decided elsewhere.
-    local: isForPerson && !hasView,
+    signIn: mode === 'approval' || needsClick,
+    // The local page opens a browser tab by itself, so it is used only if the plan cannot be decided in a view.
+    local: needsClick && !hasView,
   };
   return {
     withPlanId: mode === 'plan' || (mode === 'ask' && question === 'none'),
-    withTicket: isForPerson && hasView,
-    // A plan that is only shown does not wait on a page.
+    withTicket: needsClick && hasView,
+    // With `planOnly`, the caller only wants to see the plan, so it must not wait on the page.
     withPage: decidesOnPage[page] && !planOnly,
   };
 }
@@ -107,37 +110,38 @@ const whyNoOption = {
 const isSatisfiedByOption = (mode: 'ask' | 'plan' | keyof typeof whyNoOption): mode is 'ask' | 'plan' =>
   mode === 'ask' || mode === 'plan';
 
-/** True if a click counts. With `approval`, a click in the chat does not, because it comes from the person who asked for the change. */
+/** True if a click counts as consent. With `approval`, a click in a view does not, because it comes from the person who wants the change. */
 export const takesClicks = (mode: ConsentMode, where: 'view' | 'page'): boolean =>
   mode === 'ask' || mode === 'human' || (mode === 'approval' && where === 'page');
 
-/** The facts about a person on the decision page and about a plan. */
+/** The facts about a plan, and about the person who would decide on it on the page. */
 interface PageDecision {
+  /** The mode of the plan's account. */
   readonly mode: ConsentMode;
-  /** Undefined if callers are not authenticated. */
+  /** The caller who asked for the change. Undefined if callers are not authenticated. */
   readonly caller: string | undefined;
-  /** Undefined for the person at this machine. */
+  /** Name of the signed-in person. Undefined for the person at this machine. */
   readonly person: string | undefined;
   /** Set if the person has the scope `cloudops:approve`. */
   readonly mayApprove: boolean;
 }
 
-/** Returns the reason for not letting a person decide on a plan on the page. */
+/** Returns the reason why a person may not decide on a plan on the page; undefined if the person may. */
 export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: PageDecision): SafeText | undefined {
-  const isOwn = caller === person;
+  const isOwnChange = caller === person;
   switch (mode) {
     case 'approval':
       if (!mayApprove) return words('Only somebody with the scope cloudops:approve decides here.');
-      return isOwn ? words('Your own changes are for somebody else to decide on.') : undefined;
+      return isOwnChange ? words('Your own changes are for somebody else to decide on.') : undefined;
     case 'ask':
     case 'human':
-      return isOwn || mayApprove ? undefined : words('This change was asked for by somebody else.');
+      return isOwnChange || mayApprove ? undefined : words('This change was asked for by somebody else.');
     default:
       return words('This server does not leave decisions to this page.');
   }
 }
 
-/** The person that a plan waits for, as the end of a sentence. */
+/** The person for whose decision a plan waits, as the end of a sentence. */
 export function whoDecides(mode: ConsentMode, page: ConsentRequest['page']): SafeText {
   if (mode === 'approval') return words('somebody other than the user, who signs in to the page');
   if (asksPerson(mode) && page !== 'none')

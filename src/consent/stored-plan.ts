@@ -4,8 +4,8 @@ import { lazy } from '../util/objects.js';
 import { fromServer, type Part } from '../util/safe-text.js';
 
 /**
- * Schemas of a plan and of an outcome in a store. The plan may come from another version of this server, so the fields that are shown
- * and acted on are checked, and fields that this version does not know are kept.
+ * Schemas of the plans and the outcomes in a store. Another version of this server may have written them. So the fields that are shown
+ * or acted on are checked, and fields that this version does not know are kept.
  */
 export const storedSchemas = lazy(() => {
   const part: z.ZodType<Part> = z.discriminatedUnion('kind', [
@@ -27,7 +27,7 @@ export const storedSchemas = lazy(() => {
     }),
   ]);
   const parts: z.ZodType<readonly Part[]> = z.array(part).readonly();
-  // Earlier versions stored a text as a string.
+  // Earlier versions of this server stored a text as a string and not as a list of parts.
   const text = z.union([
     z.string().transform(fromServer),
     z.object({ parts }).transform((stored) => fromServer(stored.parts)),
@@ -98,7 +98,7 @@ export const storedSchemas = lazy(() => {
     notes: texts.exactOptional(),
     earlier: earlier.exactOptional(),
   });
-  // Plans keep only final outcomes, which have the view `ended`.
+  // A stored plan has only the final outcome of its change, so the other kinds of view do not occur.
   const view = z.object({ kind: z.literal('ended'), continues: z.boolean(), isSandbox: z.boolean().exactOptional() });
   const outcome = z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('succeeded'), success, view: view.exactOptional() }),

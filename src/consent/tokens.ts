@@ -2,13 +2,14 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { SealingKey, SealingKeys } from '../util/seal.js';
 import type { PlanClaims } from './outcome.js';
 
-/**
- * A consent token stands for one plan or one question. A `handle` stands for a plan that only a person can decide on, and lets a client
- * ask for the state of that plan.
- */
+/** The content of a consent token, which stands for one plan or one question. */
 export interface ConsentClaims extends PlanClaims {
+  /**
+   * `plan`: a planId with which a call may carry out the plan. `question`: the question that a client brings back with its reply. `handle`:
+   * a planId of a plan that only a person can decide on, with which a client can ask for the state of the plan and no more.
+   */
   readonly use: ConsentUse;
-  /** Milliseconds since 1970. */
+  /** Time at which the token was issued (milliseconds since 1970). */
   readonly issuedAt: number;
 }
 
@@ -17,16 +18,13 @@ type ConsentUse = (typeof uses)[number];
 /** Issues consent tokens, and verifies the tokens that clients send back. */
 export interface ConsentTokens {
   issue(claims: Omit<ConsentClaims, 'issuedAt'>): string;
-  /** @throws InvalidToken */
+  /** Returns the claims of a token. @throws InvalidToken if it is older than `tokenLifetimeMs`, or was not issued for this caller */
   verify(token: string): ConsentClaims;
-  /**
-   * Returns the claims of a token of any age.
-   * @throws InvalidToken
-   */
+  /** Returns the claims of a token of any age. @throws InvalidToken if it was not issued for this caller */
   read(token: string): ConsentClaims;
 }
 
-/** Thrown for a token that is not accepted. */
+/** Thrown for a token that has expired, or that this server did not issue for this caller. */
 export class InvalidToken extends Error {
   readonly reason: 'expired' | 'forged';
   constructor(reason: InvalidToken['reason']) {
@@ -35,17 +33,17 @@ export class InvalidToken extends Error {
   }
 }
 
-/** Lifetime of a plan or a question. */
+/** Lifetime of a plan or a question (milliseconds). */
 export const tokenLifetimeMs = 10 * 60 * 1000;
 
 const digestBytes = 16;
 const nonceBytes = 8;
 const macBytes = 16;
-/** Use and time share a number of 40 bits. The two highest bits are the use. */
+/** A token begins with a number of 40 bits. Its two highest bits are the use, and the others are the time in steps of `stepMs`. */
 const headBytes = 5;
 const useStep = 2 ** 38;
 const uses = ['plan', 'question', 'handle'] as const;
-/** Resolution of the time (milliseconds). It suffices until the year 2109. */
+/** Resolution of the time in a token (milliseconds). With it, 38 bits last until the year 2109. */
 const stepMs = 16;
 const nonceAt = headBytes + digestBytes;
 const claimsBytes = nonceAt + nonceBytes;
@@ -53,11 +51,11 @@ const claimsBytes = nonceAt + nonceBytes;
 export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
 
 /**
- * Makes tokens of 60 characters, because models copy them: use, time, 128 bits of digest, 64 bits of nonce, and 128 bits of HMAC-SHA256
- * over these and the caller. Time is rounded down, so that an answer may seem up to `stepMs` slower than it was, but never faster. A
- * token is valid for ten minutes and for one caller.
+ * Issues and reads tokens of one caller. A token is only 60 characters long, because models have to copy it: use and time, 128 bits of
+ * digest, 64 bits of nonce, and 128 bits of HMAC-SHA256 over all these and the caller. The time is rounded down. So an answer may seem
+ * up to `stepMs` slower than it was but never faster, and a person's quick answer is not taken for a program's.
  * @param keys at least 32 bytes each. The first key signs, and all keys verify
- * @param planKeys separate keys for planIds, which prove no consent
+ * @param planKeys keys for tokens with the use `plan`. They may be less secret, because such a token proves no person's consent
  */
 export function createConsentTokens(
   keys: SealingKeys,
@@ -66,16 +64,20 @@ export function createConsentTokens(
   planKeys: SealingKeys = keys,
 ): ConsentTokens {
   const keysFor = (use: ConsentUse) => (use === 'plan' ? planKeys() : keys());
+
   const read = (token: string): ConsentClaims => {
     const bytes = Buffer.from(token, 'base64url');
     if (bytes.length !== claimsBytes + macBytes) throw new InvalidToken('forged');
     const encoded = bytes.subarray(0, claimsBytes);
     const mac = bytes.subarray(claimsBytes);
+
+    // The claims name the use, which selects the keys, so they are decoded before the MAC is verified.
     const claims = decodeClaims(encoded);
     const isGenuine = keysFor(claims.use).some((key) => timingSafeEqual(mac, macOf(key, encoded, caller)));
     if (!isGenuine) throw new InvalidToken('forged');
     return claims;
   };
+
   return {
     read,
     issue: (claims) => {
@@ -105,7 +107,7 @@ function encodeClaims({ use, digest, nonce, issuedAt }: ConsentClaims): Buffer {
   return encoded;
 }
 
-/** @throws InvalidToken if the use is unknown */
+/** Decodes claims, without verifying them. @throws InvalidToken if the use is unknown */
 function decodeClaims(encoded: Buffer): ConsentClaims {
   const head = encoded.readUIntBE(0, headBytes);
   const use = uses[Math.floor(head / useStep)];

@@ -3,10 +3,10 @@ import { textAt } from '../util/objects.js';
 import { escapeInvisible } from '../util/quote.js';
 import type { ConsentMode } from './required-consent.js';
 
-/** How a person confirms a deletion (CLOUDOPS_CONFIRM_DELETE). */
+/** The values of CLOUDOPS_CONFIRM_DELETE: a person confirms a deletion by typing its name, or by a click. */
 export const deleteConfirmations = ['type', 'click'] as const;
 
-/** A person does not have to type a name that is longer (characters). */
+/** Longer names do not have to be typed (characters). */
 const longestTyped = 40;
 
 const modesWithPerson: readonly ConsentMode[] = ['ask', 'human', 'approval'];
@@ -21,7 +21,7 @@ interface Deletion {
   };
 }
 
-/** Returns the name that a person types to agree to a deletion; undefined if a click suffices or if the name cannot be typed. */
+/** Returns the name that a person has to type to agree to a deletion; undefined if a click is enough, or if the name is hard to type. */
 export function nameToType({ operation, change, input, account }: Deletion): string | undefined {
   const { confirm, confirmDelete = 'type' } = account;
   if (operation.effect !== 'delete' || confirmDelete === 'click' || !modesWithPerson.includes(confirm))
@@ -31,6 +31,6 @@ export function nameToType({ operation, change, input, account }: Deletion): str
   return name === '' || name.length > longestTyped || escapeInvisible(name) !== name ? undefined : name;
 }
 
-/** True if the person typed the name, or did not have to. */
+/** True if the person typed the wanted name, or if no name is wanted. */
 export const isTyped = (wanted: string | undefined, typed: string | undefined): boolean =>
   wanted === undefined || typed?.trim() === wanted;
