@@ -4,7 +4,7 @@ import type { CallContext, CallOutcome, CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
 import { longestReason } from '../consent/decline-reason.js';
 import type { EndedOutcome } from '../consent/outcome.js';
-import { decisionText } from '../consent/plan-decision.js';
+import { decisionText, type PlanDecision } from '../consent/plan-decision.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { relatedPlans, relatedText, withOtherPlans } from '../consent/related-plans.js';
@@ -19,7 +19,7 @@ import { quoted, type SafeText, say, sentence, words } from '../util/safe-text.j
 import type { SealingKeys } from '../util/seal.js';
 import type { DecisionSession } from './decision-session.js';
 
-export interface PlanDeciding {
+export interface DecisionDependencies {
   readonly plans: Plans;
   readonly accounts: Accounts;
   readonly operations: readonly Operation[];
@@ -27,37 +27,38 @@ export interface PlanDeciding {
   readonly stateKeys: SealingKeys;
   readonly now: () => Date;
   readonly log: Log;
-  /** The caller of a plan, with its present scopes; undefined if the caller no longer exists. */
+  /** Finds the caller of a plan with its present scopes. Undefined if the caller no longer exists, or if callers have no names. */
   readonly callerOf: (plan: FoundPlan) => Promise<Principal | undefined>;
 }
 
-/** The person who decides: signed in, or at this machine. The person at this machine has no name and may use every account. */
-export type Decider =
+/** The person at the page: signed in, or at this machine. The person at this machine has no name and may use every account. */
+export type PageUser =
   | Pick<DecisionSession, 'person' | 'mayApprove' | 'scopes'>
   | { readonly person: undefined; readonly mayApprove: false; readonly scopes: undefined };
 
-/** The account of a plan; undefined if the person may not use it. */
-export function accountOfPlan({ args }: FoundPlan, decider: Decider, accounts: Accounts): Account | undefined {
-  const principal = decider.person === undefined ? undefined : { name: decider.person, scopes: decider.scopes };
+/** The account of a plan; undefined if the person may not use the account. */
+export function accountOfPlan({ args }: FoundPlan, user: PageUser, accounts: Accounts): Account | undefined {
+  const principal = user.person === undefined ? undefined : { name: user.person, scopes: user.scopes };
   const { all, areNamed } = accountsOf(accounts, principal);
+  // If accounts have no names, there is only one.
   return all.find(({ name }) => !areNamed || name === args.account);
 }
 
-/** Why a person may not decide on a plan; undefined if the person may. */
-export function reasonAgainst(plan: FoundPlan, decider: Decider, accounts: Accounts): SafeText | undefined {
-  const account = accountOfPlan(plan, decider, accounts);
+/** Returns the reason why a person may not decide on a plan; undefined if the person may. */
+export function reasonAgainst(plan: FoundPlan, user: PageUser, accounts: Accounts): SafeText | undefined {
+  const account = accountOfPlan(plan, user, accounts);
   if (account === undefined) return words('You have no access to the account of this change.');
-  return reasonAgainstDeciding({ ...decider, mode: account.confirm, caller: plan.caller });
+  return reasonAgainstDeciding({ ...user, mode: account.confirm, caller: plan.caller });
 }
 
-/** The result of a decision. */
-interface DecidedPlan {
+/** The result of a click that decides. */
+interface ClickResult {
   readonly outcome: EndedOutcome;
-  /** The earlier decision, if another decision on the plan came first. */
+  /** Set if the plan was decided before the click: sentences about the earlier decision. */
   readonly earlier?: SafeText | undefined;
 }
 
-/** Failures that are not about the change itself, so that the plan continues to wait. */
+/** Codes of failures that may not occur with the next click, so the plan continues to wait for it. */
 const temporaryFailures = [
   'NobodyAsked',
   'WrongName',
@@ -69,53 +70,71 @@ const temporaryFailures = [
 ];
 
 /**
- * Carries out the decision of a person on a plan. The call is made like any other, so that policy, scopes and limits are checked again.
- * A click is refused if its claims do not match the request and the plan that were shown. Only the click that claims the plan stores its
- * person; any other click gets the outcome of the decision that came first.
+ * Carries out a person's decision on a plan by making the call of the plan with the click. So policy, scopes and limits are checked again.
+ * The call also refuses the click if it would not send the request that the person saw. Only the first click that decides stores its
+ * person with the plan. Any later click gets the outcome of the first decision.
  */
 async function decideOnPlan(
   plan: FoundPlan,
-  { decision, reason, name: typedName }: PlanDecision,
-  decider: Decider,
-  deciding: PlanDeciding,
-): Promise<DecidedPlan> {
-  const { nonce, repeats } = plan;
-  const { person } = decider;
-  const { plans, accounts, now } = deciding;
-  const objection = reasonAgainst(plan, decider, accounts);
+  { decision, reason, name: typedName }: DecidingClick,
+  user: PageUser,
+  dependencies: DecisionDependencies,
+): Promise<ClickResult> {
+  const { person } = user;
+  const objection = reasonAgainst(plan, user, dependencies.accounts);
   if (objection !== undefined) return refused(plan, 'NotAllowed', [objection]);
-  const callOfPlan = await createCall(plan, deciding);
+  // A decided plan needs its call too, to look up its outcome.
+  const callOfPlan = await createCall(plan, dependencies);
   if (callOfPlan === undefined)
     return refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
-  if (plan.state === 'decided') return earlierDecision(plan, callOfPlan, deciding);
+  if (plan.state === 'decided') return earlierDecision(plan, callOfPlan, dependencies);
 
-  let isClaimed = false;
+  let hasDecided = false;
+  // Called when the call has stored this decision with the plan.
   const onClaim = () => {
-    isClaimed = true;
+    hasDecided = true;
   };
-  const click = { decision, claims: claimsOf(plan), reason, typedName, page: { person, repeats, onClaim } };
-  const outcome = await callOfPlan({ click });
-  // Cannot happen, because a click answers the question.
+  const page = { person, repeats: plan.repeats, onClaim };
+  const outcome = await callOfPlan({ click: { decision, claims: claimsOf(plan), reason, typedName, page } });
+  // Cannot happen, because a call with a click takes the click as its consent, and never asks its user.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
-  const code = outcome.kind === 'failed' ? outcome.failure.code : undefined;
-  if (code === 'AlreadyDecided') return earlierDecision(plan, callOfPlan, deciding);
-  if (isClaimed || code === undefined || temporaryFailures.includes(code)) return { outcome };
 
-  // The call stopped before it claimed the plan. The plan ends here, so that its caller learns the reason.
+  const code = outcome.kind === 'failed' ? outcome.failure.code : undefined;
+  if (code === 'AlreadyDecided') return earlierDecision(plan, callOfPlan, dependencies);
+  // A call that has decided stores its outcome with the plan itself. After a temporary failure, the plan continues to wait.
+  if (hasDecided || code === undefined || temporaryFailures.includes(code)) return { outcome };
+
+  // The call was refused before it could store the decision.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
-  const claim = await plans
-    .claim(nonce, { kind, person, at: now().getTime() })
-    .catch((error: unknown) => logUnavailable(plan, error, deciding));
-  if (claim === 'taken') return earlierDecision(plan, callOfPlan, deciding);
-  if (claim === 'claimed') await plans.settle(nonce, outcome);
-  return { outcome };
+  const isFirst = await endRefusedPlan(plan, { kind, person, at: dependencies.now().getTime() }, outcome, dependencies);
+  return isFirst ? { outcome } : earlierDecision(plan, callOfPlan, dependencies);
 }
 
-/** The outcome of the decision that came first. */
-async function earlierDecision(plan: FoundPlan, callOfPlan: CallOfPlan, deciding: PlanDeciding): Promise<DecidedPlan> {
-  const storedPlan = await deciding.plans
+/** Ends a plan that its call could not decide, such as because of the policy, so that the caller learns why. False if it was decided before. */
+async function endRefusedPlan(
+  plan: FoundPlan,
+  decision: PlanDecision,
+  outcome: EndedOutcome,
+  dependencies: DecisionDependencies,
+): Promise<boolean> {
+  const { plans } = dependencies;
+  const result = await plans
+    .claim(plan.nonce, decision)
+    .catch((error: unknown) => logUnavailable(plan, error, dependencies));
+  // For a plan that has expired or cannot be written, only the person who clicked learns the outcome.
+  if (result === 'claimed') await plans.settle(plan.nonce, outcome);
+  return result !== 'taken';
+}
+
+/** The result of a click on a plan that is decided already. The call of the plan looks up the outcome of the earlier decision. */
+async function earlierDecision(
+  plan: FoundPlan,
+  callOfPlan: CallOfPlan,
+  dependencies: DecisionDependencies,
+): Promise<ClickResult> {
+  const storedPlan = await dependencies.plans
     .find(plan.nonce)
-    .catch((error: unknown) => logUnavailable(plan, error, deciding));
+    .catch((error: unknown) => logUnavailable(plan, error, dependencies));
   const decidedPlan = storedPlan ?? plan;
   const outcome = await callOfPlan({ look: claimsOf(plan) });
   return {
@@ -126,11 +145,11 @@ async function earlierDecision(plan: FoundPlan, callOfPlan: CallOfPlan, deciding
 
 const claimsOf = ({ digest, nonce, issuedAt }: FoundPlan) => ({ digest, nonce, issuedAt });
 
-function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: PlanDeciding): undefined {
+function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionDependencies): undefined {
   log('error', 'journal', { plan: nonce, error: reasonOf(error) });
 }
 
-const refused = (plan: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): DecidedPlan => ({
+const refused = (plan: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): ClickResult => ({
   outcome: { kind: 'failed', failure: refusalFailure(plan.tool, new Refusal(...refusal), true) },
 });
 
@@ -142,61 +161,56 @@ function decisionSentence({ decision }: FoundPlan): SafeText {
   return say`${sentence(say`${decisionText(decision)}.`)}${because}`;
 }
 
-/** The outcome that is shown for a plan that was decided, but whose own outcome is not known. */
+/** The outcome that is shown for a decided plan if the outcome of its change is not known. */
 const decidedBefore = ({ tool, decision }: FoundPlan): EndedOutcome => {
   const more = decision === undefined ? {} : { reason: decisionText(decision) };
   return { kind: 'failed', failure: refusalFailure(tool, new Refusal('AlreadyDecided', [], more), true) };
 };
 
-/** Makes the call of a plan, in the name of its caller. */
+/** Makes the call of a plan in the name of its caller: with a click that decides, or only to look up the outcome. */
 type CallOfPlan = (action: Pick<CallContext, 'click' | 'look'>) => Promise<CallOutcome>;
 
-/** Undefined if the caller, or the tool, no longer exists. */
+/** Prepares the call of a plan. Undefined if the caller, or the tool, no longer exists. */
 async function createCall(
   plan: FoundPlan,
-  { operations, call, stateKeys, now, callerOf }: PlanDeciding,
+  { operations, call, stateKeys, now, callerOf }: DecisionDependencies,
 ): Promise<CallOfPlan | undefined> {
   const { tool, args, caller, agent, client } = plan;
   const operation = operations.find(({ name }) => name === tool);
   const principal = await callerOf(plan);
   if (operation === undefined || (caller !== undefined && principal === undefined)) return undefined;
+
   const tokens = createConsentTokens(stateKeys, caller ?? '', now);
-  // The change continues when the page is closed.
+  // Never aborts, because the change continues when the page is closed.
   const { signal } = new AbortController();
   const context = { tokens, client, principal: principal && { ...principal, agent }, signal };
   return (action) => call(operation, args, { ...context, ...action });
 }
 
-/** False for a change that is still under way. */
+/** True for the outcome of a change that has ended. False while the change is under way. */
 const isEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
   outcome.kind === 'failed' || (outcome.kind === 'succeeded' && outcome.success.outcome !== 'waiting');
 
-/**
- * Describes the other plans for the same thing, in a sentence each.
- * @param visible the plans that the person may see
- */
+/** Describes the other plans for the same thing in a sentence each, if they are among the plans that the person may see. */
 export function relatedTexts(
   plan: FoundPlan,
   visible: readonly FoundPlan[],
-  { operations, now }: Pick<PlanDeciding, 'operations' | 'now'>,
+  { operations, now }: Pick<DecisionDependencies, 'operations' | 'now'>,
 ): readonly SafeText[] {
   const operation = operations.find(({ name }) => name === plan.tool);
   return relatedPlans(visible, plan).map((other) => relatedText(other, plan, operation, now()));
 }
 
 /**
- * The content of the change view: the plan with its buttons, or the outcome above the plan.
- * @param related sentences about other plans for the same thing. They are not in the plan that the digest of a decision covers
+ * The content of the change view: a waiting plan, with its buttons if the person may decide, or the outcome above a decided plan.
+ * @param related sentences about other plans for the same thing, which a decision is not bound to
  */
 export function shownPlan(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): object {
   if (stored.state === 'waiting') return resultOf(waitingOutcome(stored, mayDecide, related), stored);
   return resultOf(stored.outcome ?? decidedBefore(stored), stored, decisionSentence(stored));
 }
 
-/**
- * The outcome of a call whose plan waits.
- * @param mayDecide true if the view may show the buttons
- */
+/** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no claims and shows no buttons. */
 function waitingOutcome(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): EndedOutcome {
   const { plan, accept, typedName, issuedAt, expiresAt, digest, nonce } = stored;
   return {
@@ -213,24 +227,25 @@ function waitingOutcome(stored: FoundPlan, mayDecide: boolean, related: readonly
 }
 
 /**
- * Makes a result for the change view, with the plan. In place of an action token, the view gets the plan's nonce, which allows nothing
- * without the session.
+ * Makes the result of a call for the change view: an outcome together with its plan. The views of chat clients get an action token, with
+ * which they can decide. Here, the nonce of the plan takes its place, because a click counts only with the session of the page.
  */
 function resultOf(outcome: EndedOutcome, stored: FoundPlan, earlier?: SafeText): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const metaOf = (shown: EndedOutcome) =>
     viewMeta(shown, stored, { seal: () => stored.nonce }, { onPage: true, earlier });
   const planMeta = metaOf(waitingOutcome(stored, false));
+  // If both have the same field, the outcome's field counts.
   return { content: [], structuredContent, _meta: { ...planMeta, ...metaOf(outcome) } };
 }
 
-/** The note above a plan, with the names of the caller and the client, which come from outside. */
+/** The note above a plan: who asked for it, and with which client. Both names are quoted, because they come from outside. */
 export const noteOf = (plan: FoundPlan): SafeText => {
   const asker = plan.caller === undefined ? words('a caller without a name') : quoted(plan.caller, 100);
   return say`Asked for by ${asker} with the client ${quoted(plan.client, 100)}.`;
 };
 
-/** Reads a click in the change view. Returns undefined if a page does not answer such a click. */
+/** Reads a tool call of the change view as a click. Undefined for any other call, which a page does not answer. */
 export function readClick(params: unknown): PlanClick | undefined {
   const { data } = toolCall.safeParse(params);
   if (data === undefined) return undefined;
@@ -238,12 +253,13 @@ export function readClick(params: unknown): PlanClick | undefined {
   return { nonce, ...click };
 }
 
-/** A click that decides. */
-type PlanDecision = Pick<PlanClick, 'reason' | 'name'> & { readonly decision: 'accept' | 'decline' };
+/** A click that accepts or declines. */
+type DecidingClick = Pick<PlanClick, 'reason' | 'name'> & { readonly decision: 'accept' | 'decline' };
 
-/** A decision, or a request for the plan's outcome. */
+/** A click in the change view. */
 interface PlanClick {
   readonly nonce: string;
+  /** With `look`, the view only asks for the state of the plan. */
   readonly decision: 'accept' | 'decline' | 'look';
   /** Why the person declines. */
   readonly reason?: string | undefined;
@@ -260,14 +276,17 @@ const toolCall = z.object({
 export async function answerClick(
   plan: FoundPlan,
   { decision, ...typed }: Omit<PlanClick, 'nonce'>,
-  decider: Decider,
-  deciding: PlanDeciding,
+  user: PageUser,
+  dependencies: DecisionDependencies,
 ): Promise<object> {
-  if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, decider, deciding.accounts) === undefined);
-  const { outcome, earlier } = await decideOnPlan(plan, { decision, ...typed }, decider, deciding);
-  deciding.log('info', 'decision', { tool: plan.tool, decision, person: decider.person, caller: plan.caller });
-  if (earlier !== undefined || decider.person === undefined) return resultOf(outcome, plan, earlier);
-  // Like everybody else, the person who decided reads who decided and when.
-  const decided = await deciding.plans.find(plan.nonce).catch(() => undefined);
-  return resultOf(outcome, plan, decided?.decision && decisionSentence(decided));
+  const { accounts, plans, log } = dependencies;
+  if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, user, accounts) === undefined);
+
+  const { outcome, earlier } = await decideOnPlan(plan, { decision, ...typed }, user, dependencies);
+  log('info', 'decision', { tool: plan.tool, decision, person: user.person, caller: plan.caller });
+  // Without a name, there is nothing to tell about this decision.
+  if (earlier !== undefined || user.person === undefined) return resultOf(outcome, plan, earlier);
+  // A signed-in person reads who decided and when, as everybody else does who opens the plan later.
+  const decidedPlan = await plans.find(plan.nonce).catch(() => undefined);
+  return resultOf(outcome, plan, decidedPlan?.decision && decisionSentence(decidedPlan));
 }

@@ -8,8 +8,8 @@ import { words } from '../util/safe-text.js';
 import {
   accountOfPlan,
   answerClick,
+  type DecisionDependencies,
   noteOf,
-  type PlanDeciding,
   readClick,
   reasonAgainst,
   relatedTexts,
@@ -32,22 +32,22 @@ import {
 } from './pages.js';
 import { planInQuery, type Reception, type SignIn } from './sign-in.js';
 
-export interface DecisionsOptions extends PlanDeciding {
-  /** The origin under which people reach this server. */
+export interface DecisionsOptions extends DecisionDependencies {
+  /** The origin of this server's address as people's browsers use it. */
   readonly publicUrl: string;
   readonly signIn: SignIn;
 }
 
-/** Size limit of a click, in bytes. */
+/** Size limit of the body of a click, in bytes. */
 const maximumBody = 64 * 1024;
 
-/** True for the paths of the page for decisions. */
+/** True for the paths that `createDecisions` serves. */
 export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
 
 interface DecisionsEnv extends PageEnv {
   readonly Variables: {
     session: DecisionSession;
-    /** The plan in the path. */
+    /** The plan that the path names. */
     plan: FoundPlan;
     /** All plans that the person may see. */
     visiblePlans: readonly FoundPlan[];
@@ -55,8 +55,8 @@ interface DecisionsEnv extends PageEnv {
 }
 
 /**
- * Serves the page on which people decide on changes. Everything but the sign-in needs a session. A request that changes something
- * also needs our origin and the session's proof that it comes from one of our pages.
+ * Serves the pages on which people decide on changes. All requests but the sign-in and the view need a session. A request that changes
+ * something must also come from our origin, with the session's proof that one of our pages sent it.
  */
 export function createDecisions(options: DecisionsOptions) {
   const { publicUrl, stateKeys, now } = options;
@@ -66,13 +66,14 @@ export function createDecisions(options: DecisionsOptions) {
 
   const pages = createPages<DecisionsEnv>();
   pages.use(decisionPageHeaders);
-  // The origin alone decides, because browsers call another port of the same host the same site.
+  // Hono would also accept requests from the same site, and for browsers another port of this host is the same site.
   pages.use(csrf({ origin: publicUrl, secFetchSite: () => false }));
   addSignIn(pages, options, sessionCookie, readForm);
-  // The view has no secrets, and its sandboxed frame sends no cookies.
+  // Without a session: the view holds no secrets, and the browser sends no cookies from its sandboxed frame.
   pages.get(`${planPath}/view`, viewHeaders('same-origin'), async (context) => context.html(await readView('change')));
 
-  pages.use(checks.session);
+  // All handlers below need a session.
+  pages.use(checks.requireSession);
   pages.post('/decisions/sign-out', requireForm, async (context) => {
     const form = await readForm(context.env.incoming);
     checkProof(context.get('session'), form.get('csrf') ?? undefined);
@@ -80,7 +81,7 @@ export function createDecisions(options: DecisionsOptions) {
     return context.redirect('/decisions', 303);
   });
   addList(pages, options, checks);
-  pages.use(`${planPath}/*`, checks.plan);
+  pages.use(`${planPath}/*`, checks.requirePlan);
   addPlan(pages, options, checks);
 
   return (request: IncomingMessage, response: ServerResponse): Promise<void> =>
@@ -92,57 +93,66 @@ type SessionCookie = ReturnType<typeof createSessionCookie>;
 type Check = MiddlewareHandler<DecisionsEnv>;
 type ReadForm = (request: IncomingMessage) => Promise<URLSearchParams>;
 
-/** Checks of requests to the page. A request that fails gets a page or an error in place of its answer. */
+/** Middleware that lets a request continue, or answers it with a page or an error. */
 interface Checks {
-  /** The person is signed in. */
-  readonly session: Check;
-  /** The plan in the path is there, and the person may see it. */
-  readonly plan: Check;
-  /** The plans can be read. */
-  readonly visiblePlans: Check;
-  /** The person may decide on the plan, or the plan was decided. */
-  readonly mayDecide: Check;
-  /** A click comes from our page. Hono's `csrf` checks only forms. */
-  readonly ownPage: Check;
+  /** Requires that the person is signed in. Sets `session`. */
+  readonly requireSession: Check;
+  /** Requires that the plan in the path exists and that the person may see it. Sets `plan`. */
+  readonly requirePlan: Check;
+  /** Reads the plans that the person may see. Sets `visiblePlans`. */
+  readonly readVisiblePlans: Check;
+  /** Requires that the person may decide on the plan, unless it is decided already. */
+  readonly requireRightToDecide: Check;
+  /** Requires that one of our pages sent the request. For JSON, because Hono's `csrf` checks only forms. */
+  readonly requireOwnPage: Check;
 }
 
 function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): Checks {
   const { publicUrl, signIn, plans, accounts } = options;
   return {
-    session: async (context, next) => {
+    requireSession: async (context, next) => {
       const cookieSession = sessionCookie.read(context);
+      // The person's rights may have changed since the cookie was made.
       const session = cookieSession && (await signIn.renew(cookieSession));
       if (session !== undefined) {
         context.set('session', session);
         return next();
       }
+
+      // POST requests come from the view's script, which shows an error and cannot show the sign-in page.
       if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
       sessionCookie.clear(context);
       return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
     },
-    plan: async (context, next) => {
+
+    requirePlan: async (context, next) => {
       const nonce = context.req.param('nonce') ?? '';
       const plan = await plans.find(nonce).catch((error) => unreadableAnswer(context, error, options));
+      // The plan cannot be read, and this is the answer that says so.
       if (plan instanceof Response) return plan;
       if (plan === undefined || !isVisible(plan, context.get('session'), options))
         return context.html(problemPage(words('No such plan'), goneText), 404);
       context.set('plan', plan);
       return next();
     },
-    visiblePlans: async (context, next) => {
+
+    readVisiblePlans: async (context, next) => {
       const all = await plans.list().catch((error) => unreadableAnswer(context, error, options));
       if (all instanceof Response) return all;
       const visible = all.filter((plan) => isVisible(plan, context.get('session'), options));
       context.set('visiblePlans', visible);
       return next();
     },
-    mayDecide: async (context, next) => {
+
+    requireRightToDecide: async (context, next) => {
       const { session, plan } = context.var;
       const reason = reasonAgainst(plan, session, accounts);
+      // A decided plan only shows its outcome, so everybody who may see the plan may open it.
       if (reason === undefined || plan.state !== 'waiting') return next();
       return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
     },
-    ownPage: async (context, next) => {
+
+    requireOwnPage: async (context, next) => {
       if (context.req.header('origin') !== publicUrl) throw otherSite();
       checkProof(context.get('session'), context.req.header('x-csrf-token'));
       await next();
@@ -157,6 +167,7 @@ function addSignIn(
   readForm: ReadForm,
 ): void {
   const logRefusal = createFailedLogins(now, log, 'sign-in refused');
+
   const reception: Reception = {
     stateKeys,
     readForm,
@@ -170,6 +181,7 @@ function addSignIn(
       return context.redirect(plan === undefined ? '/decisions' : `/decisions/${plan}/`, 303);
     },
   };
+
   pages.route('/', signIn.routes(reception));
   pages.get('/decisions/sign-in', (context) =>
     context.html(signInPage(words('Sign in'), signIn.form(queryOf(planInQuery(context))), undefined)),
@@ -177,37 +189,38 @@ function addSignIn(
 }
 
 function addList(pages: Pages, { accounts, now }: DecisionsOptions, checks: Checks): void {
-  pages.on('GET', ['/decisions', '/decisions/'], checks.visiblePlans, (context) => {
+  pages.on('GET', ['/decisions', '/decisions/'], checks.readVisiblePlans, (context) => {
     const { session, visiblePlans: plans } = context.var;
     const filter = filterIn((name) => context.req.query(name));
     return context.html(listPage(session, { plans, areNamed: accounts.areNamed, filter, now: now() }));
   });
 }
 
-/** Adds the page of a plan, the link to the next plan, and the two requests of the view in the page. */
+/** Adds the page of a plan, the link to the next plan, and the two requests of the page's view: for its content, and for a click. */
 function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void {
   const { accounts } = options;
   const readBody = createBodyReader(maximumBody, 16 * maximumBody);
-  const mayDecide = (plan: FoundPlan, session: DecisionSession) => reasonAgainst(plan, session, accounts) === undefined;
+  const canDecide = (plan: FoundPlan, session: DecisionSession) => reasonAgainst(plan, session, accounts) === undefined;
 
   pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
-  pages.get(`${planPath}/`, checks.mayDecide, hostHeaders('same-origin'), async (context) =>
+  pages.get(`${planPath}/`, checks.requireRightToDecide, hostHeaders('same-origin'), async (context) =>
     context.html(withSession(await readView('page'), context.get('session'), context.get('plan'))),
   );
-  pages.get(`${planPath}/next`, checks.visiblePlans, (context) => {
+  pages.get(`${planPath}/next`, checks.readVisiblePlans, (context) => {
     const { session, plan, visiblePlans } = context.var;
     const others = visiblePlans.filter(
-      (other) => other.nonce !== plan.nonce && other.state === 'waiting' && mayDecide(other, session),
+      (other) => other.nonce !== plan.nonce && other.state === 'waiting' && canDecide(other, session),
     );
+    // Plans are listed by age. After the newest, the oldest is next.
     const next = others.find(({ issuedAt }) => issuedAt >= plan.issuedAt) ?? others[0];
     return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.nonce}/`, 303);
   });
 
-  pages.post(`${planPath}/*`, requireJson, checks.ownPage);
-  pages.post(`${planPath}/call`, checks.visiblePlans, (context) => {
+  pages.post(`${planPath}/*`, requireJson, checks.requireOwnPage);
+  pages.post(`${planPath}/call`, checks.readVisiblePlans, (context) => {
     const { session, plan, visiblePlans } = context.var;
     const related = relatedTexts(plan, visiblePlans, options);
-    return context.json({ note: noteOf(plan), result: shownPlan(plan, mayDecide(plan, session), related) });
+    return context.json({ note: noteOf(plan), result: shownPlan(plan, canDecide(plan, session), related) });
   });
   pages.post(`${planPath}/tool`, async (context) => {
     const { session, plan } = context.var;
@@ -217,11 +230,11 @@ function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void 
   });
 }
 
-/** People see their own plans, and approvers see all plans of their accounts. */
+/** True if a person may see a plan: the person's own, or for people with the scope `cloudops:approve`, any plan of their accounts. */
 const isVisible = (plan: FoundPlan, session: DecisionSession, { accounts }: DecisionsOptions): boolean =>
   (session.mayApprove || plan.caller === session.person) && accountOfPlan(plan, session, accounts) !== undefined;
 
-/** The answer if the plans cannot be read. Logs the error. */
+/** Logs why plans cannot be read. Returns the answer to the request. */
 function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOptions) {
   log('error', 'journal', { error: reasonOf(error) });
   return context.html(problemPage(words('The plans cannot be read'), unreadableText), 503, { 'retry-after': '2' });
@@ -239,7 +252,7 @@ function checkProof(session: DecisionSession, proof: string | undefined): void {
   if (!isOwnPage(session, proof)) throw new HttpError(403, 'csrf', 'The request comes from another page.');
 }
 
-/** The page around the view, with the proof for the requests that it sends, and with the person and the links at its top. */
+/** Adds to the page around the view: the proof that the page's requests must send, and the top with the person and the links. */
 const withSession = (html: string, session: DecisionSession, { nonce }: FoundPlan): string =>
   html
     .replace('<meta name="viewport"', `<meta name="csrf-token" content="${session.csrf}"><meta name="viewport"`)
@@ -253,14 +266,14 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** Size limit of a form, in bytes. Forms have a limit of their own, because people who are not signed in send them too. */
+/** Size limit of a form, in bytes. It is lower than for clicks, because anybody can send a form without being signed in. */
 const maximumForm = 8 * 1024;
-/** Number of forms that are received at a time. */
+/** Maximum number of forms that are received at a time. */
 const mostForms = 64;
 
 /**
- * Reads forms. If too many are being received, the oldest is cut off, because the form of a person arrives at once. Limits by address
- * would not help behind a proxy, where all clients have the same address.
+ * Reads forms. If too many are being received, cuts off the oldest: a person's browser sends a form at once, so a slow form is an attack.
+ * Limits by address would not help, because behind a proxy all clients have the same address.
  */
 function createFormReader() {
   const readBody = createBodyReader(maximumForm, Number.POSITIVE_INFINITY);

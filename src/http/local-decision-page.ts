@@ -5,9 +5,9 @@ import type { Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import {
   answerClick,
-  type Decider,
+  type DecisionDependencies,
   noteOf,
-  type PlanDeciding,
+  type PageUser,
   readClick,
   reasonAgainst,
   relatedTexts,
@@ -15,55 +15,67 @@ import {
 } from './decide-on-plan.js';
 import { serveViewPage } from './view-page.js';
 
-interface LocalPageOptions extends Omit<PlanDeciding, 'callerOf'> {
-  /** Opens the browser. `remove` deletes the file with the address that was needed for it. */
+interface LocalPageOptions extends Omit<DecisionDependencies, 'callerOf'> {
+  /** Opens the browser at a URL, by a file that redirects to it. `remove` deletes the file, if one was needed. */
   readonly open: (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
   readonly log: Log;
 }
 
-/** Over stdio, neither callers nor the people who decide have names. */
-const personHere: Decider = { person: undefined, mayApprove: false, scopes: undefined };
+/** The person at this machine. Over stdio, neither callers nor the people who decide have names. */
+const personHere: PageUser = { person: undefined, mayApprove: false, scopes: undefined };
 
-/** The tab polls for the next plan. It counts as closed if it has not polled for this time, in milliseconds. */
+/** The tab counts as closed if it has not polled for this time (milliseconds). */
 const goneMs = 5_000;
+/** Time after which a poll of the tab is answered, even if there is no other plan (milliseconds). The tab then polls again. */
 const longestPollMs = 25_000;
-const pollMs = 500;
+/** Pause between two looks at the plans during a poll (milliseconds). */
+const pauseMs = 500;
 
 const oldestWaiting = (plans: readonly FoundPlan[]) => plans.find(({ state }) => state === 'waiting');
 
-/** Serves the page on loopback on which the person at this machine decides on waiting plans. One tab shows them one by one, the oldest first. */
-export async function serveLocalPage({ open, log, ...deciding }: LocalPageOptions) {
-  const { plans, accounts, now } = deciding;
+/**
+ * Serves the page on loopback on which the person at this machine decides on waiting plans. One browser tab shows the plans one by one,
+ * the oldest first. While it shows a plan, it polls for another plan to show.
+ */
+export async function serveLocalPage({ open, log, ...dependencies }: LocalPageOptions) {
+  const { plans, accounts, now } = dependencies;
+  /** Number of polls that wait for their answer. */
   let openPolls = 0;
-  /** Without an open poll, the tab counts as open until this time. */
+  /** Between two polls, the tab counts as open until this time (milliseconds since 1970). */
   let tabIsOpenUntil = Number.NEGATIVE_INFINITY;
-  let browser: Awaited<ReturnType<LocalPageOptions['open']>>;
+  /** The last opening of the browser, if it needed a file. */
+  let opening: Awaited<ReturnType<LocalPageOptions['open']>>;
 
+  /** Returns the content of the tab. `follows` makes the tab poll for other plans. */
   const showOldestPlan = async () => {
-    // The tab has loaded, so that the file with its address is not needed any more.
-    await browser?.remove();
+    // The tab has loaded, so the file with its address is not needed any more.
+    await opening?.remove();
     const all = await plans.list();
     const plan = oldestWaiting(all);
     if (plan === undefined) return { follows: true, note: 'No change waits for a decision.' };
+
     const mayDecide = reasonAgainst(plan, personHere, accounts) === undefined;
-    const result = shownPlan(plan, mayDecide, relatedTexts(plan, all, deciding));
+    const result = shownPlan(plan, mayDecide, relatedTexts(plan, all, dependencies));
     return { follows: true, shown: plan.nonce, note: noteOf(plan), result };
   };
+
   const decide = async (params: unknown) => {
     const click = readClick(params);
     const plan = click && (await plans.find(click.nonce));
     if (click === undefined || plan === undefined) throw new Error('this is no decision on a plan that waits');
-    return answerClick(plan, click, personHere, { ...deciding, callerOf: async () => undefined, log });
+    // Over stdio, callers have no names.
+    return answerClick(plan, click, personHere, { ...dependencies, callerOf: async () => undefined, log });
   };
-  /** Answers a poll of the tab, as soon as another plan than the shown one is the oldest. */
+
+  /** Answers a poll of the tab as soon as the oldest waiting plan is not the plan that the tab shows, or after `longestPollMs`. */
   const waitForOtherPlan = async (params: unknown, gone: AbortSignal) => {
     const shownNonce = textAt(params, 'shown');
     openPolls += 1;
     try {
-      for (let waited = 0; waited < longestPollMs && !gone.aborted; waited += pollMs) {
+      for (let waited = 0; waited < longestPollMs && !gone.aborted; waited += pauseMs) {
         const plan = oldestWaiting(await plans.list());
         if (plan !== undefined && plan.nonce !== shownNonce) return { waits: true };
-        await delay(pollMs, undefined, { ref: false });
+        await delay(pauseMs, undefined, { ref: false });
       }
       return { waits: false };
     } finally {
@@ -80,21 +92,22 @@ export async function serveLocalPage({ open, log, ...deciding }: LocalPageOption
     callTool: decide,
     next: waitForOtherPlan,
   });
+
   return {
-    /** Opens a tab for the waiting plans, unless one is open, which will show them. */
+    /** Opens a tab for the waiting plans. If a tab is open, does nothing, because that tab will show them. */
     async show(): Promise<void> {
       if (openPolls > 0 || now().getTime() < tabIsOpenUntil) return;
-      await browser?.remove();
-      // The tab cannot poll before it has loaded.
+      await opening?.remove();
+      // The tab cannot poll before the browser has started.
       tabIsOpenUntil = now().getTime() + startMs + goneMs;
-      browser = await open(page.url);
+      opening = await open(page.url);
     },
     async close(): Promise<void> {
-      await browser?.remove();
+      await opening?.remove();
       await page.close();
     },
   };
 }
 
-/** The time that a browser needs to start, in milliseconds. */
+/** The longest time that a browser needs to start (milliseconds). */
 const startMs = 15_000;
