@@ -13,16 +13,16 @@ import { isObject } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { SharedMessages } from './replica-messages.js';
 
-/** A message from a client to one of its calls that waits for it. */
+/** A message of a client for which a call of the same client waits. */
 export interface ClientReply {
-  /** The answer to a question, or the cancellation of the call that asks it. */
+  /** An answer to a question, or a cancellation of the call that asks the question. */
   readonly kind: 'answer' | 'cancellation';
-  /** The ID of the question or of the call. */
+  /** The ID of the question that is answered, or of the call that is cancelled. */
   readonly id: RequestId;
   readonly message: JSONRPCMessage;
 }
 
-/** Reads a message as a reply. Returns undefined for any other message. */
+/** Reads a message of a client as a reply. Returns undefined for any other message, such as a call. */
 export function replyIn(message: unknown): ClientReply | undefined {
   if (!isObject(message)) return undefined;
   if (!('method' in message)) {
@@ -42,7 +42,7 @@ export function cancelledIn({ method, params }: JSONRPCNotification): RequestId 
   return method === cancelled && (typeof id === 'string' || typeof id === 'number') ? id : undefined;
 }
 
-/** A session, with its caller. */
+/** The session that a reply comes from, with its caller. A reply reaches only calls of the same session and caller. */
 interface Correspondent {
   /** Empty if callers are not authenticated. */
   readonly caller: string;
@@ -52,27 +52,27 @@ interface Correspondent {
 export type Inbox = ReturnType<typeof createInbox>;
 
 interface InboxOptions {
-  /** Undefined if there are no other replicas. */
+  /** Messages between replicas. Undefined if there are no other replicas. */
   readonly shared: SharedMessages | undefined;
   /** Keys that seal messages to other replicas. */
   readonly stateKeys: SealingKeys;
   readonly log: Log;
 }
 
-/** The time between two polls for messages from other replicas, in milliseconds. */
+/** Time between two polls for messages from other replicas (milliseconds). */
 const pollMs = 500;
 
-/** Size limit of a reply, in bytes. Answers to questions are short, because a form has only one choice. */
+/** Size limit of a reply, in bytes. It is enough, because a form has a choice, a name and a short reason. */
 export const maximumReply = 16 * 1024;
 
 type Receive = (message: JSONRPCMessage) => void;
 
 /**
- * Delivers replies to the calls that wait for them: directly in this process, and through shared messages in other replicas. Drops a
- * reply for which no call waits, because it came twice, too late, or from another session or caller.
+ * Delivers replies to the calls that wait for them: directly if the call waits in this process, and otherwise through messages that all
+ * replicas share. A reply for which no call waits is dropped: it came twice, too late, or from another session or caller.
  */
 export function createInbox({ shared, stateKeys, log }: InboxOptions) {
-  /** The receivers of the calls that wait, by the key of the reply. */
+  /** For each reply that a call of this process waits for, by `keyOf`: the function that takes the reply. */
   const receivers = new Map<string, Receive>();
   const keyOf = ({ caller, session }: Correspondent, { kind, id }: Pick<ClientReply, 'kind' | 'id'>) =>
     digestOf([caller, session, kind, id]);
@@ -81,12 +81,13 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   const logFailure = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
   const endWait = (key: string, receive: Receive): void => {
-    // Another call may wait for this reply by now.
+    // The wait has ended before, and a call with the same ID may wait by now.
     if (receivers.get(key) !== receive) return;
     receivers.delete(key);
     shared?.forget(key).catch(logFailure);
   };
-  /** Returns false if no call of this process waits for the message. */
+
+  /** Gives a message to the call that waits for it. Returns false if no call of this process does. */
   const deliverHere = (key: string, message: JSONRPCMessage): boolean => {
     const receive = receivers.get(key);
     if (receive === undefined) return false;
@@ -95,6 +96,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
     return true;
   };
 
+  /** Delivers the messages that other replicas have received for calls of this process. */
   const deliverShared = async (messages: SharedMessages): Promise<void> => {
     for (const { key, message } of await messages.read([...receivers.keys()])) {
       const text = sealFor(key).open(message);
@@ -102,8 +104,9 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
       if (reply !== undefined) deliverHere(key, reply.message);
     }
   };
+
   let isPolling = false;
-  /** Reads messages from other replicas until no call waits. */
+  /** Polls for messages from other replicas until no call of this process waits. */
   const poll = async (messages: SharedMessages): Promise<void> => {
     isPolling = true;
     while (receivers.size > 0) {
@@ -114,16 +117,16 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   };
 
   return {
-    /** Waits for a reply, and calls `receive` with it once. Resolves as soon as the reply can arrive, with the function that ends the wait. */
+    /** Starts to wait for a reply, with which `receive` is called once. Resolves with the function that ends the wait. */
     async expect(from: Correspondent, reply: Pick<ClientReply, 'kind' | 'id'>, receive: Receive): Promise<() => void> {
       const key = keyOf(from, reply);
       receivers.set(key, receive);
-      // If the shared messages fail, replies to this process still arrive.
+      // The question is sent after this, so that no replica drops the reply. If this fails, replies to this process still arrive.
       await shared?.expect(key).catch(logFailure);
       if (shared !== undefined && !isPolling) void poll(shared);
       return () => endWait(key, receive);
     },
-    /** Delivers a reply. Rejects if no call of this process waits for it and it cannot be passed to other replicas. */
+    /** Delivers a reply that this process has received. Rejects if it is for another replica and cannot be passed on. */
     async deliver(from: Correspondent, reply: ClientReply): Promise<void> {
       const key = keyOf(from, reply);
       if (!deliverHere(key, reply.message)) await shared?.put(key, sealFor(key).seal(JSON.stringify(reply.message)));

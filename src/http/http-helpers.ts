@@ -3,12 +3,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 
-/** Shared by the HTTP servers of this process: for MCP and pages, for metrics, and for the page of one view. */
+/** Functions for all HTTP servers of this process: the server for MCP and pages, for metrics, and for the page of one view. */
 
-/** A refused request: an HTTP status, a reason for the metrics, and a sentence for the client. */
+/** Thrown to refuse a request, with the HTTP status. `message` is a sentence for the client. */
 export class HttpError extends Error {
   readonly status: number;
-  /** A label of the metrics: fixed words, never text from a client. */
+  /** Label for the metrics and the log: fixed words, never text from a client. */
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
   constructor(status: number, reason: string, message: string, headers: Readonly<Record<string, string>> = {}) {
@@ -20,7 +20,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Status 503, with the number of seconds after which the client may try again. */
+/** The refusal of a request that may succeed if the client tries again after `retryAfterSeconds`. */
 export const unavailable = (
   reason: string,
   message: string,
@@ -30,6 +30,7 @@ export const unavailable = (
 
 export const busy = () => unavailable('busy', 'Too many calls are running.', 1);
 
+/** Sends a whole JSON answer and ends the response. */
 export function sendJson(
   response: ServerResponse,
   status: number,
@@ -39,7 +40,7 @@ export function sendJson(
   const text = JSON.stringify(body);
   response.writeHead(status, {
     'content-type': 'application/json',
-    // Without this header, Node would send the text in chunks.
+    // Without this header, Node would use chunked encoding.
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
     ...headers,
@@ -47,25 +48,22 @@ export function sendJson(
   response.end(text);
 }
 
-/** Host and port; port 0 takes any free port. */
+/** The address to listen on. Port 0 takes any free port. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/**
- * Starts to listen. Resolves with the port.
- * @throws NodeJS.ErrnoException if the address cannot be listened on
- */
+/** Starts to listen. Resolves with the port. @throws NodeJS.ErrnoException if the address cannot be listened on */
 export async function listen(server: Server, { host, port }: Address): Promise<number> {
-  // By default, Node silently drops headers after the 2,000th, which may be Host or Origin. The size of headers is limited anyway.
+  // No limit, because Node silently drops headers beyond a limit, and they may be Host or Origin. Their total size is limited anyway.
   server.maxHeadersCount = 0;
   server.listen(port, host);
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
 
-/** Closes a server, and after `graceMs` the connections that are still open. */
+/** Closes a server. Resolves when all connections have ended. After `graceMs`, they are cut off. */
 export async function close(server: Server, graceMs: number): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await new Promise((resolve) => server.close(resolve));
@@ -73,7 +71,7 @@ export async function close(server: Server, graceMs: number): Promise<void> {
 }
 
 /**
- * Refuses requests of foreign web pages in the browser of a user who can reach this server (DNS rebinding).
+ * Refuses requests that a foreign web page sends from the browser of a user who can reach this server (DNS rebinding).
  * @throws HttpError
  */
 export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly string[]): void {
@@ -83,7 +81,7 @@ export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly str
 }
 
 /**
- * Allows any IP address as host, because collectors of metrics use the address of a process. DNS rebinding needs a name.
+ * Refuses foreign host names. Any IP address is allowed, because collectors of metrics use it, and DNS rebinding needs a name.
  * @throws HttpError
  */
 export function checkMetricsHost(request: IncomingMessage, hosts: readonly string[]): void {
@@ -92,7 +90,7 @@ export function checkMetricsHost(request: IncomingMessage, hosts: readonly strin
 }
 
 /**
- * The value of a header that may come only once. If there were two, a proxy in front of this server might use the other one.
+ * Returns the value of a header that may come only once. Of two values, a proxy in front of this server might have checked the other.
  * @throws HttpError
  */
 export function onlyHeader(
@@ -109,32 +107,35 @@ const headerTitles = { host: 'Host', authorization: 'Authorization' };
 const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host that is not allowed here.');
 
 /**
- * Reads bodies of requests. Rejects if the client closes the connection.
+ * Creates a function that reads the body of a request. It rejects if the client closes the connection.
  * @param bodyBytes size limit of one body
- * @param bodiesBytes size limit of all bodies that are being received, in total
+ * @param bodiesBytes limit for the total size of all bodies that are being received
  */
 export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
   const tooLarge = () => new HttpError(413, 'body', `A request has ${bodyBytes} bytes at most.`);
-  /** Size of all bodies that are being received. */
+  /** Total size of all bodies that are being received. */
   let receivedBytes = 0;
+
   /** @throws HttpError if one of the size limits is exceeded */
   return async (request: IncomingMessage): Promise<Buffer> => {
     if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
-    /** Grows ahead of the body, whose size is `size`. */
-    let bytes = Buffer.alloc(0);
+
+    /** Holds the body in its first `size` bytes, and free space behind it. */
+    let buffer = Buffer.alloc(0);
     let size = 0;
     try {
-      // Without this option, leaving the loop would destroy the request, and with it the socket that the answer needs.
+      // By default, leaving the loop destroys the request, and with it the socket on which the error has to be sent.
       for await (const chunk of request.iterator({ destroyOnReturn: false })) {
         size += chunk.length;
         receivedBytes += chunk.length;
         if (size > bodyBytes) throw tooLarge();
         if (receivedBytes > bodiesBytes) throw busy();
-        // Chunks are copied into one buffer, because Node keeps hundreds of bytes for a chunk of one byte.
-        if (size > bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * size, bodyBytes));
-        bytes.set(chunk, size - chunk.length);
+
+        // Chunks are copied into one buffer, because Node needs hundreds of bytes to keep a chunk of one byte.
+        if (size > buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * size, bodyBytes));
+        buffer.set(chunk, size - chunk.length);
       }
-      return bytes.subarray(0, size);
+      return buffer.subarray(0, size);
     } finally {
       receivedBytes -= size;
     }
@@ -142,8 +143,8 @@ export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
 }
 
 /**
- * Resolves when an answer was sent, or its client has gone. Both are watched, because a response that waits behind others of its
- * connection gets no event when the connection closes.
+ * Resolves when an answer was sent, or when its client has gone. The socket is watched too, because a response that waits behind other
+ * responses of the same connection gets no event when the connection closes.
  */
 export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
@@ -156,13 +157,13 @@ export const whenClosed = ({ socket }: IncomingMessage, response: ServerResponse
     response.once('close', end);
   });
 
-/** The headers of a request for web APIs: all headers, or the headers in `names`. */
+/** Converts the headers of a Node request to the `Headers` of `fetch`: all headers, or only those in `names`. */
 export function webHeaders({ headersDistinct }: IncomingMessage, names = Object.keys(headersDistinct)): Headers {
   const headers = new Headers();
   for (const name of names) for (const value of headersDistinct[name] ?? []) headers.append(name, value);
   return headers;
 }
 
-/** A request to `/mcp` as the SDK expects it, without a body. */
+/** Makes a request to `/mcp` for the SDK. It has no body, because the SDK gets the parsed message. */
 export const webRequest = (headers: Headers, signal?: AbortSignal): Request =>
   new Request('http://localhost/mcp', { method: 'POST', headers, ...(signal !== undefined && { signal }) });

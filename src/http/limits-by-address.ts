@@ -5,11 +5,13 @@ import type { OnFailedLogin } from './auth.js';
 import { busy } from './http-helpers.js';
 import { createCounter, createRateLimiter, type HttpLimits } from './limits.js';
 
-/** The network of a client's address: the IPv4 address itself, or the /64 of an IPv6 address, because one customer has at least a /64. */
+/** The network of a client: its IPv4 address, or the /64 of its IPv6 address, because one customer usually has a whole /64. */
 export function networkOf(address: string): string {
-  // Node writes an IPv4 address in this form if the server listens on IPv6 too.
+  // If the server also listens on IPv6, Node writes an IPv4 address as `::ffff:1.2.3.4`.
   const [, ipv4 = address] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (isIPv4(ipv4)) return ipv4;
+
+  // `::` stands for as many groups of zeros as are missing from eight groups.
   const withoutZone = address.replace(/%.*$/, '');
   const [groupsBefore = [], groupsAfter] = withoutZone
     .split('::')
@@ -20,7 +22,7 @@ export function networkOf(address: string): string {
   return `${network.join(':')}::/64`;
 }
 
-/** Closes new connections of a network that has too many. */
+/** Closes a new connection at once if its network has `connectionsOfAddress` connections already. */
 export function limitConnections(server: Server, { connectionsOfAddress }: HttpLimits, onRefused: () => void): void {
   const enter = createCounter(connectionsOfAddress);
   server.on('connection', (socket) => {
@@ -32,15 +34,12 @@ export function limitConnections(server: Server, { connectionsOfAddress }: HttpL
 }
 
 /**
- * Limits the concurrent requests of a network. The limit on connections is not enough, because a client can send any number of requests
- * on one connection without waiting for answers.
+ * Limits the concurrent requests of a network. Limiting its connections is not enough, because a client can send any number of requests
+ * on one connection without waiting for the answers.
  */
 export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
   const enter = createCounter(connectionsOfAddress);
-  /**
-   * Returns the function to call when the request has ended.
-   * @throws HttpError if the network has too many requests
-   */
+  /** Returns the function to call when the request has ended. @throws HttpError if the network has too many requests */
   return ({ socket }: IncomingMessage): (() => void) => {
     const leave = enter(networkOf(socket.remoteAddress ?? ''));
     if (leave === undefined) throw busy();
@@ -48,11 +47,12 @@ export function createRequestLimiter({ connectionsOfAddress }: HttpLimits) {
   };
 }
 
-/** Log limits for failed logins: per network and minute, and in total per second. */
+/** Maximum number of logged failed logins of one network in a minute. */
 const loggedPerMinute = 5;
+/** Maximum number of logged failed logins of all networks in a second. */
 const loggedPerSecond = 5;
 
-/** Logs failed logins with address and reason, within limits. `unlogged` in an entry counts the logins that were left out before it. */
+/** Logs failed logins with address and reason, within limits. `unlogged` in an entry is the number of logins that were not logged before it. */
 export function createFailedLogins(now: () => Date, log: Log, event: LogEvent = 'login failed'): OnFailedLogin {
   const checkNetwork = createRateLimiter(loggedPerMinute / 60, now, loggedPerMinute);
   const checkAll = createRateLimiter(loggedPerSecond, now);

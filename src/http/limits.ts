@@ -2,30 +2,32 @@ import { Refusal } from '../consent/refusal.js';
 import { say } from '../util/safe-text.js';
 import { busy } from './http-helpers.js';
 
-/** Limits of one process. Times are in milliseconds, sizes in bytes. */
+/** Limits of one server process. Times are in milliseconds, sizes in bytes, and the others are numbers that may exist at a time. */
 export const defaultHttpLimits = {
-  /** Size limit of one body. The largest arguments fit: a plan of 40,000 characters and a service account key of 65,536, as JSON or in a sealed token. */
+  /** Size limit of a body. The largest call fits, also in a sealed token: a plan of 40,000 characters, or a service account key of 65,536. */
   bodyBytes: 256 * 1024,
-  /** Sum of all bodies that are being received. */
+  /** Total size of all bodies that are being received. */
   bodiesBytes: 64 * 1024 * 1024,
   concurrentCalls: 64,
-  /** Calls of one authenticated caller that wait or run. The same limit holds for messages of the caller that are being received. */
+  /** Calls of one authenticated caller, both waiting and running. It also limits the caller's messages that are being received. */
   callsOfCaller: 32,
   /** Open questions to the user of one caller. */
   questionsOfCaller: 8,
-  /** Open questions of all callers. Each holds a connection, and half the connections of one proxy stay free for the answers. */
+  /** Open questions of all callers. Each holds a connection. It is half of `connectionsOfAddress`, so that answers get through a proxy. */
   questions: 128,
   waitingCalls: 64,
+  /** Longest wait of a call for a place. */
   waitMs: 5000,
   connections: 1024,
   /** Connections, and also concurrent requests, of one IPv4 address or one /64 of IPv6. */
   connectionsOfAddress: 256,
-  /** Connections for metrics, of all clients. */
+  /** Connections of all clients to the server for metrics. */
   metricsConnections: 64,
   /** Time limit for the headers of a request, and for the first byte on a new connection. */
   headersMs: 10_000,
+  /** Time limit for receiving a whole request. */
   requestMs: 20_000,
-  /** Idle connections are closed after this time. Load balancers close them after 60 s, so they never use a connection that is just closing. */
+  /** Idle connections are closed after this time. Load balancers close them after 60 s, and so never use a connection that we are closing. */
   keepAliveMs: 65_000,
 };
 
@@ -33,17 +35,17 @@ export type HttpLimits = Readonly<typeof defaultHttpLimits>;
 
 export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
-/** The place of a running call. There are `concurrentCalls` places. */
+/** A call needs a place to run. There are `concurrentCalls` places. */
 interface Place {
   leave(): void;
   /**
-   * Gives up the place during work that waits for a person. Afterwards, the call gets a place before all waiting calls.
+   * Does work that waits for a person, and gives up the place meanwhile. Afterwards, the call gets the next free place.
    * @throws Refusal if too many questions are open
    */
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** Limits the calls that run at a time, per caller and in total. The caller is undefined if callers are not authenticated. */
+/** Limits the calls and messages at a time, per caller and in total. The caller is undefined if callers are not authenticated. */
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createPlaces(limits);
   const countQuestion = createQuestionCounter(limits);
@@ -55,34 +57,35 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
       return places.taken;
     },
     /**
-     * Counts a message that is being received. Returns the function to call when it has arrived.
+     * Counts a message that is being received. Returns the function to call when the message has arrived.
      * @throws HttpError if too many messages of the caller are being received
      */
     receive: (caller: string | undefined): (() => void) => countMessage(caller),
-    /**
-     * Waits for a place for a call.
-     * @throws HttpError if the caller has too many calls, or if too many calls wait
-     */
+    /** Waits for a place for a call. @throws HttpError if the caller has too many calls, if too many calls wait, or after `waitMs` */
     async take(caller: string | undefined): Promise<Place> {
-      let leaveCaller = countCall(caller);
+      // A call that waits for its place counts as well.
+      let uncountCall = countCall(caller);
       try {
         await places.take();
       } catch (error) {
-        leaveCaller();
+        uncountCall();
         throw error;
       }
+
       let hasPlace = true;
       const leave = () => {
         if (!hasPlace) return;
         hasPlace = false;
-        leaveCaller();
+        uncountCall();
         places.leave();
       };
+      /** Takes a place after a question. Neither the caller's limit nor a full queue stops a call that has run before. */
       const takeAgain = async () => {
         await places.takeFirst();
-        leaveCaller = countCall(caller, true);
+        uncountCall = countCall(caller, true);
         hasPlace = true;
       };
+
       return {
         leave,
         async waitOutside(work) {
@@ -100,10 +103,10 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
   };
 }
 
-/** Counts per caller, up to `maximum` for each. Callers that are not authenticated are not counted. */
+/** Counts calls or messages per caller, up to `maximum` for each. Callers that are not authenticated have no name and are not counted. */
 function createCallerCounter(maximum: number) {
   const enter = createCounter(maximum);
-  /** @throws HttpError at the maximum, unless `mayExceed` is true */
+  /** Counts one. Returns the function that takes it off the count. @throws HttpError at the maximum, unless `mayExceed` is true */
   return (caller: string | undefined, mayExceed = false): (() => void) => {
     if (caller === undefined) return () => undefined;
     const leave = enter(caller, mayExceed);
@@ -112,11 +115,13 @@ function createCallerCounter(maximum: number) {
   };
 }
 
-/** The places for running calls, and the queue for them. */
+/** The places for running calls, and the queue of calls that wait for a place. */
 function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
   /** For each waiting call, the function that gives it a place. */
   const queue: (() => void)[] = [];
+  /** Number of taken places. It stays the same when a call passes its place on to a waiting call. */
   let taken = 0;
+
   const waitInQueue = () =>
     new Promise<void>((resolve, reject) => {
       const receivePlace = () => {
@@ -129,22 +134,23 @@ function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
       }, waitMs);
       queue.push(receivePlace);
     });
+
   return {
     get taken() {
       return taken;
     },
-    /** @throws HttpError if the queue is full, or after `waitMs` */
+    /** Takes a place, or waits for one at the end of the queue. @throws HttpError if the queue is full, or after `waitMs` */
     async take(): Promise<void> {
       if (taken < concurrentCalls) taken += 1;
       else if (queue.length < waitingCalls) await waitInQueue();
       else throw busy();
     },
-    /** Takes a place before all calls in the queue, and waits for it without a limit. */
+    /** Takes a place, or waits for one at the front of the queue, for any time. */
     async takeFirst(): Promise<void> {
       if (taken < concurrentCalls) taken += 1;
       else await new Promise<void>((resolve) => queue.unshift(resolve));
     },
-    /** Gives the place to the next call in the queue, or frees it. */
+    /** Passes the place on to the first call in the queue, or frees it. */
     leave(): void {
       const givePlaceToNext = queue.shift();
       if (givePlaceToNext === undefined) taken -= 1;
@@ -155,33 +161,30 @@ function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
 
 /** Counts open questions, per caller and in total. */
 function createQuestionCounter({ questions, questionsOfCaller }: HttpLimits) {
-  const enter = createCounter(questionsOfCaller);
+  const countForCaller = createCounter(questionsOfCaller);
   let openQuestions = 0;
-  /**
-   * Returns the function to call when the question is answered.
-   * @throws Refusal if too many questions are open
-   */
+
+  /** Counts a question. Returns the function to call when the question is answered. @throws Refusal if too many questions are open */
   return (caller: string): (() => void) => {
     if (openQuestions >= questions)
       throw new Refusal('TooManyQuestions', [say`${questions} questions of all callers wait`]);
-    const leave = enter(caller);
-    if (leave === undefined) throw new Refusal('TooManyQuestions', [say`${questionsOfCaller} of this caller wait`]);
+    const uncountForCaller = countForCaller(caller);
+    if (uncountForCaller === undefined)
+      throw new Refusal('TooManyQuestions', [say`${questionsOfCaller} of this caller wait`]);
+
     openQuestions += 1;
     return () => {
       openQuestions -= 1;
-      leave();
+      uncountForCaller();
     };
   };
 }
 
-/** Counts per key, up to `maximum` for each key. A key with the count 0 takes no memory. */
+/** Counts things per key, such as calls per caller, up to `maximum` for each key. A key whose count is 0 again takes no memory. */
 export function createCounter(maximum: number) {
   const counts = new Map<string, number>();
   const count = (key: string) => counts.get(key) ?? 0;
-  /**
-   * Increments the count of a key. Returns the function that decrements it, or undefined at the maximum.
-   * @param mayExceed true for a call that was counted before, and gets its place again in any case
-   */
+  /** Increments a count. Returns the function that decrements it. At the maximum, returns undefined, unless the count `mayExceed` it. */
   return (key: string, mayExceed = false): (() => void) | undefined => {
     if (count(key) >= maximum && !mayExceed) return undefined;
     counts.set(key, count(key) + 1);
@@ -189,12 +192,12 @@ export function createCounter(maximum: number) {
   };
 }
 
-/** Number of keys in a rate limiter. The key that was idle for the longest time is dropped first. */
+/** Maximum number of keys that a rate limiter remembers. Beyond it, the key is forgotten that was used least recently. */
 const rememberedKeys = 10_000;
 
 /**
  * Limits the rate per key with token buckets, which are full at first. `burst` is the size of a bucket.
- * @returns a function that returns 0, or the number of seconds after which to try again
+ * @returns a function that takes a token and returns 0, or returns the number of seconds after which to try again if there is none
  */
 export function createRateLimiter(perSecond: number, now: () => Date, burst = 2 * perSecond): (key: string) => number {
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
@@ -202,6 +205,8 @@ export function createRateLimiter(perSecond: number, now: () => Date, burst = 2 
     const at = now().getTime();
     const bucket = buckets.get(key) ?? { tokens: burst, at };
     const tokens = Math.min(burst, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * perSecond);
+
+    // Deleted first, so that the map is in the order of use.
     buckets.delete(key);
     buckets.set(key, { tokens: tokens < 1 ? tokens : tokens - 1, at });
     const [oldest] = buckets.keys();

@@ -20,14 +20,14 @@ import type { Conversation } from './serve-legacy-request.js';
 import { serveMessage } from './serve-message.js';
 
 export interface McpEndpointOptions {
-  /** Undefined if callers are not authenticated, so that everybody who reaches the server is served. */
+  /** Undefined if callers are not authenticated, so that everybody who can reach this server is served. */
   readonly authenticate?: Authenticate | undefined;
   readonly resource?: ProtectedResource | undefined;
   readonly limits: HttpLimits;
   /** Requests per second of each caller. */
   readonly rate: number;
   readonly server: ServerDependencies;
-  /** Undefined if there are no other replicas. */
+  /** Messages between replicas. Undefined if there are no other replicas. */
   readonly shared?: SharedMessages | undefined;
   /** Returns a new ID that cannot be guessed. */
   readonly newId: () => string;
@@ -43,16 +43,14 @@ interface Exchange {
   readonly caller: string;
   readonly principal: Principal | undefined;
   readonly session: McpSession | undefined;
-  /**
-   * Parses the body.
-   * @throws HttpError
-   */
+  /** Parses the body, if that has not happened before. @throws HttpError */
   readonly readMessage: () => Promise<object>;
 }
 
 /**
- * Serves requests to `/mcp`, and keeps nothing between them. The checks run from cheap to expensive: token, method, rate, content type,
- * messages of the caller that are being received, size, calls of the caller, calls of all, JSON, scope. Then the SDK answers.
+ * Serves requests to `/mcp`. The state of a session is in its ID, so nothing is kept between requests. The checks run from cheap to
+ * expensive: token, method, rate, content type, messages of the caller that are being received, size, calls of the caller, calls of all
+ * callers, JSON, scope. Then the SDK answers.
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, server, newId, log, now } = options;
@@ -62,7 +60,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   const sessions = createMcpSessions(server.stateKeys, newId);
   const inbox = createInbox({ shared: options.shared, stateKeys: server.stateKeys, log });
   const serveCall = createCallServer(options, metrics, concurrency, { sessions, inbox });
-  // Parsing a large body takes milliseconds, in which the event loop does nothing else.
+  // Parsing a large body blocks the event loop for milliseconds, so large bodies take turns with other work.
   const takeTurn = createTurns();
 
   /** Runs the checks that need no body. Resolves with the caller, or with undefined if callers are not authenticated. */
@@ -88,23 +86,25 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     const body = await receiveBody(request, principal?.name);
     const caller = principal?.name ?? '';
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
-    // Only a short message can be a reply. A long one is parsed when its call has a place.
+
+    // Only a short message can be a reply, and has to be parsed here. A long message is parsed when its call has a place.
     const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
     const reply = replyIn(shortMessage);
     if (session !== undefined && reply !== undefined) {
-      // A reply takes no place among the calls. Otherwise, calls that wait for replies could keep the replies out.
+      // A reply takes no place among the calls, because the calls that wait for replies could occupy all places.
       await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
         throw unavailable('reply', 'The reply cannot be passed on now.', 1);
       });
       response.writeHead(202).end();
       return;
     }
+
     const readMessage = async () => shortMessage ?? takeTurn(() => parseMessage(body));
     await serveCall({ request, response, caller, principal, session, readMessage });
   };
 }
 
-/** Serves all messages but replies. Each gets an SDK server of its own, within the limits on concurrent calls. */
+/** Serves all messages except replies, within the limits on concurrent calls. Each message gets its own SDK server. */
 function createCallServer(
   { resource, server, newId, log, now }: McpEndpointOptions,
   metrics: Metrics,
@@ -127,27 +127,29 @@ function createCallServer(
       const wait: Wait = (work) => place.waitOutside(() => waitForPerson(work));
       return createServer({ ...server, principal, call, session: session?.client, listLifeMs, wait }, catalog);
     };
+
     try {
-      // The client may have gone while its request waited.
+      // The client may have closed the connection while its request waited for a place.
       if (response.destroyed || request.socket.destroyed) return;
       const message = await exchange.readMessage();
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
       await serveMessage(createSdkServer, message, request, response, { log, conversation: conversationOf(exchange) });
     } finally {
-      // A change continues without its client, and keeps its place until it ends.
+      // If the client has gone, its change still runs, and keeps its place until it ends.
       await allEnded();
       place.leave();
     }
   };
 }
 
-/** Clients may cache lists for this time, which is short, because lists depend on the scopes of the caller's token. */
+/** Clients may cache lists for this time (milliseconds). It is short, because lists depend on scopes, which the caller's next token may lack. */
 const listLifeMs = 5 * 60_000;
 
-/** Reports the result and the duration of each call to the metrics. `allEnded` resolves when all calls so far have ended. */
+/** Wraps `callTool` for one HTTP request: reports each call to the metrics. `allEnded` resolves when all calls of the request have ended. */
 function observeCalls(callTool: CallTool, metrics: Metrics, now: () => Date) {
-  const running: Promise<unknown>[] = [];
-  const observe: CallTool = async (operation, args, context) => {
+  const calls: Promise<unknown>[] = [];
+
+  const measuredCall: CallTool = async (operation, args, context) => {
     const startedAt = now().getTime();
     let outcome: CallOutcome | undefined;
     try {
@@ -157,10 +159,11 @@ function observeCalls(callTool: CallTool, metrics: Metrics, now: () => Date) {
       metrics.called(operation.name, outcome, now().getTime() - startedAt);
     }
   };
+
   const call: CallTool = (operation, args, context) => {
-    const result = observe(operation, args, context);
-    running.push(result);
-    return result;
+    const outcome = measuredCall(operation, args, context);
+    calls.push(outcome);
+    return outcome;
   };
-  return { call, allEnded: () => Promise.allSettled(running) };
+  return { call, allEnded: () => Promise.allSettled(calls) };
 }

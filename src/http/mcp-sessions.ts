@@ -3,7 +3,7 @@ import type { Client } from '../mcp/client.js';
 import { lazy } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 
-/** A session of a protocol before 2026-07-28, as read from its ID. */
+/** A session, as its ID holds it. Only protocols before 2026-07-28 have sessions. */
 export interface McpSession {
   /** Unique among the sessions of one caller. */
   readonly id: string;
@@ -19,13 +19,13 @@ const schema = lazy(() =>
   }),
 );
 
-/** Maximum length of a session ID that the server reads. The IDs that it issues are shorter. */
+/** Longer session IDs are not read (characters). The IDs that this server issues are shorter. */
 const longest = 2048;
 
 /**
- * Issues and reads session IDs. An ID holds the client's capabilities, sealed for its caller, so that the server keeps no state and any
- * replica with the same key can read it. An ID alone gives no access. It does not expire, because clients keep using a refused ID
- * and never start a new session (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708).
+ * Issues and reads session IDs. An ID holds the client's capabilities, sealed for its caller. So this server keeps no state, and any replica
+ * with the same key can read the ID. An ID alone gives no access. It never expires, because clients go on with an ID that was refused
+ * and do not start a new session (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708).
  */
 export function createMcpSessions(stateKeys: SealingKeys, newId: () => string) {
   const sealOf = (caller: string) =>

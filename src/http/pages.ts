@@ -5,14 +5,14 @@ import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
 import { HttpError, webHeaders } from './http-helpers.js';
 
-/** Shared by all pages for people: decisions, sign-in, and the page of one view. They run on Hono, behind Node's server. */
+/** Functions for all pages for people: decisions, sign-in, and the page of one view. The pages run on Hono, behind Node's server. */
 
-/** Node's request and response. Handlers read bodies from `incoming`, because our readers limit the size. */
+/** Gives handlers Node's request and response. They read bodies from `incoming` with our readers, which limit the size. */
 export interface PageEnv {
   readonly Bindings: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
 }
 
-/** A Hono app whose answers are not cached, and whose errors reach the caller of `servePages`. */
+/** Creates a Hono app whose answers are not cached. Its errors reach the caller of `servePages`, and Hono does not answer them. */
 export function createPages<Env extends PageEnv>(): Hono<Env> {
   const pages = new Hono<Env>();
   pages.use(async (context, next) => {
@@ -20,7 +20,7 @@ export function createPages<Env extends PageEnv>(): Hono<Env> {
     await next();
   });
   pages.onError((error) => {
-    // Only Hono's check of the origin throws an HTTPException.
+    // Nothing but Hono's `csrf` throws an HTTPException here, for a form from another site.
     throw error instanceof HTTPException ? otherSite() : error;
   });
   pages.notFound(() => {
@@ -34,7 +34,7 @@ export const notFound = () => new HttpError(404, 'path', 'Nothing is here.');
 
 /**
  * Answers a request of Node's server with a Hono app.
- * @param origin under which the browser reaches the server
+ * @param origin the origin at which the browser reaches this server, for the URL that handlers see
  * @throws HttpError
  */
 export async function servePages<Env extends PageEnv>(
@@ -52,16 +52,13 @@ export async function servePages<Env extends PageEnv>(
   outgoing.end(body);
 }
 
-/** HTML made by the `html` template of Hono, which escapes all values. */
+/** HTML that the `html` template of Hono has made, which escapes all values. */
 export type Html = ReturnType<typeof html>;
 
-/** With `no-referrer`, browsers send forms without their origin. */
+/** The values of Referrer-Policy that we use. With `no-referrer`, browsers send forms without their origin, so no form can be checked. */
 type Referrer = 'same-origin' | 'no-referrer';
 
-/**
- * Sets Hono's security headers. Headers that an inner handler has set stay.
- * @param policy the Content-Security-Policy but for `frame-ancestors`
- */
+/** Creates middleware that sets Hono's security headers, unless the handler sets them. `policy` is the CSP without `frame-ancestors`. */
 export function pageHeaders(
   policy: Readonly<Record<string, string[]>>,
   frameAncestors: "'none'" | "'self'",
@@ -69,23 +66,23 @@ export function pageHeaders(
 ): MiddlewareHandler {
   return secureHeaders({
     contentSecurityPolicy: { ...policy, frameAncestors: [frameAncestors] },
-    // Without a value, Hono allows framing by the same origin.
+    // `true` is Hono's default, which allows framing by pages of the same origin.
     xFrameOptions: frameAncestors === "'none'" ? 'DENY' : true,
     referrerPolicy,
-    // This header would also bind the other hosts of the domain, which belong to somebody else.
+    // Hono's header would force https on all hosts below this one, which may belong to other people.
     strictTransportSecurity: false,
     overwrite: false,
   });
 }
 
-/** For a view. The header sandboxes the view even if it is opened outside its frame. */
+/** The headers of a view, which only our page may frame. They sandbox the view even if a person opens it outside its frame. */
 export const viewHeaders = (referrer: Referrer) => pageHeaders({ sandbox: ['allow-scripts'] }, "'self'", referrer);
 
-/** For the page around a view, whose own HTML says which scripts may run. */
+/** The headers of the page around a view. They do not limit scripts, because the HTML of the page does so itself. */
 export const hostHeaders = (referrer: Referrer) => pageHeaders({}, "'none'", referrer);
 
 /**
- * Requires JSON. Browsers send JSON to another site only if that site allows it, and we never do.
+ * Requires JSON. A page of another site cannot send us JSON, because browsers first ask the receiver for permission, and we never give it.
  * @throws HttpError
  */
 export const requireJson: MiddlewareHandler = async (context, next) => {
@@ -95,7 +92,7 @@ export const requireJson: MiddlewareHandler = async (context, next) => {
 };
 
 /**
- * Refuses bodies of other types than a form, because Hono's `csrf` would not check their origin.
+ * Requires a form. Hono's `csrf` checks the origin of forms only, so a body of another type could come from another site.
  * @throws HttpError
  */
 export const requireForm: MiddlewareHandler = async (context, next) => {

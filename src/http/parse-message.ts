@@ -1,10 +1,10 @@
 import { HttpError } from './http-helpers.js';
 
-/** Maximum number of values in a message, more than any call has. Even a value of few bytes costs memory and time after parsing. */
+/** Maximum number of JSON values in a message. No call has as many. Each value costs memory and time, even if it is only a few bytes long. */
 const maximumValues = 5_000;
 
 /**
- * Parses the one message of a body. Batches exist only in a protocol version that is not supported.
+ * Parses a body with one message. Refuses a batch (an array), because only an old protocol version has batches, which is not supported.
  * @throws HttpError
  */
 export function parseMessage(body: Buffer): object {
@@ -24,14 +24,15 @@ export function parseMessage(body: Buffer): object {
 const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');
 
 /**
- * True if JSON has more than `maximum` values. Counts the commas and opening brackets outside of strings, because a comma or bracket
- * stands before each value. For text that is not JSON, the result means nothing, because parsing will refuse it.
+ * True if JSON has more than `maximum` values, found without parsing it. Counts the commas and opening brackets outside of strings, because
+ * each value has a comma or a bracket before it. The result for text that is not JSON does not matter, because parsing refuses such text.
  */
 export function hasMoreValuesThan(maximum: number, json: Buffer): boolean {
   let count = 0;
   let isString = false;
   for (let at = 0; at < json.length; at += 1) {
     const byte = json[at];
+    // Skips the escaped byte, which may be a quote.
     if (isString && byte === backslash) at += 1;
     else if (byte === quote) isString = !isString;
     else if (!isString && (byte === comma || byte === bracket || byte === brace)) count += 1;

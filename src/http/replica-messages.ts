@@ -2,15 +2,15 @@ import * as z from 'zod';
 import type { Database } from '../journal/postgres-database.js';
 
 /**
- * Messages of clients for calls that wait in another replica. A key names one client and one message, and no other client can guess
- * it. Messages are sealed.
+ * Messages that one replica receives from a client, for a call that waits in another replica. A key stands for one message of one client,
+ * and other clients cannot guess it. Messages are sealed.
  */
 export interface SharedMessages {
-  /** Accepts a message with this key until `forget`, but for `keptMinutes` at most. */
+  /** Announces that a call waits for the message with this key: until `forget`, or for `keptMinutes`. */
   expect(key: string): Promise<void>;
-  /** Stores a message, if it is expected and the first one with its key. */
+  /** Stores a message. Drops it if no call waits for it, or if a message with this key came before. */
   put(key: string, message: string): Promise<void>;
-  /** The messages with these keys that have arrived. */
+  /** Returns the messages that have arrived for these keys. */
   read(keys: readonly string[]): Promise<readonly { readonly key: string; readonly message: string }[]>;
   forget(key: string): Promise<void>;
   close(): Promise<void>;
@@ -18,21 +18,21 @@ export interface SharedMessages {
 
 const connections = 2;
 
-/** Messages are kept for this time, which is longer than any question waits. */
+/** Messages are deleted after this time, which is longer than any question waits. */
 const keptMinutes = 15;
 
 const rows = z.array(z.object({ key: z.string(), message: z.string() }));
 
 /**
- * Keeps messages in PostgreSQL, next to the journal. Replicas poll, because a notification would need a connection of its own, and
- * PgBouncer gives none when it pools transactions.
+ * Keeps the messages in a table next to the journal. Replicas have to poll the table: PostgreSQL notifies only a connection that stays
+ * open for this, and behind PgBouncer there is none if it pools transactions.
  */
 export function createPostgresMessages(database: Database): SharedMessages {
   const { run, close } = database.connect(connections);
   return {
     expect: (key) =>
       run(async ({ client }) => {
-        // A replica that was killed leaves its messages behind.
+        // A replica that was killed has not called `forget`.
         await client.query(`delete from cloudops_messages where expected < now() - interval '${keptMinutes} minutes'`);
         await client.query(
           `insert into cloudops_messages (key) values ($1)
@@ -42,6 +42,7 @@ export function createPostgresMessages(database: Database): SharedMessages {
       }),
     put: (key, message) =>
       run(async ({ client }) => {
+        // Changes no row if the message is not expected, or is not the first.
         await client.query('update cloudops_messages set message = $2 where key = $1 and message is null', [
           key,
           message,

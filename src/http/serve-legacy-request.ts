@@ -12,22 +12,22 @@ import { type Client, describeClient } from '../mcp/client.js';
 import { type ClientReply, cancelledIn } from './client-replies.js';
 import { sendJson, webHeaders, webRequest, whenClosed } from './http-helpers.js';
 
-/** A client's session, for a request of a protocol before 2026-07-28. */
+/** The session of a client, for one request of a protocol before 2026-07-28. */
 export interface Conversation {
-  /** Returns the ID of a new session with a client that has sent `initialize`. */
+  /** Starts a session with a client that has sent `initialize`. Returns the session's ID. */
   begin(client: Client): string;
   /**
-   * Waits for a reply: the answer to a question, or the cancellation of a call. Resolves as soon as the reply can arrive, with the
-   * function that ends the wait. Undefined if the client has no session to reply in.
+   * Starts to wait for a reply of the client: an answer to a question, or a cancellation of a call. Resolves with the function that ends
+   * the wait. Undefined if the client has no session, without which replies cannot be matched.
    */
   readonly expect?:
     | ((reply: Pick<ClientReply, 'kind' | 'id'>, receive: (message: JSONRPCMessage) => void) => Promise<() => void>)
     | undefined;
-  /** Returns a new ID for a question. Each request has an SDK server of its own, and every SDK server counts from 0. */
+  /** Returns a new ID for a question. The IDs of the SDK would repeat, because each request has its own SDK server, which counts from 0. */
   readonly newId: () => string;
 }
 
-/** Time between two comments in a stream, because proxies close silent connections. */
+/** Time between two comments in a stream (milliseconds). They keep proxies from closing a connection on which nothing is sent. */
 const keepAliveMs = 15_000;
 
 const eventStream = {
@@ -38,9 +38,9 @@ const eventStream = {
 
 /**
  * Serves a request of a protocol before 2026-07-28. The answer is JSON. It becomes a stream of events if a notification or a question
- * comes before the result, or if the result takes longer than `keepAliveMs`. The SDK's own transport is not used, because it streams
- * every answer, which takes a quarter of the CPU time of a call, and keeps sessions in one process.
- * @param create makes the server. The server waits for people by calling `wait`, so that the client can cancel its request meanwhile
+ * comes before the result, or if the result takes longer than `keepAliveMs`. The SDK's own transport is not used: it streams every answer,
+ * which takes a quarter of the CPU time of a call, and it keeps sessions in one process.
+ * @param create makes the SDK server, which must wait for people by `wait`. Meanwhile, the client can cancel its request
  */
 export async function serveLegacyRequest(
   create: (wait: Wait) => Server,
@@ -50,6 +50,7 @@ export async function serveLegacyRequest(
   conversation: Conversation,
 ): Promise<void> {
   const questions = createQuestions(conversation);
+
   const sendEvent = (sent: JSONRPCMessage): void =>
     writeEvent(response, `event: message\ndata: ${JSON.stringify(sent)}\n\n`);
   const sendResult = (result: JSONRPCMessage): void => {
@@ -60,20 +61,24 @@ export async function serveLegacyRequest(
     sendEvent(result);
     response.end();
   };
+
+  /** Passes a message of the client on to the SDK server, which sets `onmessage` when it connects. */
   const receive = (received: JSONRPCMessage): void => transport.onmessage?.(received);
   const transport: Transport = {
     start: async () => {},
     send: async (sent, options) => {
       if (!('method' in sent)) return sendResult(sent);
-      // There is no connection for messages of other requests.
+      // Only messages that belong to this request can be sent, because there is no other connection to the client.
       if (options?.relatedRequestId !== message.id) return;
       sendEvent('id' in sent ? await questions.ask(sent, receive) : questions.withClientId(sent));
     },
     close: async () => transport.onclose?.(),
   };
+
+  /** Takes the client's cancellation of this request, which comes with another HTTP request. */
   const cancel = (notification: JSONRPCMessage): void => {
     receive(notification);
-    // A cancelled call gets no result.
+    // A cancelled request gets no result, so a comment ends its stream.
     writeEvent(response, ': cancelled\n\n');
     response.end();
   };
@@ -87,42 +92,45 @@ export async function serveLegacyRequest(
   const keepAlive = setInterval(() => writeEvent(response, ': keepalive\n\n'), keepAliveMs);
   try {
     await server.connect(transport);
-    // Handlers read no other headers.
+    // Our handlers read only these two headers.
     transport.onmessage?.(message, { request: webRequest(webHeaders(incoming, ['traceparent', 'tracestate'])) });
     await closed;
   } finally {
     clearInterval(keepAlive);
     questions.end();
-    // Cancels the call of a client that has gone.
+    // The client has gone before the answer was complete. Closing the server cancels the call.
     if (!response.writableFinished) await server.close();
   }
 }
 
-/** Sends a part of a stream of events. The first part starts the stream. */
+/** Writes to the stream of events, which the first write starts. Does nothing if the answer has ended. */
 function writeEvent(response: ServerResponse, text: string): void {
   if (response.writableEnded) return;
   if (!response.headersSent) response.writeHead(200, eventStream);
   response.write(text);
 }
 
-/** The questions of one call. The client sees IDs that are new to it and that no other client can guess, and not the IDs of the server. */
+/** The questions of one call. The client gets other IDs than the SDK server's, which repeat and which other clients could guess. */
 function createQuestions({ expect, newId }: Conversation) {
-  /** Questions by the server's ID. */
+  /** The open questions by the ID that the SDK server gave them. */
   const openQuestions = new Map<RequestId, { readonly clientId: string; stopExpecting: () => void }>();
   let hasEnded = false;
+
   return {
-    /** Returns the question with the ID for the client. `receive` gets the reply with the ID of the server. */
+    /** Starts to wait for the answer. Returns the question with the client's ID. `receive` gets the answer with the SDK server's ID. */
     async ask(question: JSONRPCRequest, receive: (reply: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
       if (expect === undefined) throw new Error('There is no session in which the client could answer.');
       const clientId = newId();
+      // Replaced below, when the wait has begun.
       const openQuestion = { clientId, stopExpecting: () => {} };
       openQuestions.set(question.id, openQuestion);
       const reply = { kind: 'answer', id: clientId } as const;
       openQuestion.stopExpecting = await expect(reply, (received) => receive({ ...received, id: question.id }));
+      // The call ended while the wait began, so `end` could not stop it.
       if (hasEnded) openQuestion.stopExpecting();
       return { ...question, id: clientId };
     },
-    /** Replaces the ID in the cancellation of a question by the ID for the client. Returns other notifications unchanged. */
+    /** Writes the client's ID into a notification that cancels a question. Returns other notifications unchanged. */
     withClientId(notification: JSONRPCNotification): JSONRPCNotification {
       const openQuestion = openQuestions.get(cancelledIn(notification) ?? '');
       if (openQuestion === undefined) return notification;
@@ -135,7 +143,7 @@ function createQuestions({ expect, newId }: Conversation) {
   };
 }
 
-/** The header that starts a session, for a successful answer to `initialize`. */
+/** The header with the ID of a new session, for a successful answer to `initialize`. No header for any other answer. */
 function sessionHeader(
   { method }: JSONRPCRequest,
   answer: JSONRPCMessage,

@@ -15,8 +15,8 @@ import { webHeaders, webRequest, whenClosed } from './http-helpers.js';
 import { type Conversation, serveLegacyRequest } from './serve-legacy-request.js';
 
 /**
- * Serves one parsed message with an SDK server of its own.
- * @param createWith makes the server. The server waits for people by calling `wait`
+ * Serves one parsed message with its own SDK server: by `serveLegacyRequest` before the 2026-07-28 protocol, and by the SDK's handler later.
+ * @param createWith makes the SDK server, which must wait for people by `wait`
  */
 export async function serveMessage(
   createWith: (wait: Wait) => Server,
@@ -30,12 +30,15 @@ export async function serveMessage(
     const create = (wait: Wait) => Object.assign(createWith(wait), { onerror });
     return serveLegacyRequest(create, message, incoming, response, conversation);
   }
-  // There are no subscriptions, because the server's lists never change.
-  const handler = createMcpHandler(() => createWith((work) => work()), { maxSubscriptions: 0, onerror });
+
+  // From 2026-07-28 on, closing the connection cancels a call, so the wait for a person needs no listener for a cancellation.
+  const create = () => createWith((work) => work());
+  // The lists of this server never change, so there is nothing to subscribe to.
+  const handler = createMcpHandler(create, { maxSubscriptions: 0, onerror });
   return serveByHandler(handler, message, incoming, response);
 }
 
-/** True for a request of a protocol before 2026-07-28 with the headers of that protocol. */
+/** True for a request of a protocol before 2026-07-28 that `serveLegacyRequest` can serve. The SDK's handler refuses the others. */
 function isLegacyRequest(message: unknown, { headers }: IncomingMessage): message is JSONRPCRequest {
   const { accept = '' } = headers;
   if (!accept.includes('application/json') || !accept.includes('text/event-stream')) return false;
@@ -50,8 +53,8 @@ function isLegacyRequest(message: unknown, { headers }: IncomingMessage): messag
 }
 
 /**
- * Serves a message with a handler for web requests. The SDK's own adapter (`toNodeHandler`) would first write the message as JSON
- * again, for a body that nothing reads.
+ * Serves a parsed message with a handler for `fetch` requests. The SDK's own adapter (`toNodeHandler`) would turn the message into JSON
+ * again, for a body that no code reads.
  */
 export async function serveByHandler(
   handler: Pick<McpHttpHandler, 'fetch'>,
@@ -59,13 +62,17 @@ export async function serveByHandler(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
+  // Aborts if the client goes before the answer is complete.
   const clientGone = new AbortController();
   const closed = whenClosed(incoming, outgoing).then(() => {
     if (!outgoing.writableFinished) clientGone.abort();
   });
+
   const request = webRequest(webHeaders(incoming), clientGone.signal);
+  // Some clients send headers of another protocol than the message.
   correctHeaders(request.headers, message);
   const { status, headers, body } = await handler.fetch(request, { parsedBody: message });
+
   outgoing.writeHead(status, Object.fromEntries(headers));
   if (body === null) return void outgoing.end();
   const sent = pipeline(body, outgoing, { signal: clientGone.signal }).catch((error: unknown) => {

@@ -21,27 +21,27 @@ import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
-  /** The address for `GET /metrics`, and for probes without limits by address. Undefined if there is none. */
+  /** A second address, for `GET /metrics` and for probes that no limit by address refuses. Undefined if there is none. */
   readonly metricsAt: Address | undefined;
-  /** Host names without port. Clients reach the server by these names, and browsers may call it from pages of these hosts. */
+  /** The host names (without port) by which clients reach this server. Pages of these hosts may also call it from a browser. */
   readonly hosts: readonly string[];
   /** The page on which people decide on changes. Undefined if there is none. */
   readonly decisions?: DecisionsOptions | undefined;
   /** Time limit for a call, in milliseconds. */
   readonly timeoutMs: number;
-  /** True if the journal allows this server to take requests. */
+  /** True if this server may take requests, because its journal works. */
   readonly isReady: () => boolean;
-  /** Problem and warnings of the journal, which `/readyz` shows. */
+  /** The problem and the warnings of the journal, which `/readyz` shows. */
   readonly journalNotes?: () => readonly SafeText[];
-  /** The state of the process for the metrics. */
+  /** The state of the process, which the metrics show. */
   readonly state: Omit<ProcessState, 'concurrentCalls'>;
 }
 
-/** Time limit for answers that clients have not read when the server closes, in milliseconds. */
+/** Time that clients have to read the rest of their answers when this server closes (milliseconds). */
 const flushMs = 1000;
 
 /**
- * Serves MCP at `/mcp`, the page for decisions, and the probes `/healthz` and `/readyz`.
+ * Serves MCP at `/mcp`, the pages for decisions, the probes `/healthz` and `/readyz`, and the metrics at their own address.
  * @throws NodeJS.ErrnoException if an address cannot be listened on
  */
 export async function serveHttp(options: HttpOptions) {
@@ -53,16 +53,19 @@ export async function serveHttp(options: HttpOptions) {
     if (isStopping) return 'stopping';
     return options.isReady() ? 'ready' : 'waiting for the journal';
   };
+
   const handleProbe = createProbeHandler(readiness, options.journalNotes ?? (() => []));
   const serveMcp = createMcpEndpoint(options, metrics, concurrency);
   const route = createRouter(options, serveMcp, handleProbe, () => isStopping);
   const answerError = createErrorAnswer(metrics, log);
+
   const runningRequests = new Set<Promise<void>>();
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const served = route(request, response).catch((error: unknown) => answerError(request, response, error));
     runningRequests.add(served);
     void served.finally(() => runningRequests.delete(served));
   };
+
   const server = createMainServer(options, onRequest, () => metrics.refused('connections'));
   const metricsServer = createMetricsServer(metrics, handleProbe, hosts, limits);
   const closeAll = () => Promise.all([close(server, flushMs), close(metricsServer, flushMs)]);
@@ -89,7 +92,7 @@ function metricsOf({ state, server: { accounts, operations } }: HttpOptions, con
   return createMetrics({ ...state, concurrentCalls }, accountNames, changes);
 }
 
-/** Node's server with its limits on time and connections. It does not listen yet. */
+/** Creates Node's server with its limits on time and connections. It does not listen yet. */
 function createMainServer(
   { limits, timeoutMs }: HttpOptions,
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
@@ -103,9 +106,9 @@ function createMainServer(
   };
   const server = createServer(timeLimits, onRequest);
   server.maxConnections = limits.connections;
-  // A client that reads nothing for longer than any call takes is gone.
+  // Closes a connection on which nothing moves for longer than any call takes, because its client must have gone.
   server.timeout = timeoutMs + 60_000;
-  // Each request of a connection adds a listener for its end.
+  // No limit: each request adds a listener for the end of its connection, and a connection may have many requests.
   server.on('connection', (socket) => socket.setMaxListeners(0));
   server.on('drop', onRefusedConnection);
   limitConnections(server, limits, onRefusedConnection);
@@ -114,7 +117,7 @@ function createMainServer(
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Routes requests by path. @throws HttpError if the request is refused */
+/** Creates the handler of all requests, which routes them by path. The handler throws HttpError to refuse a request. */
 function createRouter(
   { hosts, resource, limits, decisions }: HttpOptions,
   serveMcp: Handler,
@@ -127,13 +130,15 @@ function createRouter(
     if (path === '/mcp') return serveMcp;
     return isDecisionsPath(path) ? serveDecisions : undefined;
   };
+
   return async (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
-    const isGet = request.method === 'GET';
+    // Before the checks, because an orchestrator sends its probes to the IP address and also while this server stops.
     if (handleProbe(request, response)) return;
     checkHostAndOrigin(request, hosts);
-    if (isGet && resource !== undefined && isMetadataPath(path))
+    if (request.method === 'GET' && resource !== undefined && isMetadataPath(path))
       return sendJson(response, 200, resourceMetadata(resource));
+
     const serve = handlerOf(path);
     if (serve === undefined) throw new HttpError(404, 'path', 'MCP is served at /mcp.');
     if (isStopping()) throw unavailable('stopping', 'This server is stopping.', 1);
@@ -142,7 +147,7 @@ function createRouter(
   };
 }
 
-/** Answers a request that failed, and reports it to the metrics or the log. */
+/** Creates the function that answers a failed request. A refusal goes to the metrics, and any other error to the log. */
 const createErrorAnswer =
   (metrics: Metrics, log: Log) =>
   (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
@@ -152,27 +157,28 @@ const createErrorAnswer =
       refuse(request, response, error);
       return;
     }
+
     const isConnectionLost = request.socket.destroyed;
-    // The message is left out, because it may quote anything.
+    // Only the name of the error, because its message may quote secrets of the request.
     if (!isConnectionLost) log('error', 'http', { error: errorName(error) });
     if (response.headersSent || isConnectionLost) response.destroy();
     else refuse(request, response, new HttpError(500, 'error', 'This server made a mistake.'));
   };
 
 function refuse(request: IncomingMessage, response: ServerResponse, { status, message, headers }: HttpError): void {
-  // Reads and drops the rest of the body, until the time limit of the request.
+  // Reads and drops the rest of the body, because some clients read the answer only after they have sent it.
   request.resume();
-  // An error of JSON-RPC. The ID is null, because no message was read.
+  // An error of JSON-RPC. Its ID is null, because no message was read.
   sendJson(response, status, { jsonrpc: '2.0', error: { code: -32000, message }, id: null }, headers);
 }
 
-/** The state of the server for its orchestrator. Without a journal, the server accepts no calls yet. */
+/** The state of this server for its orchestrator, such as Kubernetes, which sends requests only to a server that is ready. */
 type Readiness = 'ready' | 'waiting for the journal' | 'stopping';
 
-/** Answers a probe. Returns false for any other request. */
+/** Answers a probe and returns true. For any other request, does nothing and returns false. */
 type ProbeHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** Answers `GET /healthz`, always with 200, and `GET /readyz`, with the notes about the journal. */
+/** Creates the handler of `GET /healthz`, whose answer is always 200, and of `GET /readyz`, which also shows the notes about the journal. */
 const createProbeHandler =
   (readiness: () => Readiness, journalNotes: () => readonly SafeText[]): ProbeHandler =>
   ({ method, url = '' }, response) => {
@@ -187,7 +193,7 @@ const createProbeHandler =
     return true;
   };
 
-/** A server for probes and `GET /metrics` only. It does not listen yet. */
+/** Creates a server for probes and `GET /metrics` only. It does not listen yet. */
 function createMetricsServer(
   metrics: Metrics,
   handleProbe: ProbeHandler,
@@ -210,8 +216,9 @@ function createMetricsServer(
     };
     answer().catch((error: unknown) => response.writeHead(error instanceof HttpError ? error.status : 500).end());
   });
+
   server.maxConnections = metricsConnections;
-  // Also ends the connection of a client that reads nothing.
+  // The other time limits do not end the connection of a client that does not read its answer.
   server.timeout = headersMs;
   return server;
 }

@@ -4,31 +4,33 @@ import type { Context } from 'hono';
 import { checkHostAndOrigin, close, createBodyReader, HttpError, listen, sendJson } from './http-helpers.js';
 import { createPages, hostHeaders, type PageEnv, requireJson, servePages, viewHeaders } from './pages.js';
 
-/** The content of the page, and the calls that it may make. */
+/** A page with a view, and the functions that answer its requests. */
 interface ViewPage {
   /** Port on loopback; 0 takes any free port. */
   readonly port: number;
-  /** The HTML of the page around the view, and of the view. */
+  /** The HTML of the page around the view. */
   readonly host: string;
+  /** The HTML of the view. */
   readonly view: string;
-  /** The call that the view belongs to, with its result. */
+  /** Returns the content of the view: a call with its result. */
   call(): Promise<object>;
   /** Calls a tool for the view. Rejects if the view may not call it. */
   callTool(params: unknown): Promise<object>;
-  /** Resolves when the page has something else to show, or after a time limit. `gone` aborts when the connection closes. */
+  /** Answers a poll of the page: when it has something else to show, or after a time limit. `gone` aborts when the connection closes. */
   next?(params: unknown, gone: AbortSignal): Promise<object>;
 }
 
-/** Maximum number of connections. A browser opens six. Other users of the machine can connect too, and hold each connection for `headersMs`. */
+/** Maximum number of connections. A browser opens six, and other users of the machine can open some without knowing the address. */
 const mostConnections = 64;
+/** Time limit for the headers of a request (milliseconds), after which a connection of another user ends. */
 const headersMs = 10_000;
 
-/** Size limit of a body, in bytes. It is larger than any call that a view can show. */
+/** Size limit of a request's body, in bytes. Any call that a view can show is smaller. */
 const maximumBody = 512 * 1024;
 
 /**
- * Serves a view on loopback for the browser of the person at this machine. Its address has 128 random bits, so that no other
- * user or page of the machine can guess it.
+ * Serves a view on loopback, for the browser of the person at this machine. Its address is a secret of 128 random bits, so that no other
+ * user of the machine and no other page in the browser can guess it.
  * @throws NodeJS.ErrnoException if the port cannot be listened on
  */
 export async function serveViewPage({ port, host, view, call, callTool, next }: ViewPage) {
@@ -43,12 +45,13 @@ export async function serveViewPage({ port, host, view, call, callTool, next }: 
   pages.post(`${path}/*`, requireJson);
   pages.post(`${path}/call`, async (context) => context.json(await call()));
   pages.post(`${path}/tool`, async (context) => context.json(await callTool(await jsonOf(context))));
-  if (next !== undefined)
+  if (next !== undefined) {
     pages.post(`${path}/next`, async (context) => {
       const gone = new AbortController();
       context.env.outgoing.once('close', () => gone.abort());
       return context.json(await next(await jsonOf(context), gone.signal));
     });
+  }
 
   const server = createServer({ headersTimeout: headersMs, connectionsCheckingInterval: 1000 }, (request, response) => {
     const answer = async () => {
