@@ -4,12 +4,12 @@ import { type Principal, readScope, scopeOf, scopes, writeScope } from '../calls
 import type { Operation } from '../tools/define-operation.js';
 import { HttpError, onlyHeader, unavailable } from './http-helpers.js';
 
-/** The result of verifying a bearer token. Reasons are fixed words for the log, never text from a client. */
+/** The result of verifying a bearer token. `reason` is a fixed word for the log, and never text from a client. */
 export type Authentication =
   | {
       readonly kind: 'authenticated';
       readonly principal: Principal;
-      /** Milliseconds since 1970; absent if the token does not expire. */
+      /** Time at which the token expires (milliseconds since 1970). Absent if it does not expire. */
       readonly expiresAt?: number;
     }
   | { readonly kind: 'invalid'; readonly reason: string }
@@ -23,12 +23,12 @@ export interface ProtectedResource {
   readonly issuer: string;
 }
 
-/** The scopes that the metadata offers. Scopes for auditors are left out, because clients request every scope that is offered. */
+/** The scopes that the metadata offers. The scope for auditors is left out, because clients request every scope that is offered. */
 const callerScopes = [readScope, writeScope];
 
 const metadataPath = '/.well-known/oauth-protected-resource';
 
-/** Clients look for the metadata of the resource at the root and for the path `/mcp` (RFC 9728, section 3.1). */
+/** True for the two paths at which clients look for the metadata of `/mcp` (RFC 9728, section 3.1). */
 export const isMetadataPath = (path: string) => path === metadataPath || path === `${metadataPath}/mcp`;
 
 /** Metadata that tells clients where to get a token (RFC 9728, section 2). */
@@ -40,14 +40,15 @@ export const resourceMetadata = ({ url, issuer }: ProtectedResource) => ({
   resource_name: 'cloudops-mcp',
 });
 
-/** Called with the reason when a login fails. */
+/** Called when a login fails, with the reason for the log. */
 export type OnFailedLogin = (
   request: { readonly socket: { readonly remoteAddress?: string | undefined } },
   reason: string,
 ) => void;
 
 /**
- * Authenticates the sender of a request.
+ * Authenticates the sender of a request by the bearer token.
+ * @param resource undefined if tokens come from a tokens file, so that there is no issuer from which a client could get one
  * @throws HttpError
  */
 export async function authenticateRequest(
@@ -59,10 +60,11 @@ export async function authenticateRequest(
   const authorization = onlyHeader(request, 'authorization');
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
-    // A request without a token is not a failed login, because the answer tells clients where to get a token.
+    // A client may begin without the header, because the answer tells it where to get a token. Only a wrong header is a failed login.
     if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
     throw challenge(resource, 401, 'token', 'A bearer token is needed.', requestedScopes(resource));
   }
+
   const authentication = await authenticate(token);
   if (authentication.kind === 'unavailable')
     throw unavailable(authentication.reason, 'The token cannot be verified now.', 5, closing);
@@ -73,19 +75,20 @@ export async function authenticateRequest(
       ...requestedScopes(resource),
     });
   }
+
   const { principal } = authentication;
   if (!principal.scopes.some((scope) => scopes.includes(scope)))
     throw challenge(resource, 403, 'scope', 'The token has no scope of this server.', insufficient(readScope));
   return principal;
 }
 
-/** Ends the connection of a client without a valid token, because an address that callers may share has a limited number. */
+/** Closes the connection of a client without a valid token, because the connections of one address are limited, and others may need them. */
 const closing = { connection: 'close' };
 
 const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
 
 /**
- * Refuses the call of a tool for which the caller has no scope, and names the missing scope. `tools/list` leaves such tools out.
+ * Refuses the call of a tool for which the caller lacks the scope, and names the scope in the header, so that clients can request it.
  * @throws HttpError
  */
 export function checkScope(
@@ -94,6 +97,7 @@ export function checkScope(
   operations: readonly Operation[],
   resource: ProtectedResource | undefined,
 ): void {
+  // Undefined for any other message, and for a tool that does not exist. The SDK answers these.
   const { data } = toolCall.safeParse(message);
   const operation = operations.find(({ name }) => name === data?.params.name);
   if (operation === undefined || principal.scopes.includes(scopeOf(operation))) return;
@@ -101,7 +105,7 @@ export function checkScope(
   throw challenge(resource, 403, 'scope', `${operation.name} needs the scope ${scope}.`, insufficient(scope));
 }
 
-/** The scopes to request from the issuer. Tokens of a tokens file have fixed scopes. */
+/** The scopes that a client should request from the issuer. Undefined without an issuer, because tokens of a file have fixed scopes. */
 const requestedScopes = (resource: ProtectedResource | undefined) =>
   resource === undefined ? undefined : { scope: callerScopes.join(' ') };
 

@@ -9,7 +9,7 @@ import { decisionPage, listScript, nameHtml, pageTop } from './decision-pages.js
 import type { DecisionSession } from './decision-session.js';
 import type { Html } from './pages.js';
 
-/** The filter that the person chose. An empty text means no filter. */
+/** The filter and the grouping that the person chose. An empty text means none. */
 interface ListFilter {
   readonly caller: string;
   readonly account: string;
@@ -19,17 +19,18 @@ interface ListFilter {
 interface PlanListOptions {
   /** The plans that the person may see, oldest first. */
   readonly plans: readonly FoundPlan[];
-  /** True if accounts have names, so that each change has an account. */
+  /** True if accounts have names, which the list then shows. */
   readonly areNamed: boolean;
   readonly filter: ListFilter;
   readonly now: Date;
 }
 
-/** Maximum number of plans in each of the two lists. */
+/** Maximum number of waiting plans on the page. */
 const longestList = 200;
+/** Maximum number of decided plans on the page. */
 const longestHistory = 50;
 
-/** Reads the filter from the query of the page's address. */
+/** Reads the filter from the query of the page's address. Unknown groupings count as none. */
 export const filterIn = (query: (name: string) => string | undefined): ListFilter => ({
   caller: query('caller') ?? '',
   account: query('account') ?? '',
@@ -39,12 +40,13 @@ export const filterIn = (query: (name: string) => string | undefined): ListFilte
 /** A plan with the values by which it is filtered and grouped. */
 interface ListedPlan {
   readonly stored: FoundPlan;
+  /** Empty if callers are not authenticated. */
   readonly caller: string;
   /** Empty if accounts have no names. */
   readonly account: string;
 }
 
-/** Lists the changes that wait, and the changes that were decided recently. */
+/** The page with the list of changes: first those that wait, the oldest first, and then those that were decided, the newest first. */
 export function listPage(session: DecisionSession, { plans, areNamed, filter, now }: PlanListOptions): Html {
   const all = plans.map((stored) => ({
     stored,
@@ -52,12 +54,15 @@ export function listPage(session: DecisionSession, { plans, areNamed, filter, no
     account: (areNamed && textAt(stored.args, 'account')) || '',
   }));
   const filtered = all.filter((listed) => matches(listed, filter));
-  const isAllSandbox = filtered.length > 0 && filtered.every(({ stored }) => stored.plan.sandbox === true);
-  const itemOf = (listed: ListedPlan) => planItem(listed, relatedMarks(listed.stored, plans), !isAllSandbox, now);
   const waiting = togetherBySubject(filtered.filter(({ stored }) => stored.state === 'waiting'));
   const decided = filtered.filter(({ stored }) => stored.state === 'decided').reverse();
-  const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
+
+  // One banner for the page, in place of a mark at each plan.
+  const isAllSandbox = filtered.length > 0 && filtered.every(({ stored }) => stored.plan.sandbox === true);
   const banner = isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`;
+  const itemOf = (listed: ListedPlan) => planItem(listed, relatedMarks(listed.stored, plans), !isAllSandbox, now);
+
+  const title = say`${counted(waiting.length, 'change')} ${words(waiting.length === 1 ? 'waits' : 'wait')} for a decision`;
   const lists = html`${banner}<h2>${title}</h2>${waitingList(waiting, filter.group, itemOf)}${decidedList(decided, itemOf)}`;
   return decisionPage(
     title,
@@ -81,7 +86,7 @@ const decidedList = (decided: readonly ListedPlan[], itemOf: (plan: ListedPlan) 
   decided.length > 0 &&
   html`<h2>Recently decided</h2><ul>${decided.slice(0, longestHistory).map(itemOf)}</ul>${hiddenCount(decided.length, longestHistory)}`;
 
-/** Moves plans for the same thing next to the first such plan. */
+/** Orders plans so that all plans for the same thing follow directly after the first such plan. */
 function togetherBySubject(plans: readonly ListedPlan[]): readonly ListedPlan[] {
   const keyOf = ({ stored }: ListedPlan) => stored.subject?.digest ?? stored.nonce;
   const bySubject = new Map<string, ListedPlan[]>();
@@ -89,10 +94,10 @@ function togetherBySubject(plans: readonly ListedPlan[]): readonly ListedPlan[] 
   return [...bySubject.values()].flat();
 }
 
-/** A short text on a coloured background. */
+/** A short text in a coloured frame, such as `Costs money`. */
 type Mark = readonly [cssClass: string, text: string];
 
-/** The marks of a waiting plan if there are other plans for the same thing. */
+/** The marks that warn of other plans for the same thing. Only waiting plans get them. */
 function relatedMarks(plan: FoundPlan, plans: readonly FoundPlan[]): readonly Mark[] {
   if (plan.state !== 'waiting') return [];
   const others = relatedPlans(plans, plan);
@@ -107,12 +112,12 @@ function relatedMarks(plan: FoundPlan, plans: readonly FoundPlan[]): readonly Ma
 const matches = ({ caller, account }: ListedPlan, filter: ListFilter) =>
   (filter.caller === '' || filter.caller === caller) && (filter.account === '' || filter.account === account);
 
-/** Says how many changes the page leaves out. */
+/** Says how many changes the page leaves out, if there are more than `limit`. */
 const hiddenCount = (count: number, limit: number) =>
   count > limit &&
   html`<p class="quiet">${countText(count - limit, 'other change')}, which this page does not show.</p>`;
 
-/** The plans by caller or account, or all in one group without a name. */
+/** Groups plans by caller or account. Without a grouping, all plans are in one group without a name. */
 function groupsOf(plans: readonly ListedPlan[], group: ListFilter['group']) {
   if (group === '') return plans.length === 0 ? [] : [{ name: undefined, members: plans }];
   const names = [...new Set(plans.map((plan) => plan[group]))].sort();
@@ -122,7 +127,7 @@ function groupsOf(plans: readonly ListedPlan[], group: ListFilter['group']) {
   }));
 }
 
-/** Offers a filter if there is more than one caller or account. */
+/** The form with the filters. A filter is offered if there are several callers or accounts, or if it is in use. */
 function filterForm(all: readonly ListedPlan[], filter: ListFilter): Html | false {
   const fields = (['caller', 'account'] as const).flatMap((name) => {
     const values = [...new Set(all.map((plan) => plan[name]))].filter((value) => value !== '').sort();
@@ -155,9 +160,9 @@ const riskMarks: Readonly<Record<Risk, Mark>> = {
 };
 
 /**
- * The list item of a plan.
- * @param related marks for other plans for the same thing
- * @param marksSandbox true if a change in the sandbox gets a mark
+ * The list item of a plan: the change as a link, its marks, and its facts.
+ * @param related the marks that warn of other plans for the same thing
+ * @param marksSandbox true if a change in the sandbox gets a mark of its own
  */
 function planItem(
   { stored, caller, account }: ListedPlan,
@@ -167,23 +172,24 @@ function planItem(
 ): Html {
   const { nonce, plan, decision, issuedAt, expiresAt, state } = stored;
   const isWaiting = state === 'waiting';
+
   const marks: Mark[] = [...related];
   if (isWaiting) marks.push(...plan.risks.map((risk) => riskMarks[risk]));
   else marks.push(statusMark(stored.outcome));
   if (marksSandbox && plan.sandbox === true) marks.push(['in-sandbox', 'Sandbox']);
   const markElements = marks.map(([cssClass, text]) => html`<span class="${cssClass}">${text}</span> `);
+
   const inAccount = account !== '' && html`<span class="account">account ${nameHtml(account)}</span>`;
   const asked = html`Asked for${caller !== '' && html` by ${nameHtml(caller)}`} ${ago(issuedAt, now)}`;
   const expiry = isWaiting && html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`;
-  const decided =
-    !isWaiting &&
-    decision !== undefined &&
-    html` · decided${decision.person !== undefined && html` by ${nameHtml(decision.person)}`} ${ago(decision.at, now)}`;
+  const byPerson = decision?.person !== undefined && html` by ${nameHtml(decision.person)}`;
+  const decided = !isWaiting && decision !== undefined && html` · decided${byPerson} ${ago(decision.at, now)}`;
   return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${markElements}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
 }
 
-/** Each quoted value in its own element, so that right-to-left text in it cannot reorder our words. */
+/** A text with each quoted value in a `<bdi>` element, so that a value in a right-to-left script cannot reorder our words. */
 const isolated = (text: SafeText): Html =>
+  // Every second part is a match of the group, which is a quoted value.
   html`${text.text.split(/("(?:[^"\\]|\\.)*")/).map((part, index) => (index % 2 === 1 ? html`<bdi>${part}</bdi>` : part))}`;
 
 const ago = (time: number, now: Date): Html => {
@@ -191,19 +197,19 @@ const ago = (time: number, now: Date): Html => {
   return timeText(time, seconds < 60 ? 'just now' : `${humanDuration(seconds)} ago`);
 };
 
-/** The time until a plan expires, in whole hours unless that is soon. */
+/** The time until a plan expires, in words. From two hours on, only whole hours are shown. */
 function timeLeft(expiresAt: number, now: Date): string {
   const seconds = Math.max(0, expiresAt - now.getTime()) / 1000;
   return seconds < 7200 ? humanDuration(seconds) : `${Math.floor(seconds / 3600)} h`;
 }
 
-/** An element with a time in words, and with the exact time as its title. */
+/** A `<time>` element with a text such as `2 min ago`, and with the exact time as its title. */
 function timeText(time: number, text: string): Html {
   const iso = new Date(time).toISOString();
   return html`<time datetime="${iso}" title="${iso.slice(0, 16).replace('T', ' ')} UTC">${text}</time>`;
 }
 
-/** The status of a decided plan. */
+/** The mark that shows the outcome of a decided plan. `outcome` is undefined while the change is under way. */
 function statusMark(outcome: FoundPlan['outcome']): Mark {
   if (outcome === undefined) return ['', 'Under way'];
   if (outcome.kind === 'succeeded')

@@ -4,7 +4,7 @@ import { quoted, type SafeText, shortNames } from '../util/safe-text.js';
 import type { DecisionSession } from './decision-session.js';
 import { type Html, pageHeaders } from './pages.js';
 
-/** The HTML that all pages around the decisions share. The list is in `decision-list.ts`. */
+/** This file has the HTML, style and headers that all pages for decisions share. The list itself is in `decision-list.ts`. */
 
 const style = `
 :root {
@@ -55,8 +55,8 @@ time { position: relative; z-index: 1 }
 `;
 
 /**
- * Shows exact times in the reader's time zone. Without the script, they are in UTC. Every ten seconds while the page is visible, the
- * list is read again, so that new plans appear. The focus stays on its plan.
+ * The script of the list. It shows exact times in the reader's time zone, which are in UTC without the script. Every ten seconds while the
+ * page is visible, it loads the list again, so that new plans appear. The keyboard focus stays on the same plan.
  */
 export const listScript = `
 const showLocalTimes = () => {
@@ -104,7 +104,7 @@ document.addEventListener('visibilitychange', refreshIfVisible);
 
 const hashOf = (source: string) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`;
 
-/** Allows only our own style and script, requests of the list to this server, and no framing. */
+/** The headers of our pages. They allow only our own style and script, allow the script to load the list, and forbid framing. */
 export const decisionPageHeaders = pageHeaders(
   {
     defaultSrc: ["'none'"],
@@ -118,25 +118,22 @@ export const decisionPageHeaders = pageHeaders(
   'same-origin',
 );
 
-/** @param title the title of the browser tab */
+/** A whole HTML page with our style. `title` is the title of the browser tab. */
 export const decisionPage = (title: SafeText, body: Html): Html =>
   html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${raw(style)}</style></head><body>${body}</body></html>`;
 
-/** The name of a person, a caller or an account. It may come from outside, in any direction of writing. */
+/** The name of a person, a caller or an account. `<bdi>`, because a name from outside may be in a right-to-left script. */
 export const nameHtml = (name: string): Html => html`<bdi>${shortNames(quoted(name, 100))}</bdi>`;
 
-/**
- * The top of every page for somebody who is signed in.
- * @param links to other pages
- */
+/** The top of a page for a signed-in person: links to other pages, the person's name, and a button to sign out. */
 export const pageTop = ({ person, csrf }: DecisionSession, links: Html | '' = ''): Html =>
   html`<header>${links}<div><span>Signed in as ${nameHtml(person)}</span><form method="post" action="/decisions/sign-out"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></div></header>`;
 
-/** Links on the page of one plan. The link to the next plan is resolved when somebody follows it. */
+/** The links on the page of one plan. The next plan is found only when its link is followed, because plans come and go. */
 export const planLinks = (nonce: string): Html =>
   html`<nav><a href="/decisions">All changes</a> <a href="/decisions/${nonce}/next">Next change</a></nav>`;
 
-/** @param form the form or the link with which people sign in */
+/** The sign-in page. `form` is the form or the link with which people sign in, and `problem` tells why the last attempt failed. */
 export const signInPage = (title: SafeText, form: Html, problem: SafeText | undefined): Html =>
   decisionPage(
     title,

@@ -4,18 +4,18 @@ import { lazy } from '../util/objects.js';
 import type { SealingKeys } from '../util/seal.js';
 import { createSealedCookie } from './sealed-cookie.js';
 
-/** A person who is signed in. */
+/** The session of a signed-in person, as the session cookie holds it. */
 export interface DecisionSession {
   readonly person: string;
   /** Set if the person has the scope `cloudops:approve`. */
   readonly mayApprove: boolean;
   /** The person's scopes that name accounts. */
   readonly scopes: readonly string[];
-  /** Milliseconds since 1970. */
+  /** Time at which the session ends (milliseconds since 1970). */
   readonly expiresAt: number;
-  /** Proves that a request comes from one of our pages. */
+  /** Random text that our pages send with each request that changes something, as proof of their origin. */
   readonly csrf: string;
-  /** The person's token from a tokens file. It is looked up again with each request. */
+  /** The person's token, if people sign in by a tokens file. Each request looks it up in the file, so that it can be revoked. */
   readonly token?: string | undefined;
 }
 
@@ -36,13 +36,13 @@ const schema = lazy(() =>
 export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
   createSealedCookie<DecisionSession>({ name: 'session', purpose: 'cloudops decisions session', schema, keys, now });
 
-/** Starts a session, with a new `csrf` proof. */
+/** Makes a session with a new `csrf` proof. */
 export const newSession = (person: Omit<DecisionSession, 'csrf'>): DecisionSession => ({
   ...person,
   csrf: randomBytes(16).toString('base64url'),
 });
 
-/** True if a request proves that it comes from a page of the session. */
+/** True if `proof` is the `csrf` proof of the session. Compared in constant time. */
 export function isOwnPage({ csrf }: DecisionSession, proof: string | undefined): boolean {
   const [expected, actual] = [Buffer.from(csrf), Buffer.from(proof ?? '')];
   return expected.length === actual.length && timingSafeEqual(expected, actual);

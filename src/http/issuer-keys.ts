@@ -6,30 +6,31 @@ import { type Log, ShownError } from '../util/log.js';
 import { exact, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { createCounter } from './limits.js';
 
-/** Time limit for each document, in milliseconds. */
+/** Time limit for fetching one document (milliseconds). */
 const networkMs = 5000;
-/** Keys are fetched again after this time, in milliseconds. Only then is a key refused that the issuer has withdrawn. */
+/** Keys are fetched again after this time (milliseconds). Until then, tokens of a key that the issuer has withdrawn are still accepted. */
 const freshMs = 10 * 60_000;
-/** Keys are used for this time, in milliseconds, if the issuer does not answer. */
+/** If the issuer does not answer, the last good keys are used for this time after they were fetched (milliseconds). */
 const lastGoodMs = 24 * 60 * 60_000;
-/** Pause between two attempts, in milliseconds, because an issuer in trouble should not get more requests. */
+/** Pause between two attempts to fetch the keys (milliseconds), because more requests would not help an issuer in trouble. */
 const pauseMs = 5000;
-/** Number of requests that wait for the issuer at a time. Strangers send tokens too, and must not take all connections of a proxy. */
+/** Maximum number of requests that wait for the issuer. Anybody can send a token, and must not occupy all connections of a proxy. */
 const mostWaiting = 32;
-/** Number of names that are remembered as unknown keys, and the longest remembered name. */
+/** Maximum number of names that are remembered as unknown keys. */
 const mostUnknown = 1000;
+/** Longer names of unknown keys are not remembered (characters). */
 const longestKeyName = 256;
-/** Size limit of a document with metadata or keys. */
+/** Size limit of a document with metadata or keys (bytes). */
 export const documentBytes = 1024 * 1024;
 
-/** An error that says why an issuer's keys are not available. Its message is a sentence without the period. */
+/** Thrown if the keys of an issuer are not available. Its message says why, as a sentence without the period. */
 export class IssuerProblem extends ShownError {}
 
-/** The keys of an issuer, found through its metadata. */
+/** The public keys with which an issuer signs tokens. */
 export interface IssuerKeys {
   /**
-   * Finds the key of a token. If the key is unknown, the keys are fetched again first, at most once for each pause.
-   * @throws IssuerProblem if there are no keys, if the key is unknown and the keys cannot be fetched, or if too many requests wait
+   * Finds the key of a token. Fetches the keys again if they do not have it, because the issuer may have added it.
+   * @throws JWKSNoMatchingKey if the issuer does not have the key, and IssuerProblem if the keys cannot be fetched or too many requests wait
    */
   readonly keyOf: JWTVerifyGetKey;
   /** Fetches the keys before the first caller needs them. Never rejects, because problems are logged. */
@@ -47,12 +48,12 @@ export interface IssuerKeysOptions {
   readonly log: Log;
 }
 
-/** Finds the keys of tokens with jose, which caches an issuer's keys and shares one fetch among all callers. */
+/** Creates `IssuerKeys` with jose, which caches the keys of an issuer, and makes concurrent callers wait for the same fetch. */
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
-  /** Names of keys that were not among the last fetched keys. Tokens with such a key do not wait for the next fetch. */
+  /** Names of keys that the last fetch did not have. Tokens with such a key are refused at once, until the keys are fetched again. */
   const unknownKeys = new Set<string>();
   const source = createKeySource(options, () => unknownKeys.clear());
-  // The address is not used, because `source` reads it from the issuer's metadata. The pause of `source` replaces jose's cooldown.
+  // jose needs an address, but `source` finds the address of the keys itself. Its pause also replaces jose's cooldown.
   const keySet = createRemoteJWKSet(new URL(options.issuer), {
     cacheMaxAge: freshMs,
     cooldownDuration: Number.POSITIVE_INFINITY,
@@ -60,21 +61,23 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   });
   const enterWaiting = createCounter(mostWaiting);
 
-  /** Waits until jose has fetched the keys again. */
+  /** Fetches the keys and waits for them. @throws IssuerProblem if too many requests wait */
   const waitForFetch = async (): Promise<void> => {
     const leave = enterWaiting('');
     if (leave === undefined) throw new IssuerProblem(words('too many requests wait for it'));
     await keySet.reload().finally(leave);
   };
+  // `source` logs the problem.
   const fetchInBackground = () => keySet.reload().catch(() => undefined);
 
+  /** Fetches the keys again if the cache is too old. */
   const refreshCache = async (): Promise<void> => {
     if (!keySet.fresh || source.isLastGoodTooOld()) return waitForFetch();
-    // jose regards the last good keys as fresh, and would not fetch the keys again soon.
+    // After a failed fetch, jose takes the last good keys for new keys, and would wait for `freshMs` before it tries again.
     if (source.lastProblem() !== undefined && source.pauseLeft() === 0) void fetchInBackground();
   };
 
-  /** Returns the key of a token from the cache. Undefined if the cache does not have it. */
+  /** Returns the key of a token from the cache; undefined if the cache does not have it. */
   const cachedKey = async (...token: Parameters<JWTVerifyGetKey>) => {
     try {
       return await keySet(...token);
@@ -85,18 +88,20 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   };
 
   return {
+    /** Finds the key of a token in the cache, or fetches the keys again, because the issuer may have added the key. */
     async keyOf(header, token) {
       await refreshCache();
       const knownKey = await cachedKey(header, token);
       if (knownKey !== undefined) return knownKey;
 
-      // The issuer may have published the key since the last fetch.
+      // Does not fetch again for a key that the last fetch did not have, as long as that was a moment ago.
       const name = nameOfKey(header);
       if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
       await waitForFetch();
       const newKey = await cachedKey(header, token);
       if (newKey !== undefined) return newKey;
 
+      // If the fetch failed, the issuer may have the key.
       const problem = source.lastProblem();
       if (problem !== undefined) throw problem;
       if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
@@ -107,18 +112,19 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   };
 }
 
-/** The name of a token's key, with the algorithm, because a key fits one algorithm. */
+/** The name by which a key is remembered as unknown: its ID with the algorithm, because a key is for one algorithm. */
 const nameOfKey = ({ kid, alg }: JWTHeaderParameters) => `${alg} ${kid}`;
 
 /**
- * Fetches an issuer's keys with a pause after each attempt, and keeps the last good keys for times in which the issuer does not answer.
- * Logs when the issuer stops answering and when it answers again.
+ * Fetches the keys of an issuer, with a pause after each attempt. If the issuer does not answer, the last good keys are used. Logs when
+ * the issuer stops answering and when it answers again.
  * @param onAttempt called after each attempt
  */
 function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOptions, onAttempt: () => void) {
   let lastGood: { readonly keys: KeySet; readonly at: number } | undefined;
   let lastAttempt: { readonly problem: IssuerProblem | undefined; readonly at: number } | undefined;
 
+  // Absolute, because the clock may have been set back.
   const ageOf = ({ at }: { readonly at: number }) => Math.abs(now().getTime() - at);
   const pauseLeft = () => (lastAttempt === undefined ? 0 : Math.max(0, pauseMs - ageOf(lastAttempt)));
   const isLastGoodTooOld = () => lastGood !== undefined && ageOf(lastGood) >= lastGoodMs;
@@ -132,6 +138,8 @@ function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOpti
     lastAttempt = { at: now().getTime(), problem };
     onAttempt();
   };
+
+  /** Fetches the keys once. Never rejects, because `lastAttempt` keeps the problem. */
   const attempt = async (): Promise<void> => {
     try {
       const keys = await findKeys(issuer, httpClient);
@@ -144,12 +152,13 @@ function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOpti
 
   return {
     /**
-     * Fetches the keys. If the issuer does not answer, or has not answered before the present pause, returns the last good keys.
+     * Fetches the keys. Returns the last good keys if the issuer does not answer, and also in the pause after an attempt that failed.
      * @throws IssuerProblem if there are no good keys, or if they are too old
      */
     async fetchKeys(): Promise<KeySet> {
       const isPauseAfterProblem = pauseLeft() > 0 && lastAttempt?.problem !== undefined;
       if (!isPauseAfterProblem) {
+        // After an attempt that succeeded, the caller waits, because it needs a key that is new.
         if (pauseLeft() > 0) await sleep(pauseLeft());
         await attempt();
       }
@@ -166,33 +175,30 @@ function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOpti
 }
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
-/** Maximum number of keys of an issuer. A token that names no key is tried with each key, which takes seconds for thousands of keys. */
+/** Maximum number of keys of an issuer. A token that names no key is tried with each key, which would take seconds with thousands. */
 const mostKeys = 100;
 const keysSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(mostKeys) });
 type KeySet = z.output<typeof keysSchema>;
 
-/**
- * Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery).
- * @throws IssuerProblem
- */
+/** Finds an issuer's keys by its metadata (RFC 8414, or OpenID Connect Discovery). @throws IssuerProblem */
 export async function findKeys(issuer: string, httpClient: HttpClient): Promise<KeySet> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
-  const places = [
+  const metadataUrls = [
     `${origin}/.well-known/oauth-authorization-server${path}`,
     `${origin}${path}/.well-known/openid-configuration`,
   ];
   const problems: SafeText[] = [];
-  for (const place of places) {
-    const document = await fetchJson(place, httpClient);
+  for (const url of metadataUrls) {
+    const document = await fetchJson(url, httpClient);
     const { data: metadata } = metadataSchema.safeParse(document.json);
     if (metadata !== undefined) return await fetchKeys(metadata, issuer, httpClient);
-    problems.push(say`${exact(place)} ${document.problem ?? words('has no metadata of an issuer')}`);
+    problems.push(say`${exact(url)} ${document.problem ?? words('has no metadata of an issuer')}`);
   }
   throw new IssuerProblem(join(problems, '; '));
 }
 
-/** Fetches the keys that an issuer's metadata names. */
+/** Fetches the keys from the address in an issuer's metadata. @throws IssuerProblem */
 async function fetchKeys(
   metadata: z.output<typeof metadataSchema>,
   issuer: string,
@@ -203,10 +209,12 @@ async function fetchKeys(
     throw new IssuerProblem(
       say`it calls itself ${quoted(issuerInMetadata, 200)}${spellingHint(issuerInMetadata, issuer)}`,
     );
+
   const { protocol, origin, href } = new URL(metadata.jwks_uri);
-  // Plain http is allowed only at the issuer's own origin, which the configuration has checked.
+  // Plain http is allowed only at the origin of the issuer, for which the configuration allows it only on loopback.
   if (protocol !== 'https:' && origin !== new URL(issuer).origin)
     throw new IssuerProblem(words('its metadata names keys that are not at an https address'));
+
   const document = await fetchJson(href, httpClient);
   const { data: keys } = keysSchema.safeParse(document.json);
   if (keys !== undefined) return keys;
@@ -214,7 +222,7 @@ async function fetchKeys(
   throw new IssuerProblem(say`${quoted(href, 200)} ${problem}`);
 }
 
-/** Explains the most common mistake. Issuers treat addresses with and without a slash at the end as different. */
+/** Explains the most common mistake: a slash at the end of the address, which makes it another issuer. */
 function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
   if (issuerInMetadata.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
     return words(', which is not what CLOUDOPS_HTTP_ISSUER says');
@@ -223,8 +231,8 @@ function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
 }
 
 /**
- * Fetches a JSON document of the issuer. `problem` says why there is none, because many servers answer an unknown path with an
- * HTML page or a redirect.
+ * Fetches a JSON document of the issuer. If the answer is not JSON, returns a `problem` and does not throw, because the document may be at
+ * another path, and many servers answer an unknown path with an HTML page or a redirect.
  * @throws IssuerProblem if there is no answer
  */
 async function fetchJson(url: string, httpClient: HttpClient): Promise<{ json?: unknown; problem?: SafeText }> {

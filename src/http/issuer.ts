@@ -7,21 +7,22 @@ import type { Authenticate, Authentication } from './auth.js';
 import { type IssuerKeys, IssuerProblem } from './issuer-keys.js';
 import { createRateLimiter } from './limits.js';
 
-/** Only signatures with a private key. With a shared key, everybody who can verify tokens could also make them. */
+/** The accepted algorithms: only with a private key, because everybody who could verify tokens with a shared key could also make them. */
 const algorithms = [
   ...['RS', 'PS', 'ES'].flatMap((family) => ['256', '384', '512'].map((bits) => family + bits)),
   ...['EdDSA', 'Ed25519'],
 ];
-/** Types of access tokens: of RFC 9068, section 2.1, and the type that issuers used before. */
+/** Accepted types (`typ`) of access tokens: the types of RFC 9068, section 2.1, and the type that issuers used before that RFC. */
 const tokenTypes = ['at+jwt', 'application/at+jwt', 'jwt'];
 /** Tolerated difference between the clocks of the issuer and of this machine. */
 const clockToleranceSeconds = 60;
-/** Rate limit for log entries about keys. */
+/** Rate limit for log entries about tokens that cannot be verified. */
 const loggedPerSecond = 0.2;
 
 export interface IssuerOptions {
   /** The address of the issuer, spelled as in its tokens. */
   readonly issuer: string;
+  /** The URL of this server, for which the issuer must have issued the token. */
   readonly audience: string;
   /** The claim with the scopes, as a dotted path; `scope` or `scp` if undefined. */
   readonly scopeClaim?: string | undefined;
@@ -30,7 +31,7 @@ export interface IssuerOptions {
   readonly log: Log;
 }
 
-/** Authenticates callers by JWTs of one issuer for one audience. */
+/** Authenticates callers by JWTs of one issuer for one audience. `unavailable` means that the token could not be verified now. */
 export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, log }: IssuerOptions): Authenticate {
   const limitLog = createRateLimiter(loggedPerSecond, now, 1);
   return async (token) => {
@@ -47,7 +48,8 @@ export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, 
     } catch (error) {
       const reason = invalidReason(error);
       if (reason !== undefined) return { kind: 'invalid', reason };
-      // `IssuerKeys` logs an IssuerProblem itself.
+
+      // `createKeySource` logs an IssuerProblem itself.
       const isLogged = error instanceof IssuerProblem;
       if (!isLogged && limitLog('') === 0) log('warn', 'issuer', { error: reasonOf(error) });
       return { kind: 'unavailable', reason: 'issuer' };
@@ -55,7 +57,7 @@ export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, 
   };
 }
 
-/** Verifies a token. If several keys match, because the token names none, every matching key is tried. */
+/** Verifies a token. If the token does not name its key, several keys may match, and each key is tried. */
 async function verify(token: string, { keyOf }: IssuerKeys, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
   try {
     return await jwtVerify(token, keyOf, options);
@@ -65,6 +67,7 @@ async function verify(token: string, { keyOf }: IssuerKeys, options: JWTVerifyOp
   }
 }
 
+/** Verifies a token with the first of several keys that fits. @throws JOSEError if no key fits, or if the token is invalid otherwise */
 async function verifyByAnyOf(
   keys: errors.JWKSMultipleMatchingKeys,
   token: string,
@@ -74,7 +77,7 @@ async function verifyByAnyOf(
     try {
       return await jwtVerify(token, key, options);
     } catch (error) {
-      // A TypeError means that the key fits no token.
+      // jose throws a TypeError for a key that cannot verify any token, such as a key that is too short.
       const isKeyWrong = error instanceof errors.JWSSignatureVerificationFailed || error instanceof TypeError;
       if (!isKeyWrong) throw error;
     }
@@ -88,7 +91,7 @@ function authenticationOf(
   scopeClaim: string | undefined,
 ): Authentication {
   if (typ !== undefined && !tokenTypes.includes(String(typ).toLowerCase())) return { kind: 'invalid', reason: 'typ' };
-  // A token with `cnf` is bound to a key (RFC 7800). The key is not checked here, so a thief could use the token without it.
+  // A token with `cnf` is only valid with proof of a key (RFC 7800). This server cannot check the proof, so a thief could use the token.
   if (payload.cnf !== undefined) return { kind: 'invalid', reason: 'cnf' };
   const { data: name } = subject.safeParse(payload.sub);
   if (name === undefined) return { kind: 'invalid', reason: 'sub' };
@@ -97,10 +100,10 @@ function authenticationOf(
   return { kind: 'authenticated', principal, expiresAt: exp * 1000 };
 }
 
-/** Maximum number of actors in a chain. Further actors are dropped. */
+/** Maximum number of actors that are read from a chain of `act` claims. Further actors are dropped. */
 const mostActors = 5;
 
-/** Reads the program that acts for the caller. Claims that are no names count as absent, because they allow nothing. */
+/** Reads which program acts for the caller. An invalid claim counts as absent and is no reason to refuse, because it allows nothing. */
 function agentOf({ client_id, act }: JWTPayload): Agent | undefined {
   const { data: clientId } = subject.safeParse(client_id);
   const actors: string[] = [];
@@ -112,17 +115,17 @@ function agentOf({ client_id, act }: JWTPayload): Agent | undefined {
   return { ...(clientId !== undefined && { clientId }), actors };
 }
 
-/** A lone surrogate would be replaced when the name is written, and two names could become equal. */
+/** A name. Not well-formed text is refused: writing replaces a lone surrogate, so two different names could become equal. */
 const subject = z
   .string()
   .min(1)
   .max(255)
   .refine((name) => name.isWellFormed());
 
-/** Codes of jose for invalid keys. All other codes are about the token. */
+/** Codes of jose for invalid keys of the issuer. All other codes are about the token. */
 const keyErrors = ['ERR_JWK_INVALID', 'ERR_JWKS_INVALID'];
 
-/** The problem of a token: a code of jose and the claim, never a value of the token. Undefined if the token is not the problem. */
+/** Returns why a token is invalid, for the log: a code of jose with the name of the claim. Undefined if the token is not the problem. */
 function invalidReason(error: unknown): string | undefined {
   if (!(error instanceof errors.JOSEError) || keyErrors.includes(error.code)) return undefined;
   return error instanceof errors.JWTClaimValidationFailed ? `${error.code} ${error.claim}` : error.code;
@@ -130,7 +133,7 @@ function invalidReason(error: unknown): string | undefined {
 
 const claimedScopes = z.union([z.string(), z.array(z.string()).transform((scopes) => scopes.join(' '))]).catch('');
 
-/** Reads the configured claim, whose own name may contain dots. By default, `scope` (RFC 9068) or the `scp` of some issuers. */
+/** Reads the scopes from the claim `scope` (RFC 9068) or `scp`, or from the configured claim: first as a name with dots, then as a path. */
 function scopesOf(payload: JWTPayload, claim: string | undefined): readonly string[] {
   const claimed = claim === undefined ? (payload.scope ?? payload.scp) : (payload[claim] ?? valueAt(payload, claim));
   return claimedScopes.parse(claimed).split(' ');

@@ -4,18 +4,18 @@ import type * as z from 'zod';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import { HttpError } from './http-helpers.js';
 
-/** Browsers reject cookies longer than about 4 KB. */
+/** Maximum length of a value (characters), because browsers reject cookies of more than about 4 KB. */
 const maximumLength = 4000;
 
-/** The value of a cookie, which expires at a time in milliseconds since 1970. */
+/** A value with the time at which its cookie expires (milliseconds since 1970). */
 interface Expiring {
   readonly expiresAt: number;
 }
 
 interface SealedCookieOptions<Value extends Expiring> {
-  /** The cookie is called `__Host-cloudops-<name>`, which only this host can set, and only over https. */
+  /** The cookie is called `__Host-cloudops-<name>`. Browsers let only this host set a cookie with this prefix, and only over https. */
   readonly name: string;
-  /** Binds the seal to one kind of cookie. Another value would end the sessions that browsers hold. */
+  /** Binds the seal to one kind of cookie. A new version must not change the purpose, because no present cookie could be opened. */
   readonly purpose: string;
   readonly schema: () => z.ZodType<Value>;
   readonly keys: SealingKeys;
@@ -23,8 +23,8 @@ interface SealedCookieOptions<Value extends Expiring> {
 }
 
 /**
- * A cookie that only holders of the key can read or make, unlike Hono's signed cookies, which everybody can read. Any replica with
- * the same key reads it.
+ * Creates a cookie that only servers with the key can read or make. Hono's signed cookies can be read by anybody who sees them. Any replica
+ * with the same key can read the cookie.
  */
 export function createSealedCookie<Value extends Expiring>(options: SealedCookieOptions<Value>) {
   const { purpose, schema, keys, now } = options;
@@ -32,14 +32,15 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
   const seal = createSeal(keys, { purpose, associatedData: '', longest: maximumLength });
   const set = (context: Context, value: string, maxAge: number) =>
     setCookie(context, name, value, { path: '/', maxAge, httpOnly: true, secure: true, sameSite: 'Lax' });
+
   return {
-    /** The value, unless it is missing, forged or expired. */
+    /** Returns the value of the request's cookie; undefined if it is missing, forged or expired. */
     read(context: Context): Value | undefined {
       const text = hasTwo(context, name) ? undefined : seal.open(getCookie(context, name) ?? '');
       const value = text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;
       return value !== undefined && value.expiresAt > now().getTime() ? value : undefined;
     },
-    /** @throws HttpError if the value is too long for a cookie */
+    /** Sets the cookie in the answer. @throws HttpError if the value is too long for a cookie */
     write(context: Context, value: Value): void {
       const sealed = seal.seal(JSON.stringify(value));
       if (sealed.length > maximumLength) throw new HttpError(400, 'sign-in', 'The token is too long for this page.');
@@ -49,7 +50,7 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
   };
 }
 
-/** True if a cookie came twice, because another site of the same domain may have added one. Hono reads the first. */
+/** True if a cookie came twice. Another host of the domain may have set the cookie that comes first, which Hono would read. */
 function hasTwo(context: Context, name: string): boolean {
   const pairs = (context.req.header('cookie') ?? '').split(';');
   return pairs.filter((pair) => pair.trim().startsWith(`${name}=`)).length > 1;

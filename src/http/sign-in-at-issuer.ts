@@ -14,7 +14,7 @@ import { notFound, type PageEnv } from './pages.js';
 import { createSealedCookie } from './sealed-cookie.js';
 import { type NewSession, namesAccount, planInQuery, type Reception, type SignIn } from './sign-in.js';
 
-/** Loaded only if people sign in at an issuer, because openid-client is large. */
+/** This file is loaded only if people sign in at an issuer, because openid-client is large. */
 
 interface IssuerSignInOptions {
   readonly issuer: string;
@@ -22,28 +22,28 @@ interface IssuerSignInOptions {
   readonly clientId: string;
   readonly clientSecret: string | undefined;
   readonly publicUrl: string;
-  /** Uses the configured proxies, as all requests of this server do. */
+  /** Sends the requests to the issuer, because it uses the configured proxies. */
   readonly httpClient: HttpClient;
-  /** Verifies access tokens as for callers. */
+  /** Verifies an access token, in the same way as for callers of `/mcp`. */
   readonly authenticate: Authenticate;
   readonly now: () => Date;
 }
 
-/** Time limit for each answer of the issuer, in seconds. */
+/** Time limit for each request to the issuer (seconds). */
 const networkSeconds = 5;
-/** Discovery metadata is cached for this time (ms), because anybody may begin any number of sign-ins. */
+/** The issuer's metadata is cached for this time (milliseconds), because anybody can begin any number of sign-ins. */
 const metadataMs = 5000;
-/** Time limit for signing in at the issuer, in milliseconds. */
+/** Time that a person has to sign in at the issuer (milliseconds). */
 const signInMs = 10 * 60_000;
 
-/** Number of sign-ins that may wait for the issuer at their beginning, and again at their end, because anybody may begin one. */
+/** Maximum number of sign-ins that wait for the issuer, for each of the two steps. Limited, because anybody can begin a sign-in. */
 const mostWaiting = 32;
-/** Number of ended sign-ins that are remembered. The oldest is forgotten first, so only after this many sign-ins could a cookie be used again. */
+/** Maximum number of remembered sign-ins that have ended. Only when a sign-in is forgotten could its cookie be used again. */
 const mostEnded = 10_000;
-/** `cloudops:audit` is not requested, because strict issuers refuse a request with a scope that the client may not have. */
+/** The scopes for people. `cloudops:audit` is not among them, because strict issuers refuse a request for a scope that the client may not have. */
 const requestedScopes = ['openid', readScope, writeScope, approveScope];
 
-/** A sign-in that the issuer has not answered yet. */
+/** The cookie of a sign-in between its two steps, while the person is at the issuer. `nonce` names the plan to show afterwards. */
 const pendingSchema = lazy(() =>
   z.object({ state: z.string(), verifier: z.string(), nonce: z.string().optional(), expiresAt: z.number() }),
 );
@@ -51,9 +51,8 @@ const pendingSchema = lazy(() =>
 type Pending = z.output<ReturnType<typeof pendingSchema>>;
 
 /**
- * Signs in at the issuer, by authorization code with PKCE. Name and scopes come from the access token for our own audience. ID tokens
- * have no scopes of an API, and some issuers give them another `sub`. Then people would not be recognised as the requesters of
- * their own changes.
+ * Signs in at the issuer, by authorization code with PKCE. Name and scopes come from the access token and not from the ID token, which has
+ * no scopes of an API. Some issuers also give it another `sub`, and then people would not be recognised as the callers of their own changes.
  */
 export const signInAtIssuer = (options: IssuerSignInOptions): SignIn => ({
   form: (query) =>
@@ -73,8 +72,8 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     keys: stateKeys,
     now,
   });
-  const enterStart = createCounter(mostWaiting);
-  const enterCallback = createCounter(mostWaiting);
+  const countStart = createCounter(mostWaiting);
+  const countCallback = createCounter(mostWaiting);
 
   const refuseForNow = (context: Context<PageEnv>, text: SafeText, reason: string, plan: string | undefined) => {
     context.header('retry-after', String(networkSeconds));
@@ -84,11 +83,12 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
   const pages = new Hono<PageEnv>();
   pages.get('/decisions/start', async (context) => {
     const plan = planInQuery(context);
-    const leave = enterStart('');
-    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', plan);
-    const started = await issuer.start().catch(problemOf).finally(leave);
+    const uncount = countStart('');
+    if (uncount === undefined) return refuseForNow(context, tooMany, 'busy', plan);
+    const started = await issuer.start().catch(problemOf).finally(uncount);
     if ('problem' in started)
       return refuseForNow(context, words('The issuer does not answer now.'), started.problem, plan);
+
     const { url, state, verifier } = started;
     pendingCookie.write(context, { state, verifier, nonce: plan, expiresAt: now().getTime() + signInMs });
     return context.redirect(url, 303);
@@ -98,12 +98,13 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     const pending = pendingCookie.read(context);
     if (pending === undefined) throw notFound();
     const plan = pending.nonce;
-    const leave = enterCallback('');
-    // The cookie stays, so that the browser can try again.
-    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', plan);
+    const uncount = countCallback('');
+    // The cookie is not cleared yet, so that the browser can try again.
+    if (uncount === undefined) return refuseForNow(context, tooMany, 'busy', plan);
+
     pendingCookie.clear(context);
     const { search } = new URL(context.req.url);
-    const session = await issuer.finish(pending, search).catch(problemOf).finally(leave);
+    const session = await issuer.finish(pending, search).catch(problemOf).finally(uncount);
     if (!('problem' in session)) return admit(context, session, plan);
     const text = words('Signing in did not work, or you may not decide here.');
     return refuse(context, { status: 401, text, reason: session.problem }, plan);
@@ -120,7 +121,7 @@ interface SignInProblem {
 
 const problemOf = (error: unknown): SignInProblem => ({ problem: reasonOf(error) });
 
-/** Returns a function that returns true for each text once, and false if the text comes again. */
+/** Returns a function that returns true when a text comes for the first time, and false when it comes again. */
 function createOnceOnly(): (text: string) => boolean {
   const ended = new Set<string>();
   return (text) => {
@@ -132,12 +133,13 @@ function createOnceOnly(): (text: string) => boolean {
   };
 }
 
-/** The two steps of a sign-in that need the issuer. They reject if the issuer does not answer or refuses. */
+/** The two steps of a sign-in at the issuer, before and after the person is there. They reject if the issuer does not answer or refuses. */
 function createIssuerClient(options: IssuerSignInOptions) {
   const { audience, publicUrl } = options;
   const redirectUri = `${publicUrl}/decisions/callback`;
   const discover = createDiscovery(options);
   const isFirstUse = createOnceOnly();
+
   return {
     /** Returns the URL at which the person signs in, and the values that `finish` needs. */
     async start() {
@@ -155,8 +157,9 @@ function createIssuerClient(options: IssuerSignInOptions) {
     },
     /** Exchanges the code in the callback's query for an access token, and makes the person's session. */
     async finish({ state, verifier }: Pending, search: string): Promise<NewSession | SignInProblem> {
-      // A browser could send its cookie again, and each code costs requests to the issuer.
+      // A client that keeps its cookie could repeat this step, and each time costs requests to the issuer.
       if (!isFirstUse(state)) return { problem: 'used' };
+
       const callback = new URL(`${redirectUri}${search}`);
       const checks = { expectedState: state, pkceCodeVerifier: verifier };
       const answer = await oidc.authorizationCodeGrant(await discover(), callback, checks, { resource: audience });
@@ -165,7 +168,7 @@ function createIssuerClient(options: IssuerSignInOptions) {
   };
 }
 
-/** Makes the session of a person with an access token. */
+/** Makes the session of the person with an access token, or returns the reason why the person may not sign in. */
 async function sessionOf(
   token: string,
   { authenticate, now }: Pick<IssuerSignInOptions, 'authenticate' | 'now'>,
@@ -176,7 +179,7 @@ async function sessionOf(
   const { name, scopes } = principal;
   const mayApprove = scopes.includes(approveScope);
   if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) return { problem: 'scope' };
-  // The time in the token is signed. Many issuers leave out `expires_in`, which is not.
+  // The session ends with the token at the latest. Its own time is used, because `expires_in` in the answer is unsigned and often missing.
   const end = Math.min(now().getTime() + sessionMs, expiresAt);
   return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
 }
@@ -189,7 +192,7 @@ function createDiscovery({ issuer, clientId, clientSecret, httpClient, now }: Is
     oidc.discovery(url, clientId, clientSecret, clientAuthentication, {
       timeout: networkSeconds,
       [oidc.customFetch]: (address, request) => fetchBy(httpClient, address, request),
-      // The configuration allows plain http only for an issuer on loopback.
+      // openid-client refuses plain http otherwise. The configuration allows it only for an issuer on loopback.
       execute: url.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],
     });
   let cached: { readonly at: number; readonly metadata: ReturnType<typeof readMetadata> } | undefined;
@@ -200,7 +203,7 @@ function createDiscovery({ issuer, clientId, clientSecret, httpClient, now }: Is
   };
 }
 
-/** A request of openid-client. It follows no redirects. */
+/** A request of openid-client. */
 interface OidcRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -208,7 +211,7 @@ interface OidcRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Sends a request with our HTTP client, and answers as `fetch` does. */
+/** Sends a request with our HTTP client, which follows no redirects, and answers as `fetch` does. */
 async function fetchBy(client: HttpClient, address: string, request: OidcRequest): Promise<Response> {
   const { method, headers, body, signal = AbortSignal.timeout(networkSeconds * 1000) } = request;
   const { origin, pathname, search } = new URL(address);

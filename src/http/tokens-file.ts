@@ -7,15 +7,15 @@ import { type Log, reasonOf } from '../util/log.js';
 import { namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
 
-/** A token, of which the server knows only the SHA-256. */
+/** A line of the tokens file. This server does not know the token itself, only its SHA-256. */
 interface StaticToken extends Principal {
   readonly digest: Buffer;
 }
 
-/** Scopes that a line may have, besides scopes of accounts. */
+/** The scopes that a line may have, in addition to scopes that name accounts. */
 const knownScopes = [...callerScopes, approveScope];
 
-/** True if a token with these scopes can decide on changes and do nothing else. Scopes that name accounts limit it to them. */
+/** True if a token with these scopes can decide on changes and nothing else. It may also have scopes that limit it to some accounts. */
 export const decidesOnly = (scopes: readonly string[]): boolean =>
   scopes.includes(approveScope) && scopes.every((scope) => scope === approveScope || isAccountScope(scope));
 
@@ -24,29 +24,33 @@ const maximumName = 255;
 
 /**
  * Parses a tokens file. A line has a name, the SHA-256 of the token in hex, and optional scopes, which default to reading and writing.
- * A line with `cloudops:approve` may have no other scopes except scopes that name accounts, because its token decides on the page and
- * is refused at `/mcp`. Empty lines and lines that begin with # are skipped. Problems name the line and never quote it.
+ * A line with `cloudops:approve` may only have scopes of accounts besides it, because its token decides on the page and is refused at
+ * `/mcp`. Empty lines and lines that begin with # are skipped. A problem gives the number of its line and never quotes the line.
  */
 export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly SafeText[] } {
   const tokens: StaticToken[] = [];
   const problems: SafeText[] = [];
+  /** The values of the earlier lines. */
   const taken = { names: new Set<string>(), digests: new Set<string>() };
   for (const [index, line] of text.split('\n').entries()) {
     const [name = '', digest = '', ...scopes] = line.trim().split(/\s+/);
     if (name === '' || name.startsWith('#')) continue;
+
     const entry = { name, hex: digest.toLowerCase(), scopes: scopes.length === 0 ? [readScope, writeScope] : scopes };
     const problem = problemOf(entry, taken);
     if (problem === undefined) {
       tokens.push({ name, digest: Buffer.from(entry.hex, 'hex'), scopes: entry.scopes });
       taken.names.add(name);
       taken.digests.add(entry.hex);
-    } else problems.push(say`Line ${index + 1} of the tokens file ${problem}.`);
+    } else {
+      problems.push(say`Line ${index + 1} of the tokens file ${problem}.`);
+    }
   }
   if (tokens.length === 0 && problems.length === 0) problems.push(say`The tokens file has no tokens.`);
   return { tokens, problems };
 }
 
-/** The problem of a line, as the end of a sentence; undefined if there is none. `taken` has the values of earlier lines. */
+/** The problem of a line, as the end of a sentence; undefined if there is none. */
 function problemOf(
   { name, hex, scopes }: Principal & { readonly hex: string },
   taken: { readonly names: ReadonlySet<string>; readonly digests: ReadonlySet<string> },
@@ -61,10 +65,7 @@ function problemOf(
   return taken.digests.has(hex) ? say`has the token of an earlier line` : undefined;
 }
 
-/**
- * Reads the text of a tokens file.
- * @throws NodeJS.ErrnoException, or Error if it is not a regular file or larger than 1 MiB
- */
+/** Reads the text of a tokens file. @throws NodeJS.ErrnoException, or Error if it is not a regular file or larger than 1 MiB */
 export async function readTokensFile(path: string): Promise<string> {
   // Without O_NONBLOCK, opening a named pipe would wait for a writer.
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -74,7 +75,7 @@ export async function readTokensFile(path: string): Promise<string> {
 }
 
 interface TokensFileOptions {
-  /** The text of the file at the start. It has no problems. */
+  /** The text of the file at the start, which was found to have no problems. */
   readonly text: string;
   readonly read: () => Promise<string>;
   readonly now: () => Date;
@@ -83,18 +84,18 @@ interface TokensFileOptions {
 
 const rereadAfterMs = 1000;
 
-/** Authenticates by a tokens file, and finds callers in its present text. */
+/** Authenticates by the present tokens file, in which it can also find a caller by name. */
 type AuthenticateByFile = Authenticate & {
   /** The caller with this name; undefined if the file does not name it. */
   readonly principalNamed: (name: string) => Promise<Principal | undefined>;
 };
 
-/** Undefined as long as the file cannot be read. */
+/** The accepted tokens, and the text that they were read from. Undefined while the file cannot be read. */
 type Contents = { readonly text: string; readonly tokens: readonly StaticToken[] } | undefined;
 
 /**
  * Authenticates by a tokens file. The file is read again at most once a second, so that a token can be revoked without a restart. A
- * file with a mistake can revoke tokens but not add any. If the file cannot be read, no caller is authenticated.
+ * file with a mistake can revoke tokens and scopes, but add none. While the file cannot be read, no caller is authenticated.
  */
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): AuthenticateByFile {
   /** The tokens of the last file without a mistake. */
@@ -102,26 +103,30 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
   let contents: Promise<Contents> = Promise.resolve({ text, tokens: lastGoodTokens });
   let readAt = now().getTime();
 
-  const readAgain = async (before: Contents): Promise<Contents> => {
+  /** Reads the file again. Logs a problem only once, and nothing if the text has not changed. */
+  const readAgain = async (previous: Contents): Promise<Contents> => {
     let newText: string;
     try {
       newText = await read();
     } catch (error) {
-      if (before !== undefined) log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
+      if (previous !== undefined)
+        log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
       return undefined;
     }
-    if (newText === before?.text) return before;
+    if (newText === previous?.text) return previous;
+
     const { tokens, problems } = parseTokens(newText);
     if (problems.length > 0) {
       log('error', 'tokens file', { problems: problems.slice(0, 10), problemCount: problems.length });
       return { text: newText, tokens: inBoth(lastGoodTokens, tokens) };
     }
+
     lastGoodTokens = tokens;
     log('info', 'tokens file', { tokens: tokens.length });
     return { text: newText, tokens };
   };
 
-  /** Requests at the same time share one read. */
+  /** Returns the contents, after reading the file again if that is due. Concurrent requests share one read. */
   const currentContents = async () => {
     const currentTime = now().getTime();
     if (Math.abs(currentTime - readAt) >= rereadAfterMs) {
@@ -139,8 +144,9 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
   const authenticate: Authenticate = async (token) => {
     const current = await currentContents();
     if (current === undefined) return { kind: 'unavailable', reason: 'tokens file' };
+
     const digest = createHash('sha256').update(token).digest();
-    // All tokens are compared in constant time, so that the duration reveals neither a part of a digest nor its line.
+    // Compares with all tokens, each in constant time, so that the duration reveals neither a part of a digest nor the line of a token.
     const [owner] = current.tokens.filter((candidate) => timingSafeEqual(candidate.digest, digest));
     if (owner === undefined) return { kind: 'invalid', reason: 'unknown token' };
     return { kind: 'authenticated', principal: { name: owner.name, scopes: owner.scopes } };
@@ -148,7 +154,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
   return Object.assign(authenticate, { principalNamed });
 }
 
-/** The tokens that are in both versions of a file, with the scopes that they have in both. */
+/** The tokens that are in both versions of a file, each with the scopes that it has in both. */
 function inBoth(earlier: readonly StaticToken[], later: readonly StaticToken[]): StaticToken[] {
   const laterByName = new Map(later.map((token) => [token.name, token]));
   return earlier.flatMap((token) => {
