@@ -31,12 +31,12 @@ const longest = 256 * 1024;
  * @param keys at least 32 bytes each
  */
 export function createActionTokens(keys: SealingKeys, caller: string, now: () => Date) {
-  const { seal, open } = createSeal(keys, { purpose: 'cloudops change ticket', associatedData: caller, longest });
+  const seal = createSeal(keys, { purpose: 'cloudops change ticket', associatedData: caller, longest });
   return {
-    seal: (token: ActionToken): string => seal(JSON.stringify(token)),
+    seal: (token: ActionToken): string => seal.seal(JSON.stringify(token)),
     /** Opens a token of this caller. @throws InvalidToken if it is older than `maximumAgeMs`, or was not sealed for this caller */
     open(sealed: string, maximumAgeMs = tokenLifetimeMs): ActionToken {
-      const token = read(open(sealed));
+      const token = parseToken(seal.open(sealed));
       if (now().getTime() - token.claims.issuedAt > maximumAgeMs) throw new InvalidToken('expired');
       return token;
     },
@@ -44,7 +44,7 @@ export function createActionTokens(keys: SealingKeys, caller: string, now: () =>
 }
 
 /** Parses an opened token. Another version of this server may have sealed it, with other fields. `text` is undefined if it did not open. */
-function read(text: string | undefined): ActionToken {
+function parseToken(text: string | undefined): ActionToken {
   try {
     return schema().parse(JSON.parse(text ?? ''));
   } catch {

@@ -42,7 +42,7 @@ export function otherArguments(
     // Without leaves, the headline or the consequences name everything in the list.
     if (leavesOfList.length > 0) listTexts.push(...textsOfList(listPath, entries, leavesOfList, longestList));
   }
-  return { fields: grouped(valuesByPath), lists: listTexts };
+  return { fields: groupedTexts(valuesByPath), lists: listTexts };
 }
 
 /** Describes a list. A list of more than `longestList` entries is shortened. Otherwise, all values are shown: of its objects, or its own. */
@@ -53,7 +53,7 @@ function textsOfList(
   longestList: number,
 ): SafeText[] {
   if (entries.length > longestList) return [shortenedList(path, entries)];
-  if (entries.some(isObject)) return grouped(leaves);
+  if (entries.some(isObject)) return groupedTexts(leaves);
   return [say`${own(path)} ${join(entries.map(valueText), ', ')}`];
 }
 
@@ -81,7 +81,7 @@ function shortenedList(path: string, entries: readonly unknown[]): SafeText {
 }
 
 /** Describes values, grouped by the path of their object: `adminWorkstation (region "a", keyName "b")`. */
-function grouped(leaves: readonly (readonly [string, unknown])[]): SafeText[] {
+function groupedTexts(leaves: readonly (readonly [string, unknown])[]): SafeText[] {
   const groups = new Map<string, SafeText[]>();
   for (const [path, value] of leaves) {
     // -1 for an argument at the top, which belongs to the group without a name.

@@ -90,7 +90,7 @@ export interface PlanInput {
   /** ID of the access key. Another access key of the account may sign the request, if the keys change before it is sent. */
   readonly keyId: string;
   readonly regionSource: RegionSource;
-  /** See `Plan.found`. */
+  /** The present state of the thing that would change: see `Plan.found`. */
   readonly found?: SafeText | undefined;
   readonly alert?: SafeText | undefined;
   /** Names of the secret files that the call gives in place of secrets, by the dotted path of the secret. */
@@ -127,7 +127,7 @@ export function makePlan(call: PlanInput): Plan {
       name: defined(fieldInWords(schema, path) ?? path),
       value: say`${defined(value)}`,
     })),
-    warnings: [...pastedSecrets(call), ...hints.warnings].map(inWords),
+    warnings: [...pastedSecretWarnings(call), ...hints.warnings].map(inWords),
     notChecked: change.notChecked.map(defined),
   };
 }
@@ -146,7 +146,7 @@ function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | '
   return { method: request.method, url: origin + shownRequest.target, headers, ...body };
 }
 
-/** See `Plan.where`. An account with a name comes before the region, and a key ID comes last. */
+/** Describes where a change goes to. An account with a name comes before the region, and the key ID of an account without one comes last. */
 function whereOf(call: PlanInput): readonly SafeText[] {
   const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
   const sandbox = sandboxOf(call).map(destinationText);
@@ -186,7 +186,7 @@ const risksIn = (risks: readonly Risk[]): SafeText =>
   );
 
 /** A warning for each secret that came in the call itself. If the operation takes the name of a secret file instead, it says so. */
-function pastedSecrets({ operation, input, secretNames = {} }: PlanInput): readonly SafeText[] {
+function pastedSecretWarnings({ operation, input, secretNames = {} }: PlanInput): readonly SafeText[] {
   const pasted = (operation.secrets ?? []).filter(
     (path) => textsAt(input, path).length > 0 && secretNames[path] === undefined,
   );

@@ -19,7 +19,7 @@ export interface WaitingPlan {
   readonly digest: string;
   /** The idempotency key of the request. */
   readonly requestKey: string;
-  /** The earlier change that the plan may repeat: see `PlannedChange.repeats`. */
+  /** ID of the earlier change that the plan may repeat: empty if there is none, true for any change, false if it may repeat none. */
   readonly repeats: string | boolean;
   /** Time at which the plan was made (milliseconds since 1970). */
   readonly issuedAt: number;

@@ -103,7 +103,7 @@ interface Checks {
   readonly readVisiblePlans: Check;
   /** Requires that the person may decide on the plan, unless it is decided already. */
   readonly requireRightToDecide: Check;
-  /** Requires that one of our pages sent the request. For JSON, because Hono's `csrf` checks only forms. */
+  /** Requires that one of our pages sent the request. Used for JSON, because Hono's `csrf` checks only forms. */
   readonly requireOwnPage: Check;
 }
 

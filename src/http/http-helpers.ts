@@ -70,20 +70,14 @@ export async function close(server: Server, graceMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/**
- * Refuses requests that a foreign web page sends from the browser of a user who can reach this server (DNS rebinding).
- * @throws HttpError
- */
+/** Refuses requests that a foreign web page sends from the browser of a user who can reach this server (DNS rebinding). @throws HttpError */
 export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly string[]): void {
   if (!validateHostHeader(onlyHeader(request, 'host'), [...hosts]).ok) throw wrongHost();
   if (!validateOriginHeader(request.headers.origin, [...hosts]).ok)
     throw new HttpError(403, 'origin', 'The Origin header names a site that is not allowed here.');
 }
 
-/**
- * Refuses foreign host names. Any IP address is allowed, because collectors of metrics use it, and DNS rebinding needs a name.
- * @throws HttpError
- */
+/** Refuses foreign host names. Any IP address is allowed, because collectors of metrics use it, and DNS rebinding needs a name. @throws HttpError */
 export function checkMetricsHost(request: IncomingMessage, hosts: readonly string[]): void {
   const result = validateHostHeader(onlyHeader(request, 'host'), [...hosts, 'localhost']);
   if (!result.ok && isIP((result.hostname ?? '').replace(/^\[|\]$/g, '')) === 0) throw wrongHost();

@@ -94,14 +94,14 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       const knownKey = await cachedKey(header, token);
       if (knownKey !== undefined) return knownKey;
 
-      // Does not fetch again for a key that the last fetch did not have, as long as that was a moment ago.
+      // If the last fetch did not have the key, it is not fetched again in the pause after that fetch.
       const name = nameOfKey(header);
       if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
       await waitForFetch();
       const newKey = await cachedKey(header, token);
       if (newKey !== undefined) return newKey;
 
-      // If the fetch failed, the issuer may have the key.
+      // After a failed fetch, the issuer may have the key all the same, so it does not count as unknown.
       const problem = source.lastProblem();
       if (problem !== undefined) throw problem;
       if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
@@ -129,6 +129,7 @@ function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOpti
   const pauseLeft = () => (lastAttempt === undefined ? 0 : Math.max(0, pauseMs - ageOf(lastAttempt)));
   const isLastGoodTooOld = () => lastGood !== undefined && ageOf(lastGood) >= lastGoodMs;
 
+  /** Keeps the result of an attempt. Logs a problem only if the last attempt did not have it. */
   const endAttempt = (problem: IssuerProblem | undefined): void => {
     const earlierProblem = lastAttempt?.problem;
     if (problem !== undefined && problem.message !== earlierProblem?.message)

@@ -106,7 +106,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
 /** Counts calls or messages per caller, up to `maximum` for each. Callers that are not authenticated have no name and are not counted. */
 function createCallerCounter(maximum: number) {
   const enter = createCounter(maximum);
-  /** Counts one. Returns the function that takes it off the count. @throws HttpError at the maximum, unless `mayExceed` is true */
+  /** Counts a call or message. Returns the function that takes it off the count. @throws HttpError at the maximum, unless `mayExceed` is true */
   return (caller: string | undefined, mayExceed = false): (() => void) => {
     if (caller === undefined) return () => undefined;
     const leave = enter(caller, mayExceed);

@@ -113,6 +113,7 @@ function createCallServer(
 ) {
   const catalog = createToolCatalog(server.operations, server.accounts);
 
+  /** The client's session, which only requests before the 2026-07-28 protocol need. */
   const conversationOf = ({ caller, session }: Exchange): Conversation => ({
     newId,
     begin: (client) => sessions.begin(caller, client),

@@ -91,10 +91,7 @@ export const requireJson: MiddlewareHandler = async (context, next) => {
   await next();
 };
 
-/**
- * Requires a form. Hono's `csrf` checks the origin of forms only, so a body of another type could come from another site.
- * @throws HttpError
- */
+/** Requires a form. Hono's `csrf` checks the origin of forms only, so a body of another type could come from another site. @throws HttpError */
 export const requireForm: MiddlewareHandler = async (context, next) => {
   const [mediaType] = (context.req.header('content-type') ?? formType).split(';');
   if (mediaType?.trim().toLowerCase() !== formType)

@@ -78,5 +78,6 @@ export async function serveByHandler(
   const sent = pipeline(body, outgoing, { signal: clientGone.signal }).catch((error: unknown) => {
     if (!clientGone.signal.aborted) throw error;
   });
+  // Ends when the answer is complete, or when its client has gone.
   await Promise.race([sent, closed]);
 }

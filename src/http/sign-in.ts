@@ -40,7 +40,7 @@ export type NewSession = Omit<DecisionSession, 'csrf'>;
 export const planInQuery = ({ req }: Pick<Context, 'req'>): string | undefined =>
   /^[0-9a-f]{16}$/.exec(req.query('plan') ?? '')?.[0];
 
-/** True for a scope that names an account, even if no account could have the name: it still must limit the person, who then has no account. */
+/** True for a scope that names an account, even if no account could have that name. Such a scope still limits the person, who then has no account. */
 export const namesAccount = (scope: string) => scope.startsWith(accountScopePrefix);
 
 /**
