@@ -66,9 +66,9 @@ export type ConsentWay = keyof typeof consentWays;
 export interface Success {
   /** The result in a few sentences. */
   readonly summary: SafeText;
-  /** Set for a change. */
+  /** The result of a change. Absent for a read. */
   readonly outcome?: 'accepted' | 'partly' | 'planned' | 'waiting' | 'withdrawn';
-  /** Entries that failed, if the change was done in part: their number, their error codes, and the first names. */
+  /** Set if only some entries of a change succeeded: the number of failed entries, their error codes, and the first failed names. */
   readonly failed?: {
     readonly count: number;
     readonly codes: readonly SafeText[];

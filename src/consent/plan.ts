@@ -323,7 +323,7 @@ export function withoutSecrets<Value>(
   return copy;
 }
 
-/** The body of a request for people, without secrets. XML stays text. */
+/** The body of a request as people review it, without secrets: a JSON value, or XML as text. */
 function shownBody(call: PlanInput, body: RequestBody): unknown {
   if (body.kind === 'json' || body.kind === 'form') return withoutSecrets(call, body.value);
   if (body.kind === 'text') return withoutSecrets(call, parseJson(body.text) ?? body.text);

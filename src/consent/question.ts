@@ -69,7 +69,7 @@ function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longe
 
   const linesLeft = limits.lines - firstLines.length;
   if (otherLines.length <= linesLeft) return join([...firstLines, ...otherLines], '\n');
-  // Too many lines: all that do not fit become the last line, so that nothing is left out.
+  // If there are too many lines, the lines that do not fit become one last line, so that nothing is left out.
   const lastLine = join(otherLines.slice(linesLeft - 1), ' ');
   return join([...firstLines, ...otherLines.slice(0, linesLeft - 1), lastLine], '\n');
 }

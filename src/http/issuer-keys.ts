@@ -73,7 +73,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   /** Fetches the keys again if the cache is too old. */
   const refreshCache = async (): Promise<void> => {
     if (!keySet.fresh || source.isLastGoodTooOld()) return waitForFetch();
-    // After a failed fetch, jose takes the last good keys for new keys, and would wait for `freshMs` before it tries again.
+    // After a failed fetch, jose got the last good keys, takes them for new, and would not try again for `freshMs`. So this does.
     if (source.lastProblem() !== undefined && source.pauseLeft() === 0) void fetchInBackground();
   };
 

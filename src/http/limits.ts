@@ -13,7 +13,7 @@ export const defaultHttpLimits = {
   callsOfCaller: 32,
   /** Open questions to the user of one caller. */
   questionsOfCaller: 8,
-  /** Open questions of all callers. Each holds a connection. It is half of `connectionsOfAddress`, so that answers get through a proxy. */
+  /** Open questions of all callers. Each holds a connection, so only half of `connectionsOfAddress`: the answers may need the others. */
   questions: 128,
   waitingCalls: 64,
   /** Longest wait of a call for a place. */
@@ -45,7 +45,7 @@ interface Place {
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** Limits the calls and messages at a time, per caller and in total. The caller is undefined if callers are not authenticated. */
+/** Limits how many calls and messages there are at a time, per caller and in total. `caller` is undefined without authentication. */
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createPlaces(limits);
   const countQuestion = createQuestionCounter(limits);

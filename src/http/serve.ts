@@ -166,7 +166,7 @@ const createErrorAnswer =
   };
 
 function refuse(request: IncomingMessage, response: ServerResponse, { status, message, headers }: HttpError): void {
-  // Reads and drops the rest of the body, because some clients read the answer only after they have sent it.
+  // Reads and drops the rest of the body, because some clients read no answer before they have sent all.
   request.resume();
   // An error of JSON-RPC. Its ID is null, because no message was read.
   sendJson(response, status, { jsonrpc: '2.0', error: { code: -32000, message }, id: null }, headers);
