@@ -146,7 +146,7 @@ function requestOf(call: PlanInput): Pick<Plan, 'method' | 'url' | 'headers' | '
   return { method: request.method, url: origin + shownRequest.target, headers, ...body };
 }
 
-/** Describes where a change goes to. An account with a name comes before the region, and the key ID of an account without one comes last. */
+/** Describes the destination of a change. An account with a name comes before the region, and the key ID of an account without one comes last. */
 function whereOf(call: PlanInput): readonly SafeText[] {
   const account = say`${accountText(call)}${words(call.isDefaultAccount === true ? ' (default)' : '')}`;
   const sandbox = sandboxOf(call).map(destinationText);

@@ -101,7 +101,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       const newKey = await cachedKey(header, token);
       if (newKey !== undefined) return newKey;
 
-      // After a failed fetch, the issuer may have the key all the same, so it does not count as unknown.
+      // After a failed fetch, the issuer may still have the key, so the key does not count as unknown.
       const problem = source.lastProblem();
       if (problem !== undefined) throw problem;
       if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
