@@ -36,7 +36,7 @@ export function createActionTokens(keys: SealingKeys, caller: string, now: () =>
     seal: (token: ActionToken): string => seal.seal(JSON.stringify(token)),
     /** Opens a token of this caller. @throws InvalidToken if it is older than `maximumAgeMs`, or was not sealed for this caller */
     open(sealed: string, maximumAgeMs = tokenLifetimeMs): ActionToken {
-      const token = parseToken(seal.open(sealed));
+      const token = parse(seal.open(sealed));
       if (now().getTime() - token.claims.issuedAt > maximumAgeMs) throw new InvalidToken('expired');
       return token;
     },
@@ -44,7 +44,7 @@ export function createActionTokens(keys: SealingKeys, caller: string, now: () =>
 }
 
 /** Parses an opened token. Another version of this server may have sealed it, with other fields. `text` is undefined if it did not open. */
-function parseToken(text: string | undefined): ActionToken {
+function parse(text: string | undefined): ActionToken {
   try {
     return schema().parse(JSON.parse(text ?? ''));
   } catch {

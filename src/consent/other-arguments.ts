@@ -27,18 +27,17 @@ export function otherArguments(
   longestList: number,
 ): OtherArguments {
   const isNamed = (path: string) => named.some((name) => path === name || path.startsWith(`${name}.`));
-  const isInList = (path: string, listPath: string) => path.startsWith(`${listPath}[`);
   // The path of a leaf has the index of its entry (`pools[2].name`), and a path in `named` has none (`pools[].name`).
   const leaves = [...leavesOf(input)].filter(([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')));
   const lists = listsIn(input);
 
-  const fields = leaves.filter(([path]) => !lists.some(([listPath]) => isInList(path, listPath)));
+  const fields = leaves.filter(([path]) => !lists.some(([listPath]) => path.startsWith(`${listPath}[`)));
   // `listsIn` leaves out a list of one value, which is shown like a value: `zones "a"` in place of `zones[0] "a"`.
   const valuesByPath = fields.map(([path, value]) => [path.replace(/\[0\]$/, ''), value] as const);
 
   const listTexts: SafeText[] = [];
   for (const [listPath, entries] of lists) {
-    const leavesOfList = leaves.filter(([path]) => isInList(path, listPath));
+    const leavesOfList = leaves.filter(([path]) => path.startsWith(`${listPath}[`));
     // Without leaves, the headline or the consequences name everything in the list.
     if (leavesOfList.length > 0) listTexts.push(...textsOfList(listPath, entries, leavesOfList, longestList));
   }

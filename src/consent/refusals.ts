@@ -104,12 +104,13 @@ export function createRefusals(
       return isFirstUse ? 'declined' : 'spent';
     } catch (error) {
       log('error', 'journal', { tool: intent.tool, id: intent.id, error: reasonOf(error) });
-      const attempt = async () => void (await journal.decline({ ...intent, id: newId() }));
       // Retries in the background. If it gives up at the end of the process, the refusal stays unwritten.
-      persistence.write(attempt).then(
-        () => unwritten.delete(key),
-        () => undefined,
-      );
+      persistence
+        .write(async () => void (await journal.decline({ ...intent, id: newId() })))
+        .then(
+          () => unwritten.delete(key),
+          () => undefined,
+        );
       return 'unwritten';
     }
   };
