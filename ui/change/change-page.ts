@@ -7,39 +7,38 @@ import { expiredPlan, type Stage } from './decision.js';
 import { outcomePanel, panel } from './outcome.js';
 import { planBody, planHead, riskList, sandboxBanner, whereLine } from './plan.js';
 
-/** The elements of the change view. */
 interface ChangePage {
   readonly main: HTMLElement;
   /** Shows a stage of the decision. Elements that do not change keep the focus. */
   show(stage: Stage, host: HostFacts): void;
-  /** Shows for how long an open plan is valid. */
+  /** Updates the line that says for how long an open plan is valid. */
   showExpiry(stage: Stage, host: HostFacts): void;
   /** The arguments that the person typed for a decision: a reason for declining, or the name of what is deleted. */
   typedArguments(decision: Decision['decision']): Pick<Decision, 'reason' | 'name'>;
 }
 
-/** The facts about the host that decide what the page shows. */
 export interface HostFacts {
-  /** True if the host forwards clicks. */
+  /** True if the host forwards tool calls. Every click is one, so without them the page shows no buttons. */
   readonly callsTools: boolean;
   readonly formatTime: FormatTime;
 }
 
 interface ChangePageEvents {
-  /** Called for a click on the button that accepts, plans again or asks again, as its label says. */
+  /** Called for a click on the first button, whose label may also be "Plan again" or "Ask again". */
   onAccept(): Promise<void>;
   onDecline(): Promise<void>;
 }
 
+/** Creates the elements of the change view, from top to bottom, and returns the functions that update them. */
 export function createChangePage({ onAccept, onDecline }: ChangePageEvents): ChangePage {
   const outcome = element('div', { role: 'status' });
   const plan = createPlanPanel();
   const expiry = element('p', { class: 'quiet' });
   const progress = element('div', { role: 'status' }, 'Waiting for the plan …');
-  const fields = createTypedFields();
+  const inputs = createInputs();
   const buttons = createButtons(onAccept, onDecline);
   const main = element('main', { class: 'change' });
-  main.append(outcome, plan.element, expiry, progress, ...fields.elements, buttons.element);
+  main.append(outcome, plan.element, expiry, progress, ...inputs.elements, buttons.element);
 
   const showExpiry = (stage: Stage, { formatTime }: HostFacts) => {
     const text = expiryText(stage, formatTime);
@@ -51,25 +50,30 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
     main,
     show(stage, host) {
       const hadFocus = main.contains(document.activeElement);
+
       const change = changeOf(stage);
-      const panels = outcomePanels(stage, host.formatTime);
-      outcome.replaceChildren(...(panels.length === 0 ? [] : withPlace(panels, stage)));
-      plan.show(change, panels.length > 0, host.formatTime);
+      const outcomeNodes = outcomeAt(stage, host.formatTime);
+      outcome.replaceChildren(...outcomeNodes);
+      plan.show(change, outcomeNodes.length > 0, host.formatTime);
       showExpiry(stage, host);
       progress.replaceChildren(...progressLines(stage, host));
+
       const shownButtons = buttonsAt(stage, host);
       buttons.show(shownButtons);
-      fields.show(change, shownButtons.areOffered && shownButtons.decline !== '');
-      // A button that had the focus may be hidden now.
+      // A single button is "Plan again" or "Ask again", for which there is nothing to type.
+      const canDecide = shownButtons.areOffered && shownButtons.decline !== '';
+      inputs.show(change, canDecide);
+
+      // The clicked button may be hidden now. The heading of the outcome takes its focus, so that keyboard users keep their place.
       const isFocusLost = buttons.element.hidden || !main.contains(document.activeElement);
       if (hadFocus && isFocusLost) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
     showExpiry,
-    typedArguments: fields.typedArguments,
+    typedArguments: inputs.typedArguments,
   };
 }
 
-/** Says for how long an open plan is valid. Undefined at other stages, and for a plan that this view cannot decide. */
+/** Says for how long an open plan is valid. Undefined at other stages, and without a ticket, because then the view has no buttons. */
 function expiryText(stage: Stage, formatTime: FormatTime): string | undefined {
   if (stage.kind !== 'open' || stage.change.ticket === undefined) return undefined;
   const end = Date.parse(stage.change.expiresAt);
@@ -79,7 +83,7 @@ function expiryText(stage: Stage, formatTime: FormatTime): string | undefined {
 
 const changeOf = (stage: Stage): ProposedChange | undefined => ('change' in stage ? stage.change : undefined);
 
-/** The plan, collapsed if an outcome stands above it. It is drawn again only if it changes, so that what the person opened stays open. */
+/** The plan, collapsed below an outcome. An unchanged plan is not drawn again, so that sections that the person has opened stay open. */
 function createPlanPanel() {
   const panelElement = element('div');
   let shown: { readonly change: ProposedChange | undefined; readonly isCollapsed: boolean } | undefined;
@@ -96,30 +100,34 @@ function createPlanPanel() {
   };
 }
 
-/** The fields in which a person types: the name of what is deleted, and a reason for declining. */
-function createTypedFields() {
-  const name = element('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
-  const nameLabel = element('span');
-  const nameField = element('label', { class: 'reason', hidden: '' }, nameLabel, name);
-  const reason = element('input', { type: 'text', maxlength: String(longestReason), autocomplete: 'off' });
-  const reasonField = element('label', { class: 'reason', hidden: '' }, 'Reason, if you decline (optional) ', reason);
+/** The two inputs: the name of the thing that will be deleted, if the plan asks for it, and a reason for declining. */
+function createInputs() {
+  const nameInput = element('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
+  const namePrompt = element('span');
+  const nameField = element('label', { class: 'reason', hidden: '' }, namePrompt, nameInput);
+
+  const reasonInput = element('input', { type: 'text', maxlength: String(longestReason), autocomplete: 'off' });
+  const reasonPrompt = 'Reason, if you decline (optional) ';
+  const reasonField = element('label', { class: 'reason', hidden: '' }, reasonPrompt, reasonInput);
+
   return {
     elements: [nameField, reasonField],
-    show(change: ProposedChange | undefined, isOpen: boolean) {
-      const { typedName } = change ?? {};
-      reasonField.hidden = !isOpen;
-      nameField.hidden = !isOpen || typedName === undefined;
-      setText(nameLabel, `Type ${typedName ?? ''} to agree`);
+    show(change: ProposedChange | undefined, canDecide: boolean) {
+      const typedName = change?.typedName;
+      reasonField.hidden = !canDecide;
+      nameField.hidden = !canDecide || typedName === undefined;
+      if (typedName !== undefined) setText(namePrompt, `Type ${typedName} to agree`);
     },
     typedArguments(decision: Decision['decision']): Pick<Decision, 'reason' | 'name'> {
-      if (decision === 'accept') return nameField.hidden ? {} : { name: name.value };
-      const text = reason.value.trim();
-      return decision === 'decline' && text !== '' ? { reason: text } : {};
+      if (decision === 'accept') return nameField.hidden ? {} : { name: nameInput.value };
+      const reason = reasonInput.value.trim();
+      if (decision === 'decline' && reason !== '') return { reason };
+      return {};
     },
   };
 }
 
-/** The two buttons. While they are busy, clicks are ignored. They are never disabled, because a disabled button loses the focus. */
+/** The two buttons. While a click is sent, `ariaDisabled` makes them ignore clicks: a button with `disabled` would lose the focus. */
 function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<void>) {
   const accept = element('button', { type: 'button' });
   const decline = element('button', { type: 'button' });
@@ -130,6 +138,7 @@ function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<v
   decline.addEventListener('click', () => {
     if (decline.ariaDisabled !== 'true') void onDecline();
   });
+
   return {
     element: buttons,
     show(shown: ShownButtons) {
@@ -147,13 +156,14 @@ function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<v
 interface ShownButtons {
   readonly areOffered: boolean;
   readonly accept: string;
-  /** Empty if there is only one button. */
+  /** The label of the second button. Empty if only the first button is shown. */
   readonly decline: string;
   readonly areBusy: boolean;
   /** True if accepting cannot be undone. */
   readonly isFinal: boolean;
 }
 
+/** The buttons at a stage: those of the plan while it is open, or otherwise a single one to plan or ask again. */
 function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons {
   const buttonsFor = (change: ProposedChange | undefined, accept: string, decline = ''): ShownButtons => ({
     areOffered: change?.ticket !== undefined && callsTools,
@@ -162,11 +172,16 @@ function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons {
     areBusy: stage.kind === 'sending' || stage.kind === 'planning',
     isFinal: false,
   });
-  if (stage.kind === 'lost' || (stage.kind === 'sending' && stage.lost)) return buttonsFor(stage.change, 'Ask again');
+
+  const isUnanswered = stage.kind === 'lost' || (stage.kind === 'sending' && stage.earlierClickLost);
+  if (isUnanswered) return buttonsFor(stage.change, 'Ask again');
+
   if (stage.kind === 'open' || stage.kind === 'sending') {
     const { change } = stage;
     return { ...buttonsFor(change, change.accept, change.decline), isFinal: change.risks.includes('no way back') };
   }
+
+  // `expiredPlan` returns undefined at all other stages, and then no button is offered.
   return buttonsFor(stage.kind === 'planning' ? stage.change : expiredPlan(stage), 'Plan again');
 }
 
@@ -181,29 +196,32 @@ const collapsedPlan = (change: ProposedChange, formatTime: FormatTime) =>
 
 const paragraph = (text: string, className = '') => element('p', { class: className, dir: 'auto' }, ...shownText(text));
 
-/** Adds the place of the change to its outcome, because the plan below is collapsed, or unknown. */
-function withPlace(panels: readonly Node[], stage: Stage): readonly Node[] {
+/** The outcome at a stage, with region and account, because the plan below it is collapsed or missing. Empty if there is no outcome. */
+function outcomeAt(stage: Stage, formatTime: FormatTime): readonly Node[] {
+  const shownPanel = panelAt(stage, formatTime);
+  if (shownPanel === undefined) return [];
+  // A result without the plan has these facts in the outcome.
   const { isSandbox = false, where = [] } = changeOf(stage) ?? (stage.kind === 'ended' ? stage.outcome : {});
-  return [...sandboxBanner(isSandbox), ...panels, ...whereLine(where)];
+  return [...sandboxBanner(isSandbox), shownPanel, ...whereLine(where)];
 }
 
-/** The panel with the outcome at a stage. Empty if there is no outcome. */
-function outcomePanels(stage: Stage, formatTime: FormatTime): readonly Node[] {
+/** The panel with the outcome. Undefined at a stage without an outcome. */
+function panelAt(stage: Stage, formatTime: FormatTime): Node | undefined {
   switch (stage.kind) {
     case 'ended':
-      return [outcomePanel(stage.outcome, formatTime)];
+      return outcomePanel(stage.outcome, formatTime);
     case 'expired':
-      return [expiredPanel(stage.note)];
+      return expiredPanel(stage.note);
     case 'planning':
-      return [expiredPanel()];
+      return expiredPanel();
     case 'lost':
-      return [lostPanel()];
+      return lostPanel();
     default:
-      return [];
+      return undefined;
   }
 }
 
-/** @param note says why there is no new plan */
+/** @param note the reason why "Plan again" made no new plan */
 function expiredPanel(note?: string): HTMLElement {
   const advice =
     'It can no longer be decided on. If nobody decided before, nothing was sent: plan again if you still want it.';
@@ -216,7 +234,7 @@ function lostPanel(): HTMLElement {
   return panel('unknown', 'unknown', 'No answer came', paragraph(advice, 'sentence'));
 }
 
-/** The progress at a stage. For an open plan, a note about the last click, and the ways to decide if there are no buttons. */
+/** The lines between plan and buttons: the progress of a click, a note about the last click or, without buttons, other ways to decide. */
 function progressLines(stage: Stage, host: HostFacts): readonly Node[] {
   switch (stage.kind) {
     case 'waiting':
@@ -230,6 +248,7 @@ function progressLines(stage: Stage, host: HostFacts): readonly Node[] {
     case 'open':
       return openPlanLines(stage.change, stage.note, host);
     default:
+      // At the other stages, the panel above the plan says everything.
       return [];
   }
 }
@@ -237,10 +256,12 @@ function progressLines(stage: Stage, host: HostFacts): readonly Node[] {
 function openPlanLines({ ticket, otherWays }: ProposedChange, note: string | undefined, { callsTools }: HostFacts) {
   const notes = note === undefined ? [] : [paragraph(note, 'problem')];
   if (ticket !== undefined && callsTools) return notes;
+  // Without a ticket, the view cannot decide. The chat asks the person in another way.
   if (ticket === undefined && note === undefined) return [paragraph('The decision is made in the chat.')];
   const section = element('section', { class: 'elsewhere' }, element('h2', {}, 'This chat does not pass clicks on'));
-  if (otherWays.length === 0) section.append(paragraph('It cannot be decided here.'));
-  else {
+  if (otherWays.length === 0) {
+    section.append(paragraph('It cannot be decided here.'));
+  } else {
     const ways = otherWays.map((way) => element('li', { dir: 'auto' }, way));
     section.append(paragraph('It cannot be decided here. To decide:'), element('ul', {}, ...ways));
   }

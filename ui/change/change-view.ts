@@ -20,16 +20,16 @@ import {
   unanswered,
 } from './decision.js';
 
-/** After this time without an answer, the view says so and keeps waiting (milliseconds). */
+/** After this time without an answer to a click, the view says that no answer came, and keeps waiting (milliseconds). */
 const lateMs = 75_000;
 
 /** Time limit for the host's answer to a decision (milliseconds). */
 const answerMs = 15 * 60_000;
 
-/** Time limit for calls that change nothing (milliseconds). */
+/** Time limit for calls that only ask for the plan's state or for a new plan (milliseconds). */
 const shortAnswerMs = 75_000;
 
-/** Interval at which the time left is shown again (milliseconds). */
+/** Interval at which the view updates the time until the plan expires (milliseconds). */
 const clockMs = 5_000;
 
 /** Shows a plan and takes the decision, or shows the outcome of a change. */
@@ -41,7 +41,7 @@ class ChangeView {
     onDecline: () => this.#decide('decline'),
   });
   #stage: Stage = { kind: 'waiting' };
-  /** Undefined until the host has answered. */
+  /** Undefined until the connection to the host is set up. */
   #host: Host | undefined;
   #formatTime = timeFormat({ locale: undefined, timeZone: undefined });
 
@@ -63,35 +63,40 @@ class ChangeView {
     return { callsTools: this.#host?.callsTools === true, formatTime: this.#formatTime };
   }
 
-  /** Enters a stage and shows it. */
+  /** Shows a stage. The functions of decision.ts return the same object if an event changes nothing. */
   #enter(stage: Stage): void {
     if (stage === this.#stage) return;
     this.#stage = stage;
     this.#page.show(stage, this.#hostFacts());
   }
 
-  /** Ignores a repeated result, so that a running or finished decision does not start again. */
+  /** Shows the plan in a result. Ignores a repeated result, because it would undo a click that was sent since the first. */
   #begin(result: ToolResult): void {
     if (this.#stage.kind !== 'waiting' && this.#stage.kind !== 'plain') return;
     this.#enter(begin(result, Date.now()));
     void this.#askForState();
   }
 
-  /** Asks the server for the state of the plan, because after a reload hosts show the plan as it was before the decision. */
+  /** Asks cloudops-mcp for the state of an older plan: after a reload, a host shows the plan as it was before the decision. */
   async #askForState(): Promise<void> {
     const stage = this.#stage;
     if (!mayBeDecided(stage, Date.now()) || this.#host?.callsTools !== true) return;
     const ticket = 'change' in stage ? stage.change?.ticket : undefined;
     if (ticket === undefined) return;
+    // Without an answer, the plan stays open. A click on a plan that was decided before gets its outcome and sends nothing.
     const result = await this.#call(ticket, 'look', shortAnswerMs).catch(() => undefined);
     if (result !== undefined) this.#enter(stateReported(this.#stage, result));
   }
 
+  /** Sends a click to cloudops-mcp, and shows its progress and its outcome. */
   async #decide(decision: 'accept' | 'decline'): Promise<void> {
     const stage = click(this.#stage, decision);
     this.#enter(stage);
+    // At any other stage, such as during an earlier click, `click` has ignored this click.
     if (stage.kind !== 'sending' || stage.change.ticket === undefined) return;
-    const late = setTimeout(() => this.#enter(unanswered(this.#stage)), lateMs);
+
+    // Long before the call's own time limit, the view offers "Ask again". A late answer is still shown.
+    const lateTimer = setTimeout(() => this.#enter(unanswered(this.#stage)), lateMs);
     try {
       const result = await this.#call(stage.change.ticket, decision, answerMs);
       this.#enter(answered(this.#stage, result));
@@ -100,7 +105,7 @@ class ChangeView {
       const isNotForwarded = error instanceof RequestFailed && error.code === methodNotFound;
       this.#enter(isNotForwarded ? notPassedOn(this.#stage) : unanswered(this.#stage));
     } finally {
-      clearTimeout(late);
+      clearTimeout(lateTimer);
     }
   }
 

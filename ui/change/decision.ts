@@ -8,27 +8,28 @@ import {
 import { readText, textInUtc } from '../../src/mcp/views/contract/read-fields.js';
 import type { ToolResult } from '../host/host.js';
 
-/** The state of a decision. A change that may have happened is never shown as one that did not. */
+/** The stage of a decision. No stage says "nothing was sent" about a change that may have happened. */
 export type Stage =
   | { readonly kind: 'waiting' }
-  /** The result needs no decision. */
+  /** The result has neither a plan nor an outcome, so the view shows its text. */
   | { readonly kind: 'plain'; readonly text: string }
   | { readonly kind: 'open'; readonly change: ProposedChange; readonly note?: string }
-  /** `note` says why a requested new plan could not be made. */
+  /** `note` is the reason why "Plan again" made no new plan. */
   | { readonly kind: 'expired'; readonly change: ProposedChange; readonly note?: string }
   | {
       readonly kind: 'sending';
       readonly change: ProposedChange;
       readonly decision: Extract<Decision['decision'], 'accept' | 'decline'>;
-      readonly lost: boolean;
+      /** True if an earlier click to accept got no answer, so that the change may have happened. */
+      readonly earlierClickLost: boolean;
     }
-  /** A new plan is being made in place of the expired plan. */
+  /** The expired plan in `change` is being replaced by a new plan. */
   | { readonly kind: 'planning'; readonly change: ProposedChange }
-  /** A click to accept was sent, and no answer came. */
+  /** A click to accept was sent, and no answer came. The change may have happened. */
   | { readonly kind: 'lost'; readonly change: ProposedChange }
   | { readonly kind: 'ended'; readonly change?: ProposedChange | undefined; readonly outcome: ChangeOutcome };
 
-/** The first stage, from the result of the call that opened the view. */
+/** The first stage after `waiting`, from the result of the call that opened the view. */
 export function begin({ meta, structured, text }: ToolResult, now: number): Stage {
   const change = readProposedChange(meta);
   const outcome = readOutcome(meta);
@@ -37,13 +38,13 @@ export function begin({ meta, structured, text }: ToolResult, now: number): Stag
   return { kind: 'plain', text: readText(structured.summary) ?? text };
 }
 
-/** Closes an expired plan, unless a click is being sent. */
+/** Closes an open plan after its expiry. Any other stage stays, because a click that was sent gets its own answer. */
 export function expire(stage: Stage, now: number): Stage {
   if (stage.kind !== 'open' || now < Date.parse(stage.change.expiresAt)) return stage;
   return { kind: 'expired', change: stage.change };
 }
 
-/** A plan younger than this (milliseconds) is shown for the first time. An older plan may be shown again, after a reload of the page. */
+/** A plan younger than this (milliseconds) is shown for the first time. A host that reloads its page shows an older plan once more. */
 const freshMs = 15_000;
 
 /** True if the plan may have been decided before this view showed it. */
@@ -52,38 +53,40 @@ export const mayBeDecided = (stage: Stage, now: number): boolean =>
   stage.change.ticket !== undefined &&
   now - Date.parse(stage.change.issuedAt ?? '') > freshMs;
 
-/** The stage of a plan after the server reported its state. */
+/** The stage after cloudops-mcp answered the question for the state of the plan. */
 export function stateReported(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
-  const isWaiting = stage.kind === 'open' || stage.kind === 'expired';
-  if (!isWaiting || outcome === undefined || outcome.kind === 'refused' || outcome.kind === 'expired') return stage;
+  const isUndecided = stage.kind === 'open' || stage.kind === 'expired';
+  if (!isUndecided || outcome === undefined) return stage;
+  // Neither of these outcomes says that the plan was decided, and the view shows the expiry itself.
+  if (outcome.kind === 'refused' || outcome.kind === 'expired') return stage;
   return { kind: 'ended', change: stage.change, outcome };
 }
 
-/** Starts a click. Ignored while another click is being sent. */
+/** The stage while a click is sent. Returns the same stage if a click is not possible, for example during another click. */
 export function click(stage: Stage, decision: 'accept' | 'decline'): Stage {
   if (stage.kind === 'open' && stage.change.ticket !== undefined)
-    return { kind: 'sending', change: stage.change, decision, lost: false };
-  // A second click is safe because the server accepts the ticket only once.
+    return { kind: 'sending', change: stage.change, decision, earlierClickLost: false };
+  // "Ask again" is safe because cloudops-mcp accepts a ticket only once.
   if (stage.kind === 'lost' && decision === 'accept')
-    return { kind: 'sending', change: stage.change, decision, lost: true };
+    return { kind: 'sending', change: stage.change, decision, earlierClickLost: true };
   return stage;
 }
 
-/** The expired plan that "Plan again" would replace. */
+/** The expired plan that "Plan again" would replace. Undefined if the view does not offer "Plan again". */
 export function expiredPlan(stage: Stage): ProposedChange | undefined {
   const isExpired = stage.kind === 'expired' || (stage.kind === 'ended' && stage.outcome.kind === 'expired');
   const change = isExpired ? stage.change : undefined;
   return change?.ticket !== undefined && change.canPlanAgain ? change : undefined;
 }
 
-/** A click on "Plan again". */
+/** The stage after a click on "Plan again". */
 export function planAgain(stage: Stage): Stage {
   const change = expiredPlan(stage);
   return change === undefined ? stage : { kind: 'planning', change };
 }
 
-/** The stage with the new plan, or with the reason why there is none. */
+/** The stage with the new plan, or with the reason why none was made. `result` is undefined if no answer came. */
 export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: number): Stage {
   if (stage.kind !== 'planning') return stage;
   if (result === undefined) return { kind: 'expired', change: stage.change, note: 'No answer came. Nothing was sent.' };
@@ -93,23 +96,25 @@ export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: 
   return { kind: 'expired', change: stage.change, note: [sentence, ...details].map(textInUtc).join(' ') };
 }
 
-/** The stage after the tool answered a click. */
+/** The stage after the tool answered a click to accept or to decline. */
 export function answered(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
-  // The answer to the first click arrived after the answer to the second click.
   const isDone = outcome?.kind === 'accepted' || outcome?.kind === 'partly';
+  // After "Ask again", the first click's answer may arrive last. It knows the outcome that the second answer left unknown.
   if (stage.kind === 'ended' && stage.outcome.kind === 'unknown' && isDone) return { ...stage, outcome };
+
   if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;
-  const { change } = stage;
   if (outcome === undefined) return unanswered(stage);
-  if (outcome.kind === 'misnamed' && stage.kind === 'sending' && !stage.lost)
+  const { change } = stage;
+  const earlierClickLost = stage.kind === 'lost' || stage.earlierClickLost;
+  if (outcome.kind === 'misnamed' && !earlierClickLost)
     return { kind: 'open', change, note: 'That is not the name. Nothing was sent.' };
+
   const nothingSent = ['expired', 'refused', 'misnamed'].includes(outcome.kind);
-  const earlierLost = stage.kind === 'lost' || stage.lost;
-  return { kind: 'ended', change, outcome: nothingSent && earlierLost ? stillUnknown(outcome) : outcome };
+  return { kind: 'ended', change, outcome: nothingSent && earlierClickLost ? stillUnknown(outcome) : outcome };
 }
 
-/** Keeps the outcome unknown, because the answer to a second click does not say what the first click did. */
+/** The outcome if a second click sent nothing: still unknown, because the lost first click may have made the change. */
 const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeOutcome => ({
   kind: 'unknown',
   sentence: 'Your first click got no answer, so the change may have happened. Asking again sent nothing.',
@@ -118,20 +123,21 @@ const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeO
   next: 'Look in the console, or in the journal (cloudops-mcp journal), before you ask for it again.',
 });
 
-/** The stage if no readable answer came. */
+/** The stage if a click got no readable answer. */
 export function unanswered(stage: Stage): Stage {
   if (stage.kind !== 'sending') return stage;
   const { change, decision } = stage;
+  // Only a click to accept can have made the change.
   if (decision === 'accept') return { kind: 'lost', change };
   return { kind: 'open', change, note: 'No answer came. Nothing is done without a click on the other button.' };
 }
 
-/** The stage if the host does not forward tool calls. Nothing was sent. */
+/** The stage if the host refused to forward a click, so that this click sent nothing. */
 export function notPassedOn(stage: Stage): Stage {
   if (stage.kind !== 'sending') return stage;
   const { change } = stage;
-  if (stage.lost) return { kind: 'lost', change };
-  // Without a ticket, the view shows no buttons.
+  if (stage.earlierClickLost) return { kind: 'lost', change };
+  // Leaves out the ticket, so that the view shows the other ways to decide in place of the buttons.
   const { ticket: _, ...undecidable } = change;
   return { kind: 'open', change: undecidable, note: 'This chat did not pass your click on. Nothing was sent.' };
 }

@@ -16,11 +16,11 @@ const icons: Readonly<Record<OutcomeKind, IconName>> = {
   refused: 'nothing',
 };
 
-/** Makes a panel with an icon and a heading that can take the focus. */
+/** Makes a panel with an icon and a heading. With the tabindex -1, scripts can focus the heading, and the Tab key skips it. */
 export const panel = (kind: string, name: IconName, title: string, ...lines: readonly Node[]): HTMLElement =>
   element('section', { class: `outcome ${kind}` }, element('h1', { tabindex: '-1' }, icon(name), title), ...lines);
 
-/** Makes the panel for an outcome. */
+/** Makes the panel for an outcome: the main sentence, the advice, the details, and references for the cloud's support. */
 export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HTMLElement {
   const { kind, sentence, details, next, earlier, sentAt } = outcome;
   const paragraph = (text: TimedText, attributes: Readonly<Record<string, string>> = {}) =>
@@ -35,7 +35,8 @@ export function outcomePanel(outcome: ChangeOutcome, formatTime: FormatTime): HT
 
 /** Lists the error code and request IDs, which the cloud's support asks for. */
 function references({ code, requestIds }: ChangeOutcome): readonly Node[] {
-  const pairs = [...(code === undefined ? [] : [['Code', code] as const]), ...Object.entries(requestIds)];
+  const pairs = Object.entries(requestIds);
+  if (code !== undefined) pairs.unshift(['Code', code]);
   if (pairs.length === 0) return [];
   const entries = pairs.flatMap(([name, id]) => [element('dt', {}, name), element('dd', {}, id)]);
   return [element('h2', {}, 'For the cloud’s support'), element('dl', { class: 'references' }, ...entries)];

@@ -10,17 +10,17 @@ const riskBadges: Readonly<Record<RiskName, { readonly words: string; readonly i
   'no way back': { words: 'No way back', icon: 'oneWay' },
 };
 
-/** The banner of a plan for the sandbox. */
+/** The banner above a plan for the sandbox. Empty for any other plan. */
 export const sandboxBanner = (isSandbox: boolean): readonly Node[] =>
   isSandbox ? [element('p', { class: 'sandbox' }, 'Sandbox: nothing real happens')] : [];
 
-/** Region, zone and account. */
+/** The line with region, zone and account. Empty if they are not known. */
 export function whereLine(where: readonly string[]): readonly Node[] {
   if (where.length === 0) return [];
   return [element('p', { class: 'where', dir: 'auto' }, ...shownText(sentenceCase(where.join(' · '))))];
 }
 
-/** The decision: the change, its risks, and where it takes place. */
+/** The upper part of a plan: the change in one sentence, its risks, and its region and account. */
 export const planHead = (change: ProposedChange): readonly Node[] => [
   ...sandboxBanner(change.isSandbox),
   element('h1', { dir: 'auto' }, ...shownText(change.sentence)),
@@ -38,7 +38,7 @@ export function riskList({ risks }: ProposedChange): readonly Node[] {
   return [element('ul', { class: 'risks', 'aria-label': 'Risks' }, ...badges)];
 }
 
-/** A table under its title. A narrow chat scrolls it sideways, by keyboard too. */
+/** A table under its title. It can be scrolled sideways in a narrow chat. With the tabindex, arrow keys scroll it too. */
 function tableSection({ title, columns, rows, more }: ShownTable): Node {
   const head = element('tr', {}, ...columns.map((column) => element('th', { scope: 'col' }, column)));
   const bodyRows = rows.map((row) => element('tr', {}, ...row.map((text) => element('td', { dir: 'auto' }, text))));
@@ -52,7 +52,7 @@ function tableSection({ title, columns, rows, more }: ShownTable): Node {
   return section;
 }
 
-/** The cloud's values for what was left out. */
+/** The values that the cloud uses for arguments that were left out. */
 function defaultsSection(defaults: ProposedChange['defaults']): Node {
   const entries = defaults.flatMap(({ name, value }) => [
     element('dt', { dir: 'auto' }, sentenceCase(name)),
@@ -69,15 +69,15 @@ function defaultsSection(defaults: ProposedChange['defaults']): Node {
 const requestDetails = (request: string): Node =>
   element('details', {}, element('summary', {}, 'The exact request'), element('pre', { tabindex: '0' }, request));
 
-/** The rest of the plan: consequences, warnings, defaults and the request. */
+/** The lower part of a plan: consequences, tables, warnings, defaults and the request. Each section is left out if it is empty. */
 export function planBody(change: ProposedChange, formatTime: FormatTime): readonly Node[] {
   const { effects, tables, warnings, notChecked, defaults, request } = change;
-  const shown = (texts: readonly TimedText[]) => texts.map((text) => shownTimedText(text, formatTime));
+  const linesOf = (texts: readonly TimedText[]) => texts.map((text) => shownTimedText(text, formatTime));
   return [
-    ...listSection('What will happen', shown(effects), 'effects'),
+    ...listSection('What will happen', linesOf(effects), 'effects'),
     ...tables.map(tableSection),
-    ...listSection('Warnings', shown(warnings), 'warnings'),
-    ...listSection('Not checked beforehand', shown(notChecked.map(sentenceCase)), 'not-checked'),
+    ...listSection('Warnings', linesOf(warnings), 'warnings'),
+    ...listSection('Not checked beforehand', linesOf(notChecked.map(sentenceCase)), 'not-checked'),
     ...(defaults.length === 0 ? [] : [defaultsSection(defaults)]),
     ...(request === '' ? [] : [requestDetails(request)]),
   ];
