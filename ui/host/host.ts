@@ -1,35 +1,31 @@
 import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
 import { type Fields, fieldsOf, readText } from '../../src/mcp/views/contract/read-fields.js';
 
-/**
- * The view's side of MCP Apps (protocol 2026-01-26), limited to the messages that our views use. ui/README.md says why this is not the
- * SDK's `App`; test/browser checks it against the SDK's `AppBridge`.
- */
+/** The host of a view: the messages of MCP Apps that our views use. ui/README.md says why this is not the SDK's `App`. */
 export interface Host {
-  /** Calls a tool of the view's server. @throws RequestFailed */
+  /** Calls a tool of cloudops-mcp through the host. @throws RequestFailed */
   callTool(name: string, args: Fields, timeoutMs: number): Promise<ToolResult>;
-  /** Replaces the text that the model gets with the user's next message. Never throws. */
+  /** Sends the text that the model gets with the user's next message, in place of an earlier text. Never throws. */
   updateModelContext(text: string): void;
   /** Reports the size of the view in CSS pixels. */
   reportSize(width: number, height: number): void;
-  /** True if the host forwards tool calls. */
+  /** True if the host forwards the view's tool calls to cloudops-mcp. */
   readonly callsTools: boolean;
   readonly context: HostContext;
 }
 
 export interface HostEvents {
-  /** Receives the arguments of the view's call. */
+  /** Receives the arguments of the tool call for which the host shows the view. */
   onInput?(args: Fields): void;
   onResult(result: ToolResult): void;
-  /** The view's call was cancelled and has no result. */
+  /** The tool call for which the host shows the view was cancelled, so that no result follows. */
   onCancelled(): void;
-  /** Receives the fields that changed. */
+  /** Receives changes of theme, locale and so on. Fields that did not change are undefined. */
   onContext(context: HostContext): void;
   /** The host is about to remove the view. */
   onTeardown(): void;
 }
 
-/** The answer of a tool. */
 export interface ToolResult {
   readonly text: string;
   readonly structured: Fields;
@@ -38,7 +34,7 @@ export interface ToolResult {
   readonly isError: boolean;
 }
 
-/** Theme, locale and size that the host gives a view. */
+/** The appearance and the locale that a host gives its views. */
 export interface HostContext {
   readonly theme: 'light' | 'dark' | undefined;
   /** Names and values of CSS variables. */
@@ -51,25 +47,24 @@ export interface HostContext {
 
 const protocolVersion = '2026-01-26';
 
-/** Time limit for requests that the host answers without the server (milliseconds). */
-const ownAnswerMs = 30_000;
+/** Time limit for requests that the host answers itself, without cloudops-mcp (milliseconds). */
+const hostAnswerMs = 30_000;
 
-/**
- * Connects to the page that holds the view.
- * @throws RequestFailed if the page does not support MCP Apps
- */
+/** Connects a view to the page around it, which is the host. @throws RequestFailed if the page does not support MCP Apps */
 export async function connectHost(
   window: Window,
   appInfo: { name: string; version: string },
   events: HostEvents,
 ): Promise<Host> {
-  // Reads `parent` once, because VS Code replaces it by its own page and compares by identity.
+  // `parent` is read once because VS Code replaces the property by an object of its own, and `event.source` below is compared by identity.
   const { parent } = window;
+  // The target `*` is needed because a view does not know the origin of its host.
   const peer = createPeer((message) => parent.postMessage(message, '*'), {
     onRequest(method) {
       if (method === 'ui/resource-teardown') events.onTeardown();
-      else if (method !== 'ping') return undefined;
-      return Promise.resolve({});
+      const isKnown = method === 'ui/resource-teardown' || method === 'ping';
+      // The peer answers an unknown method with an error.
+      return isKnown ? Promise.resolve({}) : undefined;
     },
     onNotification(method, params) {
       if (method === 'ui/notifications/tool-input') events.onInput?.(fieldsOf(params.arguments));
@@ -81,30 +76,33 @@ export async function connectHost(
   window.addEventListener('message', (event) => {
     if (event.source === parent) peer.receive(event.data);
   });
+
   const params = { appInfo, appCapabilities: {}, protocolVersion };
-  const { hostCapabilities, hostContext } = await peer.request('ui/initialize', params, ownAnswerMs);
+  const { hostCapabilities, hostContext } = await peer.request('ui/initialize', params, hostAnswerMs);
   peer.notify('ui/notifications/initialized', {});
-  const can = fieldsOf(hostCapabilities);
+
+  const capabilities = fieldsOf(hostCapabilities);
   return {
-    callsTools: can.serverTools !== undefined,
+    callsTools: capabilities.serverTools !== undefined,
     context: readContext(fieldsOf(hostContext)),
     callTool: async (name, args, timeoutMs) =>
       readResult(await peer.request('tools/call', { name, arguments: args }, timeoutMs)),
     updateModelContext(text) {
-      if (can.updateModelContext === undefined) return;
+      if (capabilities.updateModelContext === undefined) return;
       const content = [{ type: 'text', text }];
-      // Ignores a refusal, because the view shows the same text.
-      peer.request('ui/update-model-context', { content }, ownAnswerMs).catch(() => undefined);
+      // A refusal is ignored, because the person can read the same text in the view.
+      peer.request('ui/update-model-context', { content }, hostAnswerMs).catch(() => undefined);
     },
     reportSize: (width, height) => peer.notify('ui/notifications/size-changed', { width, height }),
   };
 }
 
-/** Parses a CallToolResult. */
+/** Parses a CallToolResult of MCP. */
 function readResult({ content, structuredContent, _meta, isError }: Fields): ToolResult {
   const blocks = Array.isArray(content) ? content.map(fieldsOf) : [];
+  const texts = blocks.filter(({ type }) => type === 'text').map(({ text }) => text);
   return {
-    text: blocks.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : [])).join('\n'),
+    text: texts.filter((text) => typeof text === 'string').join('\n'),
     structured: fieldsOf(structuredContent),
     meta: fieldsOf(_meta),
     isError: isError === true,

@@ -3,10 +3,7 @@ import { createPeer } from '../../src/mcp/views/contract/json-rpc.js';
 import { type Fields, fieldsOf, numberOf, readText, textInUtc } from '../../src/mcp/views/contract/read-fields.js';
 import { element, nameText } from '../shared/elements.js';
 
-/**
- * Starts the host page with one view, for `cloudops-mcp view` and for decisions in a browser. The process that serves the page makes the
- * view's first call, and carries out the view's later calls.
- */
+/** Starts the page that is the host of one view. The process that serves the page makes the view's tool calls, the first one and later clicks. */
 export function startHostPage(): void {
   new HostPage().start();
 }
@@ -17,12 +14,12 @@ class HostPage {
   readonly #problem = element('p', { role: 'alert' });
   readonly #note = element('p', { class: 'note', dir: 'auto' });
   readonly #nextChange = element('p', { role: 'status' });
-  /** The connection to the view in the frame. */
+  /** The JSON-RPC connection to the view in the frame. */
   readonly #view = createPeer((message) => this.#frame.contentWindow?.postMessage(message, '*'), {
     onRequest: (method, params) => this.#answerView(method, params),
     onNotification: (method, params) => this.#handleNotification(method, params),
   });
-  /** The result of the view's first call. It is requested before the view is loaded, because reading a large upload takes a while. */
+  /** The first tool call and its result. They are requested before the view is loaded, because reading a large upload takes a while. */
   readonly #firstCall = ask('call', {});
 
   start(): void {
@@ -51,11 +48,12 @@ class HostPage {
     return result;
   }
 
-  /** Passes the first call and its result to the view, once the view is ready. */
+  /** Passes the first tool call and its result to the view, once the view is ready. */
   async #showFirstCall(): Promise<void> {
     try {
       const { args, result, note, follows, shown } = await this.#firstCall;
       this.#note.textContent = readText(note) ?? '';
+      // This wait lasts until the next plan, so the rest of the page does not wait for it.
       if (follows === true) this.#waitForNextPlan(readText(shown)).catch(() => this.#showNoAnswer());
       this.#frame.hidden = result === undefined;
       this.#showTitles(fieldsOf(result));
@@ -66,13 +64,11 @@ class HostPage {
     }
   }
 
-  /**
-   * Waits for the next plan, and offers it with a button, so that the person can read the outcome of this plan first.
-   * @param shown the plan on this page; without one, the page shows the next plan at once
-   */
+  /** Waits until another plan needs a decision, and offers it with a button. Without a `shown` plan on this page, shows the next plan at once. */
   async #waitForNextPlan(shown: string | undefined): Promise<void> {
-    let isWaiting = false;
-    while (!isWaiting) isWaiting = (await ask('next', { shown })).waits === true;
+    let hasNextPlan = false;
+    // The process answers each request after a while even if there is no plan, so the page asks until there is.
+    while (!hasNextPlan) hasNextPlan = (await ask('next', { shown })).waits === true;
     if (shown === undefined) return location.reload();
     const button = element('button', { type: 'button' }, 'Show the next change');
     button.addEventListener('click', () => location.reload());
@@ -80,7 +76,7 @@ class HostPage {
     document.title = 'A change waits';
   }
 
-  /** Shows what a result is about in the heading, the name of the frame (for screen readers), and the title of the browser tab. */
+  /** Names the subject of a result in the heading, in the frame's title (for screen readers), and in the title of the browser tab. */
   #showTitles(result: Fields): void {
     const titles = titlesOf(result);
     if (titles === undefined) return;
@@ -95,10 +91,10 @@ class HostPage {
   }
 }
 
-/** The tallest frame in CSS pixels. */
+/** Upper limit for the height of the frame, which the view reports (CSS pixels). */
 const maximumHeight = 20_000;
 
-/** This page as an MCP Apps host. */
+/** The answer with which this page introduces itself to the view as an MCP Apps host. */
 const hostDescription = {
   protocolVersion: '2026-01-26',
   hostInfo: { name: 'cloudops-mcp', version: '1' },
@@ -106,7 +102,7 @@ const hostDescription = {
   hostContext: {},
 };
 
-/** The heading of the page and the title of its tab for a result. Undefined if the result names no subject, such as a failed call. */
+/** The heading of the page and the title of its tab. Undefined for a result without a subject, such as that of a failed call. */
 function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab: string } | undefined {
   const outcome = readOutcome(_meta);
   if (outcome !== undefined) return { heading: 'A change and its outcome', tab: textInUtc(outcome.sentence) };
@@ -117,7 +113,7 @@ function titlesOf({ _meta, structuredContent }: Fields): { heading: string; tab:
   return name === undefined ? undefined : { heading: 'An upload', tab: `Upload of ${nameText(name)}` };
 }
 
-/** Sends a request to the process. Rejects if the process does not answer. */
+/** Sends a request to the cloudops-mcp process that serves this page. Rejects if the process does not answer. */
 async function ask(path: string, body: Fields): Promise<Fields> {
   const csrf = document.querySelector<HTMLMetaElement>('meta[name="csrf-token"]')?.content;
   const headers = { 'content-type': 'application/json', ...(csrf !== undefined && { 'x-csrf-token': csrf }) };

@@ -1,6 +1,6 @@
 import type { HostContext } from '../host/host.js';
 
-/** Applies the host's theme, colours and fonts. Missing values change nothing. */
+/** Applies the host's theme, colours and fonts. Properties that the host did not send stay as they are. */
 export function applyAppearance(document: Document, { theme, variables, fonts }: HostContext): void {
   const root = document.documentElement;
   if (theme !== undefined) root.style.colorScheme = theme;
@@ -9,7 +9,7 @@ export function applyAppearance(document: Document, { theme, variables, fonts }:
   if (fonts !== undefined) applyFonts(document, fonts);
 }
 
-/** Loads the host's fonts. If the page's policy blocks them, system fonts are used. */
+/** Loads the host's fonts. If the content security policy of the view blocks them, the browser falls back to system fonts. */
 function applyFonts(document: Document, css: string): void {
   const sheet = new CSSStyleSheet();
   try {
@@ -20,17 +20,14 @@ function applyFonts(document: Document, css: string): void {
   document.adoptedStyleSheets = [sheet];
 }
 
-/**
- * Formats a time (milliseconds since 1970) in the host's locale and time zone: `whole` with date and zone, `minute` and `second` as time of
- * day without zone, `zone` as the short name of the zone.
- */
+/** Formats milliseconds since 1970 in the host's zone: date, time and zone (`whole`), time of day (`minute`, `second`), or only the zone's name. */
 export type FormatTime = (time: number, form?: 'whole' | 'minute' | 'second' | 'zone') => string;
 
 const minute = { hour: '2-digit', minute: '2-digit' } as const;
 const second = { ...minute, second: '2-digit' } as const;
 const whole = { year: 'numeric', month: 'short', day: 'numeric', ...second, timeZoneName: 'short' } as const;
 
-/** Returns the formatter for a locale and a time zone. Missing or unknown ones are those of the browser. */
+/** Returns the formatter for a locale and a time zone. If they are missing or unknown, the browser's own are used. */
 export function timeFormat({ locale, timeZone }: Pick<HostContext, 'locale' | 'timeZone'>): FormatTime {
   const formats = dateTimeFormats(locale, timeZone);
   return (time, form = 'whole') => {
@@ -49,8 +46,8 @@ function dateTimeFormats(locale: string | undefined, timeZone: string | undefine
       second: new Intl.DateTimeFormat(locale, { ...second, ...zone }),
     };
   } catch (error) {
+    // Without a locale and a time zone, the error has another cause, and a second attempt would fail too.
     if (locale === undefined && timeZone === undefined) throw error;
-    // The browser does not know the locale or the time zone.
     return dateTimeFormats(undefined, undefined);
   }
 }

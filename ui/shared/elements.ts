@@ -4,9 +4,7 @@ import type { FormatTime } from './appearance.js';
 
 type Child = Node | string;
 
-/**
- * Makes an element. Text children become text nodes and never HTML, so text from a service cannot inject any.
- */
+/** Makes an element. Strings among the children become text nodes, so that text from a service is never read as HTML. */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Readonly<Record<string, string>> = {},
@@ -18,7 +16,6 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return created;
 }
 
-/** Makes an SVG element. */
 export function svgElement(
   name: 'svg' | 'path' | 'rect' | 'line' | 'text',
   attributes: Readonly<Record<string, string | number>>,
@@ -30,33 +27,34 @@ export function svgElement(
   return created;
 }
 
-/** Matches a quoted value. The server quotes all text from outside. */
+/** Matches a value in quotation marks. cloudops-mcp quotes every text from outside, such as a name. */
 const quoted = /("(?:[^"\\]|\\.)*")/;
 
-/** Splits a text of the server. Each quoted value becomes its own element, so that right-to-left text in it cannot reorder our words. */
+/** Splits a text of cloudops-mcp. Each quoted value becomes a `bdi` element, so that right-to-left text in it cannot reorder our words. */
 export const shownText = (text: string): readonly Child[] =>
   text
     .split(quoted)
+    // `split` puts the matches of the group in `quoted` at the odd indexes.
     .map((part, index) => (index % 2 === 1 ? element('bdi', {}, part) : part))
     .filter((part) => part !== '');
 
-/** Shows a text of the server with its times in the zone of the host. */
+/** Splits a text of cloudops-mcp as `shownText` does. Numbers in it are times, and are written in the host's time zone. */
 export const shownTimedText = (text: TimedText, formatTime: FormatTime): readonly Child[] =>
   (typeof text === 'string' ? [text] : text).flatMap((piece) =>
     typeof piece === 'number' ? [formatTime(piece)] : shownText(piece),
   );
 
-/** Replaces the text of an element only if it differs, so that a live region is announced once. */
+/** Sets the text of an element. The same text is not set twice, because screen readers would announce it twice. */
 export function setText(target: Element, text: string): void {
   if (target.textContent !== text) target.replaceChildren(...shownText(text));
 }
 
-/** Makes a section with a heading and a list, or nothing if the list is empty. */
+/** Makes a section with a heading and a list. Empty if the list has no lines. */
 export function listSection(title: string, lines: readonly (readonly Child[])[], className: string): readonly Node[] {
   if (lines.length === 0) return [];
   const items = lines.map((line) => element('li', { dir: 'auto' }, ...line));
   return [element('section', { class: className }, element('h2', {}, title), element('ul', {}, ...items))];
 }
 
-/** A name from outside. Any name but a plain path is quoted, so that it cannot be mistaken for our own words. */
+/** Formats a name from outside. Only a plain path, such as `logs/2026.tar`, stands without quotation marks: other names could pass for our words. */
 export const nameText = (name: string): string => (/^[\w./:@+=~-]+$/.test(name) ? name : `"${escapeQuoted(name)}"`);

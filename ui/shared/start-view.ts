@@ -2,24 +2,23 @@ import { connectHost, type Host, type HostContext, type HostEvents } from '../ho
 import { applyAppearance } from './appearance.js';
 import { element } from './elements.js';
 
-/** The handlers that a view implements. */
+/** The functions of a view that are called for events of the host. */
 interface ViewEvents extends Omit<HostEvents, 'onContext'> {
-  /** Called after colours or fonts changed. */
+  /** Called after the host's colours or fonts were applied again, because they changed. */
   onAppearance?(): void;
 }
 
-/**
- * Connects a view to its host, applies the host's appearance, and reports the view's size. If no host answers, the view says so and the
- * result is undefined. No event arrives before the result.
- */
+/** Connects a view to its host and reports its size. If no host answers, says so and resolves with undefined. Events come only afterwards. */
 export async function startView(name: string, main: HTMLElement, events: ViewEvents): Promise<Host | undefined> {
   const onContext = (context: HostContext) => {
     applyAppearance(document, context);
     events.onAppearance?.();
   };
+
   try {
     const host = await connectHost(window, { name, version: '1' }, { ...events, onContext });
     applyAppearance(document, host.context);
+
     const reportSize = () => host.reportSize(window.innerWidth, Math.ceil(main.getBoundingClientRect().height));
     new ResizeObserver(reportSize).observe(main);
     return host;
