@@ -1,15 +1,12 @@
 interface AutoRefreshOptions {
-  /** The time from `restart` to the task (milliseconds). */
+  /** The time from the last `restart` until the task runs (milliseconds). */
   readonly everyMs: number;
-  /** True if the task should run. */
+  /** True if the task still has a purpose. `restart` asks for this before it starts the timer. */
   isNeeded(): boolean;
   run(): void;
 }
 
-/**
- * Runs a task after an interval, if the view is visible and the task is needed. Each `restart` begins a new interval.
- * @param view the element that has to be visible
- */
+/** Runs a task once, `everyMs` after the last `restart`. While the view is hidden, no timer runs. When it appears, a new interval begins. */
 export function createAutoRefresh(view: Element, { everyMs, isNeeded, run }: AutoRefreshOptions) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isScrolledIntoView = true;
@@ -18,7 +15,9 @@ export function createAutoRefresh(view: Element, { everyMs, isNeeded, run }: Aut
     if (!isScrolledIntoView || document.visibilityState !== 'visible' || !isNeeded()) return;
     timer = setTimeout(run, everyMs);
   };
+
   const observer = new IntersectionObserver((entries) => {
+    // The last entry is the newest. Entries without a change must not begin a new interval.
     const isIntersecting = entries.at(-1)?.isIntersecting === true;
     if (isIntersecting === isScrolledIntoView) return;
     isScrolledIntoView = isIntersecting;
@@ -26,6 +25,7 @@ export function createAutoRefresh(view: Element, { everyMs, isNeeded, run }: Aut
   });
   observer.observe(view);
   document.addEventListener('visibilitychange', restart);
+
   return {
     restart,
     stop() {

@@ -5,24 +5,24 @@ import type { Host } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 import type { PartState, Upload } from './upload.js';
 
-/** Details of parts that the packed data lacks, such as ETags. They are read in pages while the user points at parts. */
+/** Exact sizes and ETags of parts, which the first answer lacks for large uploads. They are read in pages while the user points at parts. */
 interface PartDetails {
-  /** Returns the details of a part; undefined if they were not read. */
+  /** Returns the details of a part. Undefined if its page was not read. */
   of(partNumber: number): UploadPart | undefined;
-  /** Reads the details of a part, if the user goes on pointing at the part for `restMs`. */
+  /** Reads the page of a part, unless another part is requested within `restMs`. */
   request(partNumber: number): void;
-  /** Drops all details, because parts may have changed. */
+  /** Drops all details. Called after a refresh, because parts may have changed. */
   forget(): void;
 }
 
 interface PartDetailsOptions {
   /** Reads the page of parts after the part number `marker`. Resolves with undefined if the tool answers with an error. */
   readPage(marker: number): Promise<readonly UploadPart[] | undefined>;
-  /** Called when a page was read. */
+  /** Called after the details of a page were added. */
   onRead(): void;
 }
 
-/** Milliseconds after which the user counts as pointing at a part on purpose. */
+/** How long the pointer has to stay on a part before its page is read (milliseconds). */
 const restMs = 300;
 
 const partsPerPage = 100;
@@ -30,7 +30,7 @@ const partsPerPage = 100;
 /** Time limit for the answer with a page of parts (milliseconds). */
 const answerMs = 60_000;
 
-/** The details of one state of the upload, and the markers of the pages that were requested. */
+/** The details that were read since the last refresh, and the markers of the pages that were requested. */
 interface Snapshot {
   readonly parts: Map<number, UploadPart>;
   readonly requestedPages: Set<number>;
@@ -38,23 +38,28 @@ interface Snapshot {
 
 const emptySnapshot = (): Snapshot => ({ parts: new Map(), requestedPages: new Set() });
 
+/** Reads the details of parts in pages of 100, each page once until `forget`. */
 export function createPartDetails({ readPage, onRead }: PartDetailsOptions): PartDetails {
   let snapshot = emptySnapshot();
   let restTimer: ReturnType<typeof setTimeout> | undefined;
 
+  /** Reads the page with a part, unless it was requested before. */
   const readPageOf = async (partNumber: number) => {
-    // An answer that arrives after `forget` goes into the old snapshot, and is dropped with it.
+    // This snapshot is kept, so that an answer which arrives after `forget` does not get into the new one.
     const { parts, requestedPages } = snapshot;
+    // The page after part number 100, for example, has the parts 101 to 200.
     const marker = Math.floor((partNumber - 1) / partsPerPage) * partsPerPage;
     if (requestedPages.has(marker)) return;
     requestedPages.add(marker);
+
     try {
       const page = await readPage(marker);
+      // After an error of the tool, the page is not requested again until `forget`.
       if (page === undefined) return;
       for (const part of page) parts.set(part.partNumber, part);
       onRead();
     } catch {
-      // The view shows the part without these details. The next time that the user points at the part, the page is read again.
+      // No answer came, so the page is read again the next time that the user points at one of its parts.
       requestedPages.delete(marker);
     }
   };
@@ -71,11 +76,7 @@ export function createPartDetails({ readPage, onRead }: PartDetailsOptions): Par
   };
 }
 
-/**
- * Reads a page of parts with the tool. Resolves with undefined if the tool answers with an error.
- * @param args the arguments of the call that the view belongs to
- * @throws RequestFailed
- */
+/** Reads a page of parts with the tool `list_parts`. Undefined if the tool answers with an error. @throws RequestFailed */
 export async function readPartsPage(host: Host, args: Fields, marker: number): Promise<UploadPart[] | undefined> {
   const { bucket, object, uploadId, region } = args;
   const upload = { bucket, object, uploadId, ...(region !== undefined && { region }) };
@@ -98,14 +99,14 @@ const partsOf = (parts: unknown): UploadPart[] =>
     ];
   });
 
-/** The end of the sentence about a part that is not stored. */
+/** The end of the sentence "Part 7 … ." about a part that is not stored. */
 function absenceText(state: PartState | undefined): string {
   if (state === 'sending') return 'is probably in flight';
   if (state === 'passed') return 'was passed over: later ones have arrived';
   return 'is still to come';
 }
 
-/** Describes one part. Sizes are rounded to `unit` bytes. */
+/** Describes a part, such as "Part 7 · about 8 MiB · arrived …". Sizes are rounded to `unit` bytes. Without `part`, it is not stored. */
 export function partText(
   number: number,
   state: PartState | undefined,
@@ -115,10 +116,12 @@ export function partText(
 ): string {
   const name = `Part ${number.toLocaleString('en')}`;
   if (part === undefined) return `${name} ${absenceText(state)}.`;
+
   const { size, uploadedAt, etag } = part;
+  const warning = state === 'small' ? ': too small, because parts but the last need 5 MiB' : '';
   const facts = [
     state === 'new' ? `${name}, new` : name,
-    sizeText(size, unit) + (state === 'small' ? ': too small, because parts but the last need 5 MiB' : ''),
+    `${sizeText(size, unit)}${warning}`,
     Number.isNaN(uploadedAt) ? 'time not known' : `arrived ${formatTime(uploadedAt)}`,
   ];
   if (etag !== undefined) facts.push(`ETag ${etag}`);

@@ -3,20 +3,20 @@ import { boxOf, cellAt, layoutMap, type MapLayout, numbersOf, rowShares } from '
 import { gapStates, type PartState, partStates } from './upload.js';
 
 interface PartMapOptions {
-  /** The legend's swatch for each state. Its CSS `color` is the colour of the state. */
+  /** The legend's small sample of each state. Its CSS `color` is the colour of that state, also in the map. */
   readonly swatches: Readonly<Record<PartState, HTMLCanvasElement>>;
   /** Called when the user points at the parts `first` to `last`, or selects them. */
   onPoint(first: number, last: number): void;
 }
 
-/** The states by their need of attention. */
+/** The states in the order of urgency. A cell of several parts shows the first of these states that one of its parts has. */
 const precedence: readonly PartState[] = ['small', 'passed', 'new', 'sending', 'there', 'expected'];
 
 /** A map of the parts: a grid of cells that the user can point at, or select with the arrow keys. */
 export class PartMap {
   readonly #options: PartMapOptions;
   readonly #canvas = element('canvas', { 'aria-hidden': 'true' });
-  /** The frame around the cell that the user points at, or selected. */
+  /** The frame around the cell under the pointer or, without a pointer, around the selected cell. */
   readonly #cursor = element('div', { class: 'cursor', hidden: '' });
   readonly #slider = element(
     'div',
@@ -49,19 +49,19 @@ export class PartMap {
     new ResizeObserver(() => this.#draw()).observe(this.#slider);
   }
 
-  /** Draws the states of the parts from number 1 on. */
+  /** Draws the map. The first state is that of part number 1. */
   show(states: readonly PartState[]): void {
     this.#states = states;
     this.#draw();
   }
 
-  /** Draws the map and the legend's swatches again, because colours have changed. */
+  /** Draws the map and the legend's samples again. Called after the host's colours have changed. */
   redraw(): void {
     for (const state of partStates) drawSwatch(this.#options.swatches[state], state);
     this.#draw();
   }
 
-  /** Selects the next or previous part number that has to be sent, and goes round at the ends. */
+  /** Selects the next or previous cell with a part that has to be sent. After the last such cell comes the first. */
   jump(step: 1 | -1): void {
     const cell = nextGap(this.#states, this.#layout, this.#selectedCell, step);
     if (cell !== undefined) this.#select(cell);
@@ -72,22 +72,26 @@ export class PartMap {
     this.#slider.setAttribute('aria-valuetext', text);
   }
 
+  /** Lays out the map for its current width, and draws it. */
   #draw(): void {
     const width = this.#slider.clientWidth;
-    // A hidden map has no width. The observer draws it when it becomes visible.
+    // A hidden map has no width. When it becomes visible, the ResizeObserver draws it.
     if (width === 0) return;
+
     const partCount = this.#states.length;
     const layoutWithoutBars = layoutMap(partCount, width);
     const isDense = layoutWithoutBars.pitch < smallestReadable;
     this.#layout = isDense ? layoutMap(partCount, width - densityWidth) : layoutWithoutBars;
     this.#densityNote.hidden = !isDense;
     this.#drawCanvas(isDense);
+
+    // The new layout may have fewer cells than the previous layout.
     this.#selectedCell = Math.min(this.#selectedCell, this.#layout.cells - 1);
     this.#slider.setAttribute('aria-valuemax', String(partCount));
     this.#pointAt(this.#selectedCell);
   }
 
-  /** Draws all cells, and the bars next to the rows of a dense map. */
+  /** Draws all cells and, if the map is dense, a bar at the right of each row. */
   #drawCanvas(isDense: boolean): void {
     const { columns, rows, pitch } = this.#layout;
     sizeCanvas(this.#canvas, columns * pitch + (isDense ? densityWidth : 0), rows * pitch);
@@ -99,10 +103,10 @@ export class PartMap {
     if (isDense) drawDensity(context, this.#layout, this.#states, colourOf('there'));
   }
 
-  /** Puts the cursor around a cell, and reports its parts. */
+  /** Puts the cursor around a cell, and passes the numbers of its parts to `onPoint`. */
   #pointAt(cell: number): void {
     const { left, top, side } = boxOf(this.#layout, cell);
-    const { first, last } = numbersOf(this.#layout, cell);
+    // The cursor extends beyond each side of the cell by 2 pixels.
     const cursorSide = Math.max(side, 4) + 4;
     Object.assign(this.#cursor.style, {
       left: `${left - 2}px`,
@@ -110,6 +114,7 @@ export class PartMap {
       width: `${cursorSide}px`,
       height: `${cursorSide}px`,
     });
+    const { first, last } = numbersOf(this.#layout, cell);
     this.#slider.setAttribute('aria-valuenow', String(first));
     this.#options.onPoint(first, Math.min(last, this.#states.length));
   }
@@ -120,18 +125,20 @@ export class PartMap {
     this.#pointAt(this.#selectedCell);
   }
 
+  /** Moves the cursor to the cell under the pointer, and selects the cell that is pressed. */
   #followPointer(): void {
-    const map = this.#slider;
-    map.addEventListener('pointermove', ({ offsetX, offsetY }) => {
+    const slider = this.#slider;
+    slider.addEventListener('pointermove', ({ offsetX, offsetY }) => {
       const cell = cellAt(this.#layout, offsetX, offsetY);
       this.#cursor.hidden = cell === undefined;
       if (cell !== undefined) this.#pointAt(cell);
     });
-    map.addEventListener('pointerleave', () => {
-      this.#cursor.hidden = document.activeElement !== map;
+    slider.addEventListener('pointerleave', () => {
+      // The cursor returns to the selected cell, where only users of the keyboard need to see it.
       this.#pointAt(this.#selectedCell);
+      this.#cursor.hidden = document.activeElement !== slider;
     });
-    map.addEventListener('pointerdown', ({ offsetX, offsetY }) => {
+    slider.addEventListener('pointerdown', ({ offsetX, offsetY }) => {
       const cell = cellAt(this.#layout, offsetX, offsetY);
       if (cell !== undefined) this.#select(cell);
     });
@@ -153,7 +160,7 @@ export class PartMap {
   }
 }
 
-/** The cell that a key moves to from the selected cell. Undefined for other keys. */
+/** The cell to which a key moves the selection. May lie outside the map. Undefined for a key that does not move it. */
 function cellForKey(key: string, selected: number, { columns, cells }: MapLayout): number | undefined {
   const targets: Readonly<Record<string, number>> = {
     ArrowRight: selected + 1,
@@ -168,10 +175,11 @@ function cellForKey(key: string, selected: number, { columns, cells }: MapLayout
   return targets[key];
 }
 
-/** The next or previous cell with a part that has to be sent, going round at the ends. Undefined if there is none. */
+/** The next (1) or previous (-1) cell with a part that has to be sent. After the last cell comes the first. Undefined if there is none. */
 function nextGap(states: readonly PartState[], layout: MapLayout, selected: number, step: 1 | -1): number | undefined {
   const { cells } = layout;
   for (let distance = 1; distance <= cells; distance += 1) {
+    // Adding a multiple of `cells` keeps the dividend of a backward search positive.
     const cell = (selected + step * distance + cells * distance) % cells;
     const { first, last } = numbersOf(layout, cell);
     if (states.slice(first - 1, last).some((state) => gapStates.includes(state))) return cell;
@@ -179,24 +187,23 @@ function nextGap(states: readonly PartState[], layout: MapLayout, selected: numb
   return undefined;
 }
 
-/** The cells that show each state. A cell of several parts shows the state that needs the most attention. */
+/** The cells that show each state. A cell of several parts shows the most urgent state, by `precedence`. */
 function cellsByState(states: readonly PartState[], { cells, partsPerCell }: MapLayout): Record<PartState, number[]> {
   const byState: Record<PartState, number[]> = { there: [], new: [], small: [], sending: [], passed: [], expected: [] };
   for (let cell = 0; cell < cells; cell += 1) {
     const statesOfCell = states.slice(cell * partsPerCell, (cell + 1) * partsPerCell);
-    const [onlyState] = statesOfCell;
-    const state = partsPerCell === 1 ? onlyState : precedence.find((candidate) => statesOfCell.includes(candidate));
+    const state = precedence.find((candidate) => statesOfCell.includes(candidate));
     if (state !== undefined) byState[state].push(cell);
   }
   return byState;
 }
 
-/** Cells with a smaller pitch cannot be told apart. Then bars next to the rows show how much of each row is there (CSS pixels). */
+/** Cells with a pitch below this are too small to tell apart (CSS pixels), so that the map also gets bars at the right of its rows. */
 const smallestReadable = 5;
 const densityWidth = 56;
 const densityGap = 8;
 
-/** Draws the share of each row that is there, as bars. */
+/** Draws a bar at the right of each row. Its length is the share of the row's parts that are there. */
 function drawDensity(
   context: CanvasRenderingContext2D,
   { columns, rows, pitch, partsPerCell }: MapLayout,
@@ -225,7 +232,7 @@ function drawCells(
   }
 }
 
-/** Draws a cell in the shape of its state, or as a square if the cell is too small for shapes. */
+/** Draws a cell. Each state has its own shape, so that states differ not only in colour. A cell that is too small for shapes is a square. */
 function drawCell(context: CanvasRenderingContext2D, state: PartState, left: number, top: number, side: number): void {
   const line = side >= 10 ? 2 : 1;
   if (side < 5 || state === 'there') context.fillRect(left, top, side, side);
@@ -252,7 +259,7 @@ function drawSwatch(canvas: HTMLCanvasElement, state: PartState): void {
   drawCell(context, state, 0, 0, swatchSide);
 }
 
-/** Empties a canvas and gives it as many pixels as the screen has. */
+/** Sets the size of a canvas in CSS pixels, with as many pixels of its own as the screen has there. This also empties the canvas. */
 function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): void {
   canvas.width = Math.round(width * devicePixelRatio);
   canvas.height = Math.round(height * devicePixelRatio);

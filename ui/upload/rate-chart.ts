@@ -3,39 +3,40 @@ import { humanBytes } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, setText, svgElement } from '../shared/elements.js';
 
-/** Bytes a second in even steps of time. Times in milliseconds since 1970. */
+/** Rates in bytes per second. The time from `from` to `to` (milliseconds since 1970) is divided into equal steps, one for each rate. */
 export interface Rates {
   readonly from: number;
   readonly to: number;
   readonly perSecond: readonly number[];
 }
 
-const mostSteps = 48;
+const maximumSteps = 48;
 
-/**
- * Returns the rate of an upload over time, from its first part to the time of the answer. The bytes of the first part do not count, because
- * they came before. Returns undefined if there is no time to divide by.
- */
+/** Returns the rates from the first part's arrival until the answer (`checkedAt`). Undefined if too few parts have a time to compute a rate. */
 export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefined): Rates | undefined {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
   const from = timed.reduce((earliest, { uploadedAt }) => Math.min(earliest, uploadedAt), Number.POSITIVE_INFINITY);
   const last = timed.reduce((latest, { uploadedAt }) => Math.max(latest, uploadedAt), 0);
   const to = Math.max(last, checkedAt ?? 0);
   if (timed.length < 2 || to <= from) return undefined;
-  // A step has two parts on average. With fewer, a steady upload would seem to have pauses.
-  const shortestMs = (2 * (last - from)) / timed.length;
-  const steps = Math.max(1, Math.min(mostSteps, Math.floor((to - from) / shortestMs)));
-  const perSecond = Array.from({ length: steps }, () => 0);
+
+  // A step is long enough for two parts on average. In shorter steps, a steady upload would seem to have pauses.
+  const shortestStepMs = (2 * (last - from)) / timed.length;
+  const steps = Math.max(1, Math.min(maximumSteps, Math.floor((to - from) / shortestStepMs)));
   const stepMs = (to - from) / steps;
+
+  const perSecond = Array.from({ length: steps }, () => 0);
   for (const { uploadedAt, size } of timed) {
+    // The bytes of the first part were sent before `from`, where the chart begins.
     if (uploadedAt === from) continue;
+    // A part that arrived exactly at `to` belongs to the last step.
     const step = Math.min(steps - 1, Math.floor((uploadedAt - from) / stepMs));
     perSecond[step] = (perSecond[step] ?? 0) + size / (stepMs / 1000);
   }
   return { from, to, perSecond };
 }
 
-/** Returns the end of the scale, which is the next of 1, 2, 5, 10, … 500 in a unit of bytes. */
+/** Returns a round number at or above the highest rate, for the end of the scale: 1, 2, 5, 10, … or 500 bytes, KiB, MiB and so on. */
 export function scaleEnd(highest: number): number {
   const unit = 1024 ** Math.max(0, Math.min(5, Math.floor(Math.log2(Math.max(1, highest)) / 10)));
   const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1024];
@@ -44,19 +45,16 @@ export function scaleEnd(highest: number): number {
 
 const rateText = (bytes: number) => `${humanBytes(Math.round(bytes))}/s`;
 
-/** The height of the drawing in its own units. */
+/** The height of the SVG drawing in its own units, which the browser stretches to the size of the chart. */
 const height = 60;
 
-/** The width of a bar and of the step from one bar to the next, in units of the drawing. */
+/** The width of a bar, and the distance from the start of a bar to the start of the next, in units of the drawing. */
 const barWidth = 3;
 const barStep = 4;
 
 const instruction = 'Point at a bar to read its value, or use the arrow keys.';
 
-/**
- * A bar chart of rates with a scale. The value of the bar that the user points at, or selects with the arrow keys, stands below the chart
- * and is read by screen readers. The drawing has a name that sums up the chart. Drawing again keeps the selected bar.
- */
+/** A bar chart of rates. Pointing at a bar, or selecting it with the arrow keys, shows its value below the chart and for screen readers. */
 export class RateChart {
   readonly #scale = element('div', { class: 'scale', 'aria-hidden': 'true' });
   readonly #slider = element('div', {
@@ -74,7 +72,7 @@ export class RateChart {
   ];
   #bars: readonly SVGElement[] = [];
   #barTexts: readonly string[] = [];
-  /** Index of the bar that the keyboard selected; at first the newest. */
+  /** Index of the bar that was selected with the keyboard. Infinity stands for the last bar, until a key is pressed. */
   #selected = Number.POSITIVE_INFINITY;
 
   constructor() {
@@ -82,36 +80,41 @@ export class RateChart {
     this.#followKeyboard();
   }
 
-  /** Draws the rates, with a line at the last change of speed. */
+  /** Draws the rates. @param changedAt the time of the last change of speed, which is marked by a vertical line */
   show(rates: Rates, formatTime: FormatTime, changedAt: number | undefined): void {
     const { from, to, perSecond } = rates;
     const highest = Math.max(...perSecond);
     const end = scaleEnd(highest);
-    const change = changedAt !== undefined && changedAt > from && changedAt < to ? changedAt : undefined;
-    const changeText = change === undefined ? '' : `, changed at ${formatTime(change)}`;
+    const isInChart = changedAt !== undefined && changedAt > from && changedAt < to;
+    const markedAt = isInChart ? changedAt : undefined;
+
+    // Screen readers read this in place of the drawing.
+    const changeText = markedAt === undefined ? '' : `, changed at ${formatTime(markedAt)}`;
     const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${rateText(highest)}${changeText}.`;
+
     this.#bars = barsOf(rates, end);
     this.#barTexts = barTextsOf(rates, formatTime);
     this.#plot.querySelector('svg')?.remove();
-    this.#plot.prepend(drawingOf(rates, this.#bars, change, label));
+    this.#plot.prepend(drawingOf(rates, this.#bars, markedAt, label));
+
     const scaleTexts = [rateText(end), rateText(end / 2), '0'];
     this.#scale.replaceChildren(...scaleTexts.map((text) => element('span', {}, text)));
     this.#times.replaceChildren(element('span', {}, formatTime(from, 'second')), element('span', {}, formatTime(to)));
     this.#showSelected();
   }
 
-  /** The nearest index of a bar. */
+  /** The index itself, or the first or last bar if the index lies outside the chart. */
   #clamp(index: number): number {
     return Math.min(this.#bars.length - 1, Math.max(0, index));
   }
 
-  /** Marks a bar and shows its value, or shows the instruction. */
+  /** Marks a bar and shows its value. Without an index, marks no bar and shows how to use the chart. */
   #highlight(index: number | undefined): void {
     setText(this.#value, index === undefined ? instruction : (this.#barTexts[index] ?? ''));
-    for (const [other, bar] of this.#bars.entries()) bar.classList.toggle('looked', other === index);
+    for (const [barIndex, bar] of this.#bars.entries()) bar.classList.toggle('looked', barIndex === index);
   }
 
-  /** Tells screen readers the value of the selected bar, and marks the bar if the keyboard is in use. */
+  /** Sets the value of the selected bar for screen readers, and marks the bar if the chart has the keyboard focus. */
   #showSelected(): void {
     const index = this.#clamp(this.#selected);
     this.#slider.setAttribute('aria-valuemin', '1');
@@ -144,7 +147,7 @@ export class RateChart {
   }
 }
 
-/** The index that a key moves to from the selected bar. Undefined for other keys. */
+/** The index to which a key moves the selection. May lie outside the chart. Undefined for a key that does not move it. */
 function indexForKey(key: string, selected: number, count: number): number | undefined {
   const targets: Readonly<Record<string, number>> = {
     ArrowRight: selected + 1,
@@ -159,28 +162,31 @@ function indexForKey(key: string, selected: number, count: number): number | und
   return targets[key];
 }
 
-/** @param end the end of the scale, in bytes a second */
+/** @param end the rate at the top of the chart, in bytes per second */
 const barsOf = ({ perSecond }: Rates, end: number): SVGElement[] =>
   perSecond.map((rate, index) => {
+    // Any rate above 0 has at least a thin bar.
     const barHeight = Math.max(rate > 0 ? 1 : 0, (rate / end) * height);
     return svgElement('rect', { x: index * barStep, y: height - barHeight, width: barWidth, height: barHeight });
   });
 
-/** The times and the rate of each bar. */
+/** A text for each bar: when it begins and ends, and its rate. */
 function barTextsOf({ from, to, perSecond }: Rates, formatTime: FormatTime): string[] {
   const timeAt = (index: number) => formatTime(from + ((to - from) * index) / perSecond.length, 'second');
   return perSecond.map((rate, index) => `${timeAt(index)} to ${timeAt(index + 1)}: ${rateText(rate)}`);
 }
 
-/** The bars over a grid, with a line at the time `change`. */
+/** The bars in front of horizontal lines, with a vertical line at `markedAt`. Screen readers read `label` in place of the drawing. */
 function drawingOf(
   { from, to, perSecond }: Rates,
   bars: readonly SVGElement[],
-  change: number | undefined,
+  markedAt: number | undefined,
   label: string,
 ): SVGElement {
   const width = perSecond.length * barStep;
-  const horizontal = (y: number, name: string) => svgElement('line', { class: name, x1: 0, y1: y, x2: width, y2: y });
+  const horizontalLine = (y: number, className: string) =>
+    svgElement('line', { class: className, x1: 0, y1: y, x2: width, y2: y });
+
   const drawing = svgElement(
     'svg',
     {
@@ -190,13 +196,14 @@ function drawingOf(
       role: 'img',
       'aria-label': label,
     },
-    horizontal(0.5, 'grid'),
-    horizontal(height / 2, 'grid'),
-    horizontal(height - 0.5, 'base'),
+    horizontalLine(0.5, 'grid'),
+    horizontalLine(height / 2, 'grid'),
+    horizontalLine(height - 0.5, 'base'),
     ...bars,
   );
-  if (change !== undefined) {
-    const x = ((change - from) / (to - from)) * width;
+
+  if (markedAt !== undefined) {
+    const x = ((markedAt - from) / (to - from)) * width;
     drawing.append(svgElement('line', { class: 'change', x1: x, y1: 0, x2: x, y2: height }));
   }
   return drawing;

@@ -4,20 +4,20 @@ import { PartMap } from './part-map.js';
 import { RateChart, ratesOf } from './rate-chart.js';
 import { amountText, gapsText, type PartState, partStates, progressText, type Upload } from './upload.js';
 
-/** The elements of the upload view. */
 interface UploadPage {
   readonly main: HTMLElement;
   show(upload: Upload, states: readonly PartState[], formatTime: FormatTime): void;
-  /** The text about the selected part. */
+  /** Shows a text about the part under the pointer or the selected part, and sets it for screen readers. */
   describePart(text: string): void;
-  /** Shows or removes a problem. The rest of the page stays. */
+  /** Shows a problem above the earlier state of the upload, which stays. Without a sentence, removes the problem. */
   showProblem(sentence: string | undefined): void;
-  /** Enables the refresh button, and shows if a refresh is running. */
+  /** Shows the controls if refreshes are possible. While a refresh is running, its button is marked as disabled. */
   allowRefresh(isPossible: boolean, isRunning: boolean): void;
-  /** True if the user wants automatic refreshes. */
+  /** True if the checkbox for automatic refreshes is checked. */
   isAutomatic(): boolean;
+  /** Clears the checkbox for automatic refreshes. */
   endAutomatic(): void;
-  /** Draws again in changed colours. */
+  /** Draws the map again. Called after the host's colours have changed. */
   redraw(): void;
 }
 
@@ -25,6 +25,7 @@ interface UploadPageEvents {
   /** Called when the user points at the parts `first` to `last`, or selects them. */
   onPoint(first: number, last: number): void;
   onRefresh(): void;
+  /** Called when the user checks or clears the checkbox for automatic refreshes. */
   onAutomatic(): void;
 }
 
@@ -37,18 +38,21 @@ export const stateNames: Readonly<Record<PartState, string>> = {
   expected: 'still to come',
 };
 
+/** Creates the elements of the upload view, from top to bottom, and returns the functions that update them. */
 export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPageEvents): UploadPage {
   const heading = createHeading();
   const amount = element('p', { class: 'amount' });
   const bar = createBar();
   const status = element('p', { role: 'status' }, 'Waiting for the answer …');
   const problem = element('p', { role: 'alert', class: 'problem', hidden: '' });
+
   const legend = createLegend();
   const map = new PartMap({ swatches: legend.swatches, onPoint });
   const selectedPart = element('p', { class: 'detail' });
   const gapLine = createGapLine(() => map.jump(1));
   const parts = element('div', { class: 'parts', hidden: '' });
   parts.append(...map.elements, selectedPart, legend.element, gapLine.element);
+
   const rateChart = new RateChart();
   const chart = element('figure', { hidden: '' }, element('figcaption', {}, 'Rate over time'), ...rateChart.elements);
   const controls = createControls(onRefresh, onAutomatic);
@@ -62,10 +66,12 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
       setText(amount, amountText(upload));
       bar.show(upload, states);
       setText(status, progressText(upload, formatTime));
+
       legend.show(states);
       parts.hidden = states.length === 0 || upload.parts === undefined;
       if (!parts.hidden) map.show(states);
       gapLine.show(states);
+
       const rates = chartedRates(upload);
       chart.hidden = rates === undefined;
       if (rates !== undefined) rateChart.show(rates, formatTime, upload.rateSince);
@@ -78,6 +84,7 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
     showProblem(sentence) {
       problem.hidden = sentence === undefined;
       setText(problem, sentence ?? '');
+      // Without a state of the upload, the status is still "Waiting for the answer …", which is no longer true.
       if (sentence !== undefined && !heading.isShown()) setText(status, '');
     },
     allowRefresh: controls.allowRefresh,
@@ -87,24 +94,25 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
   };
 }
 
-/** Isolates the writing direction of a name from the text around it. */
+/** Keeps right-to-left letters in a name from reordering the words around it. */
 const isolated = (name: string) => element('bdi', {}, name);
 
-/** Characters of a name in the heading. A longer name is shortened to its end, and shown in full on request. */
+/** The maximum length of a name in the heading (characters). The heading shows only the end of a longer name. */
 const longestTitle = 80;
 
-/** A name in the heading. A quoted name stays within quotation marks. */
+/** The name, or "…" and its last 40 characters if it is too long for the heading. Keeps the quotation marks of a quoted name. */
 function titleText(name: string): string {
   if (name.length <= longestTitle) return name;
   return `${name.startsWith('"') ? '"' : ''}…${[...name].slice(-longestTitle / 2).join('')}`;
 }
 
-/** The heading with the names of object, bucket and account. A long key is shown in full on request. */
+/** The heading with the names of object, bucket and account. Below it, a long key can be opened in full. */
 function createHeading() {
   const title = element('h1', {}, 'Upload');
   const wholeKey = element('details', { class: 'key', hidden: '' });
   return {
     elements: [title, wholeKey],
+    /** True after the first `show`. Until then, the heading is a text without elements for names. */
     isShown: () => title.children.length > 0,
     show({ account, bucket, object }: Upload) {
       const key = nameText(object);
@@ -117,7 +125,7 @@ function createHeading() {
   };
 }
 
-/** The line that names the parts that have to be sent, with a button that selects the next one in the map. */
+/** A list of the part numbers that have to be sent, with a button that selects the next of them in the map. */
 function createGapLine(onNextGap: () => void) {
   const text = element('p', {});
   const nextGap = element('button', { type: 'button' }, 'Next gap ', element('kbd', {}, 'N'));
@@ -133,7 +141,7 @@ function createGapLine(onNextGap: () => void) {
   };
 }
 
-/** The refresh button, the choice of automatic refreshes, and the time of the state that is shown. */
+/** The refresh button, the checkbox for automatic refreshes, and the time at which the shown state was read. */
 function createControls(onRefresh: () => void, onAutomatic: () => void) {
   const refresh = element('button', { type: 'button' }, 'Refresh');
   const automatic = element('input', { type: 'checkbox', checked: '' });
@@ -142,12 +150,14 @@ function createControls(onRefresh: () => void, onAutomatic: () => void) {
   const controls = element('div', { class: 'controls', hidden: '' }, refresh, label, time);
   refresh.addEventListener('click', onRefresh);
   automatic.addEventListener('change', onAutomatic);
+
   return {
     element: controls,
     showTime: (checkedAt: number | undefined, formatTime: FormatTime) =>
       setText(time, checkedAt === undefined ? '' : `As of ${formatTime(checkedAt)}`),
     allowRefresh(isPossible: boolean, isRunning: boolean) {
       controls.hidden = !isPossible;
+      // The view itself ignores clicks during a refresh. With the attribute `disabled`, the button would lose the focus.
       refresh.ariaDisabled = isRunning ? 'true' : null;
     },
     isAutomatic: () => automatic.checked,
@@ -157,14 +167,11 @@ function createControls(onRefresh: () => void, onAutomatic: () => void) {
   };
 }
 
-/** The rates of the chart. Undefined if the text says that there is no rate yet. */
+/** The rates for the chart. Undefined as long as the progress text says that too few parts have arrived for a rate. */
 const chartedRates = ({ parts, checkedAt, hasRate }: Upload) =>
   parts === undefined || !hasRate ? undefined : ratesOf(parts, checkedAt);
 
-/**
- * A progress bar. If parts are too small and the number of parts is known, the bar shows the shares of usable and of small parts; otherwise
- * the share of bytes.
- */
+/** A progress bar for the share of bytes. If some parts are too small, it shows the shares of usable and of small parts instead. */
 function createBar() {
   const usable = element('span', { class: 'usable' });
   const unusable = element('span', { class: 'unusable' });
@@ -187,6 +194,7 @@ function createBar() {
       const { percent, expectedParts } = upload;
       bar.hidden = percent === undefined;
       if (percent === undefined) return;
+
       const smallParts = states.filter((state) => state === 'small').length;
       const usableParts = states.filter((state) => state === 'there' || state === 'new').length;
       const showsParts = expectedParts !== undefined && smallParts > 0;
@@ -198,7 +206,7 @@ function createBar() {
   };
 }
 
-/** The legend: each state with its number of parts, and a swatch from which the map takes the colour. */
+/** The legend of the map: for each state a small sample, the number of its parts and its name. The map takes the colours from the samples. */
 function createLegend() {
   const legend = element('ul', { class: 'legend', 'aria-label': 'Parts by state' });
   const swatchOf = (state: PartState) => element('canvas', { class: `swatch ${state}`, 'aria-hidden': 'true' });
@@ -216,12 +224,13 @@ function createLegend() {
     legend.append(item);
     return { state, count, item };
   });
+
   return {
     element: legend,
     swatches,
     show(states: readonly PartState[]) {
       for (const { state, count, item } of entries) {
-        const partCount = states.filter((other) => other === state).length;
+        const partCount = states.filter((stateOfPart) => stateOfPart === state).length;
         setText(count, partCount.toLocaleString('en'));
         item.hidden = partCount === 0;
       }

@@ -10,10 +10,10 @@ import { createUploadPage, stateNames } from './upload-page.js';
 
 const refreshMs = 10_000;
 
-/** Time limit for an answer (milliseconds). The server ends a call after a minute. */
+/** Time limit for the answer to a refresh (milliseconds). It is longer than the minute after which cloudops-mcp ends a call. */
 const answerMs = 75_000;
 
-/** Shows the stored parts of an upload, and refreshes while the upload goes on. */
+/** Shows the stored parts of an upload, and refreshes them while more parts arrive. */
 export const startUploadView = (): Promise<void> => new UploadView().start();
 
 class UploadView {
@@ -33,19 +33,21 @@ class UploadView {
   });
   #host: Host | undefined;
   #formatTime: FormatTime = timeFormat({ locale: undefined, timeZone: undefined });
-  /** The arguments of the call that the view belongs to. */
+  /** The arguments of the tool call for which the host shows the view. */
   #args: Fields = {};
   #upload: Upload | undefined;
   #states: readonly PartState[] = [];
-  /** The first and the last part number that the user points at, or selected. */
+  /** The first and the last part number in the last cell that the user pointed at or selected. */
   #described: readonly [number, number] = [1, 1];
   #isRefreshing = false;
 
+  /** Shows the page, and connects it to the host. */
   async start(): Promise<void> {
     const page = this.#page;
     document.body.append(page.main);
     page.redraw();
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', page.redraw);
+
     const host = await startView('cloudops-upload', page.main, {
       onInput: (args) => {
         this.#args = args;
@@ -55,24 +57,32 @@ class UploadView {
       onTeardown: this.#autoRefresh.stop,
       onAppearance: page.redraw,
     });
+
     this.#host = host;
     if (host !== undefined) this.#formatTime = timeFormat(host.context);
+    // Draws again in the colours of the host.
     page.redraw();
   }
 
-  /** Reads the list again, with the arguments of the call that the view belongs to. */
+  /** Reads the state of the upload again, shows it, and passes a changed summary to the model. */
   async #refresh(): Promise<void> {
     const host = this.#host;
     if (host === undefined || this.#isRefreshing) return;
     this.#setRefreshing(true);
-    const { maxParts: _, partNumberMarker: __, ...args } = this.#args;
-    const place = this.#upload === undefined ? {} : placeOf(this.#upload);
+
+    // The arguments of a single page are left out, because a refresh reads all parts.
+    const { maxParts: _, partNumberMarker: __, ...requestedArgs } = this.#args;
+    // The names in the shown state stand in for arguments that were left out, such as the account.
+    const shownNames = this.#upload === undefined ? {} : namesOf(this.#upload);
+    const args = { ...shownNames, ...requestedArgs, view: 'summary' };
     try {
-      const result = await host.callTool('list_parts', { ...place, ...args, view: 'summary' }, answerMs);
-      const before = this.#upload;
-      await this.#showResult(result, before);
-      const { summary } = this.#upload ?? {};
-      if (!result.isError && summary !== undefined && summary !== before?.summary) host.updateModelContext(summary);
+      const result = await host.callTool('list_parts', args, answerMs);
+      const previous = this.#upload;
+      await this.#showResult(result, previous);
+
+      const summary = this.#upload?.summary;
+      const isChanged = summary !== undefined && summary !== previous?.summary;
+      if (!result.isError && isChanged) host.updateModelContext(summary);
     } catch {
       this.#showProblem('No answer came. This is the state as of the time below; press Refresh to try again.');
     } finally {
@@ -86,34 +96,36 @@ class UploadView {
     this.#page.allowRefresh(true, isRefreshing);
   }
 
-  /** @param before the state before a refresh; undefined for the result of the call that the view belongs to */
-  async #showResult(result: ToolResult, before: Upload | undefined): Promise<void> {
+  /** Shows a result of `list_parts`. @param previous the state that a refresh replaces; undefined for the first result, in which no part is new */
+  async #showResult(result: ToolResult, previous: Upload | undefined): Promise<void> {
     this.#page.allowRefresh(this.#host?.callsTools === true, this.#isRefreshing);
     if (result.isError) return this.#showProblem(errorText(result));
+
     this.#page.showProblem(undefined);
     const upload = await readUpload(result, this.#args);
     this.#upload = upload;
-    this.#states = statesOf(upload, before);
+    this.#states = statesOf(upload, previous);
     this.#details.forget();
     this.#page.show(upload, this.#states, this.#formatTime);
-    // A result of the view `parts` has a single page, which says little about the upload.
+
+    // If the first call asked for a page of parts (`view: "parts"`), a refresh reads the other parts too.
     if (!this.#isRefreshing && fieldsOf(result.structured.answer).view === 'parts') void this.#refresh();
     this.#autoRefresh.restart();
   }
 
-  /** Shows a problem. The earlier state stays until the user refreshes. */
+  /** Shows a problem above the earlier state, and ends automatic refreshes, which would repeat the problem. */
   #showProblem(sentence: string): void {
     this.#page.endAutomatic();
     this.#page.showProblem(sentence);
   }
 
-  /** True if further parts may arrive. */
+  /** True if more parts may arrive, so that another refresh makes sense. */
   #mayGrow(): boolean {
     const upload = this.#upload;
     return upload !== undefined && !isComplete(upload) && !upload.stopped;
   }
 
-  /** Describes the parts `first` to `last`, by default again the parts that were described before. */
+  /** Describes the parts `first` to `last`. Without arguments, describes the same parts again, because their details have arrived. */
   #describeParts(first = this.#described[0], last = this.#described[1]): void {
     this.#described = [first, last];
     const upload = this.#upload;
@@ -125,31 +137,32 @@ class UploadView {
     const state = this.#states[number - 1];
     const details = this.#details.of(number);
     if (details !== undefined) return partText(number, state, details, { unit: 1 }, this.#formatTime);
-    const packed = parts.find(({ partNumber }) => partNumber === number);
-    if (packed !== undefined && packed.etag === undefined) this.#details.request(number);
-    return partText(number, state, packed, { unit }, this.#formatTime);
+    // The result of a large upload has no ETags, and may have rounded sizes.
+    const part = parts.find(({ partNumber }) => partNumber === number);
+    if (part !== undefined && part.etag === undefined) this.#details.request(number);
+    return partText(number, state, part, { unit }, this.#formatTime);
   }
 }
 
-/** The summary of an error result, its problems and the server's advice. */
+/** The text of an error result: its summary, its problems and advice. */
 function errorText({ structured, text, meta }: ToolResult): string {
   const summary = readText(structured.summary) ?? text.split('\n')[0] ?? 'The call failed.';
   const advice = readText(meta[adviceKey]) ?? '';
   return [summary, ...textsOf(structured.problems), advice].join(' ').trim();
 }
 
-/** Describes several parts by the number of parts in each state. */
+/** Describes several parts by their states, such as "Parts 1 to 4: 3 there, 1 passed over". */
 function textOfParts(first: number, last: number, states: readonly PartState[]): string {
   const shown = states.slice(first - 1, last);
   const counts = partStates.flatMap((state) => {
-    const count = shown.filter((other) => other === state).length;
+    const count = shown.filter((stateOfPart) => stateOfPart === state).length;
     return count === 0 ? [] : [`${count} ${stateNames[state]}`];
   });
   return `Parts ${first.toLocaleString('en')} to ${last.toLocaleString('en')}: ${counts.join(', ')}`;
 }
 
-/** The arguments that name an upload. */
-const placeOf = ({ account, bucket, object, uploadId }: Upload) => ({
+/** The arguments of `list_parts` that name an upload. */
+const namesOf = ({ account, bucket, object, uploadId }: Upload) => ({
   ...(account !== undefined && { account }),
   bucket,
   object,

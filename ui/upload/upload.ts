@@ -7,56 +7,59 @@ import { fromServer } from '../../src/util/safe-text.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
-/** The state of an upload at the time of one answer. Sizes in bytes, times in milliseconds since 1970. */
+/** The state of an upload at the time of one answer. Sizes are in bytes, and times in milliseconds since 1970. */
 export interface Upload {
   /** Name of the account, if accounts have names. */
   readonly account: string | undefined;
   readonly bucket: string;
   readonly object: string;
   readonly uploadId: string;
-  /** The tool's summary. */
+  /** The summary of the tool's answer, which models also get. */
   readonly summary: string;
   readonly partCount: number;
   readonly totalBytes: number;
   readonly expectedParts: number | undefined;
   readonly expectedBytes: number | undefined;
-  /** Sorted by number. Undefined if the answer does not list the parts. */
+  /** The stored parts, sorted by part number. Undefined if the answer does not list them. */
   readonly parts: readonly UploadPart[] | undefined;
-  /** Sizes are rounded to a multiple of this; 1 if they are exact. */
+  /** The sizes in `parts` are rounded to a multiple of this number; 1 if they are exact. */
   readonly unit: number;
   /** The highest part number that is stored or expected. */
   readonly numbers: number;
   readonly percent: number | undefined;
-  /** The percentage if all parts in flight count as stored. Undefined if they would change it little. */
+  /** The percentage if all parts in flight count as stored. Undefined if it hardly differs from `percent`. */
   readonly percentWithInFlight: number | undefined;
-  /** The pace in the tool's sentences, with local times. */
+  /** Speed and time left in the same sentences as in the tool's answer, with times in the zone of the host. */
   pace(formatTime: FormatTime): string;
-  /** The time of the last change of speed. */
+  /** The time at which the speed last changed, if it changed. */
   readonly rateSince: number | undefined;
   /** False if too few parts have arrived to compute a rate. */
   readonly hasRate: boolean;
   readonly inFlight: readonly Range[];
   readonly passedOver: readonly Range[];
-  /** True if no part has arrived for a long time, so that the upload has probably ended. */
+  /** True if no part has arrived for a long time, so that no more parts are likely to come. */
   readonly stopped: boolean;
   readonly idleSeconds: number | undefined;
   readonly lastUploadedAt: number | undefined;
-  /** The service's time when it answered. */
+  /** The time of the answer, by the clock of the storage service. */
   readonly checkedAt: number | undefined;
 }
 
-/** Larger part numbers are not drawn. The API allows 10,000; other stores may allow more. */
+/** Higher part numbers are not drawn. The documented API allows 10,000 parts, and other storage services may allow more. */
 const maximumNumbers = 100_000;
 
-/** Reads a result of `list_parts` that is not an error. */
+/** Reads a result of `list_parts` that is not an error. `args` are those of the call, and name the upload if the answer does not. */
 export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
   const answer = fieldsOf(structured.answer);
-  // Parts of another version, or parts that were cut, cannot be unpacked. The summary has the figures.
+
+  // Both are missing if the packed parts were cut, or packed by another version. The view then shows only the figures of the answer.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
+
   const inFlight = rangesIn(answer.inFlight);
   const expectedRanges = [...inFlight, ...rangesIn(answer.toCome)];
   const highestStored = parts?.at(-1)?.partNumber ?? 0;
   const highestNumber = expectedRanges.reduce((highest, { to }) => Math.max(highest, to), highestStored);
+
   return {
     account: readText(structured.account),
     bucket: readText(answer.bucket) ?? readText(args.bucket) ?? '',
@@ -74,6 +77,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     percentWithInFlight: numberOf(answer.percentWithInFlight),
     pace: (formatTime) => paceIn(answer, formatTime),
     rateSince: timeOf(answer.rateSince),
+    // `noRate` is the tool's reason why it gives no rate. These two reasons mean that too few parts have arrived.
     hasRate: answer.noRate !== 'begun' && answer.noRate !== 'one round',
     inFlight,
     passedOver: rangesIn(answer.passedOver),
@@ -84,13 +88,14 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   };
 }
 
-/** Parses ranges of part numbers, and drops invalid ranges. */
+/** Parses a list of ranges of part numbers. Leaves out invalid ranges. */
 const rangesIn = (value: unknown): Range[] =>
   (Array.isArray(value) ? value : []).map(fieldsOf).flatMap(({ from, to }) => {
     const range = { from: numberOf(from) ?? 0, to: numberOf(to) ?? 0 };
     return range.from >= 1 && range.to >= range.from ? [range] : [];
   });
 
+/** The tool's sentences about speed and time left. A time that cannot be parsed is left out, because it could not be formatted. */
 const paceIn = (answer: Fields, formatTime: FormatTime): string =>
   paceSentences(
     {
@@ -116,27 +121,29 @@ const rangeOfSeconds = (value: unknown) => {
   return { from: numberOf(from), to: numberOf(to) };
 };
 
-/** Smaller parts, except for the last, make services refuse to complete an upload. The tool's summary has the same limit. */
+/** Storage services refuse to complete an upload if a part other than the last is smaller. The tool's summary uses the same limit. */
 const minimumPartSize = 5 * 1024 * 1024;
 
+/** Stored, stored since the last refresh, stored but too small, probably in flight, passed over by later parts, and still to come. */
 export const partStates = ['there', 'new', 'small', 'sending', 'passed', 'expected'] as const;
-
-/** Stored, stored since the last refresh, stored but too small, probably in flight, passed over, and still to come. */
 export type PartState = (typeof partStates)[number];
 
-/** The state of every part number from 1 to `numbers`, at index number - 1. */
+/** The states of the part numbers from 1 to `numbers`. The state of number 1 is at index 0. */
 export function statesOf(
   { parts = [], numbers, inFlight, passedOver }: Upload,
-  before: Upload | undefined,
+  previous: Upload | undefined,
 ): PartState[] {
   const states = Array.from({ length: numbers }, (): PartState => 'expected');
   for (const { from, to } of passedOver) states.fill('passed', from - 1, to);
   for (const { from, to } of inFlight) states.fill('sending', from - 1, to);
-  const numbersBefore = before?.parts && new Set(before.parts.map(({ partNumber }) => partNumber));
+
+  // If the previous parts are not known, no part counts as new.
+  const previousNumbers = previous?.parts && new Set(previous.parts.map(({ partNumber }) => partNumber));
   for (const { partNumber, size } of parts) {
     if (partNumber < 1 || partNumber > numbers) continue;
+
     const isSmall = size < minimumPartSize && partNumber < numbers;
-    const isNew = numbersBefore?.has(partNumber) === false;
+    const isNew = previousNumbers?.has(partNumber) === false;
     if (isSmall) states[partNumber - 1] = 'small';
     else states[partNumber - 1] = isNew ? 'new' : 'there';
   }
@@ -145,7 +152,7 @@ export function statesOf(
 
 export const isComplete = ({ percent }: Upload): boolean => percent !== undefined && percent >= 100;
 
-/** Says how much has arrived. */
+/** Says how much has arrived, such as "12 of 16 parts · 96.0 MiB of 128 MiB · 75%". */
 export function amountText(upload: Upload): string {
   const { partCount, totalBytes, expectedParts, expectedBytes } = upload;
   const ofParts = expectedParts === undefined ? '' : ` of ${expectedParts.toLocaleString('en')}`;
@@ -157,21 +164,20 @@ export function amountText(upload: Upload): string {
   ].join(' · ');
 }
 
-/**
- * The share in percent. Left out below 1 % if at least 1 % of the parts have arrived: parts that are too small do not count as stored bytes,
- * and the two figures would contradict each other.
- */
+/** The share of the bytes in percent, such as "75%", or a range if parts in flight may already be stored. Empty if there is none to show. */
 function shareTexts({ percent, percentWithInFlight: atMost, partCount, expectedParts }: Upload): string[] {
   if (percent === undefined) return [];
   if (percent >= 1 || partCount === 0)
     return [atMost === undefined ? `${percent}%` : `${Math.floor(percent)} to ${Math.ceil(atMost)}%`];
-  return expectedParts !== undefined && partCount >= 0.01 * expectedParts ? [] : ['under 1%'];
+  // The bytes of parts that are too small do not count, so "under 1%" could contradict the share of the parts that have arrived.
+  const showsMoreParts = expectedParts !== undefined && partCount >= 0.01 * expectedParts;
+  return showsMoreParts ? [] : ['under 1%'];
 }
 
-/** States of part numbers that have to be sent, or sent again. */
+/** States of part numbers that have to be sent: numbers that were passed over, and parts that are too small. */
 export const gapStates: readonly PartState[] = ['passed', 'small'];
 
-/** Names the parts that have to be sent, or sent again. Empty if there are none. */
+/** Names the part numbers that have to be sent, or sent again. Empty if there are none. */
 export function gapsText(states: readonly PartState[]): string {
   const sentenceAbout = (gapState: PartState, reason: string): string => {
     const numbers = states.flatMap((state, index) => (state === gapState ? [index + 1] : []));
@@ -182,17 +188,16 @@ export function gapsText(states: readonly PartState[]): string {
   return `${missing} ${tooSmall}`.trim();
 }
 
-/** The maximum number of ranges in a text. Further ranges are only counted. */
+/** The maximum number of ranges in a text. Of all further ranges, the text only says how many parts they have. */
 const namedRanges = 12;
 
 function rangesText(ranges: readonly Range[]): string {
   const shown = ranges.slice(0, namedRanges).map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`));
-  const rest = countOf(ranges.slice(namedRanges));
-  const all = rest === 0 ? shown : [...shown, `${rest.toLocaleString('en')} more`];
+  const unnamedParts = countOf(ranges.slice(namedRanges));
+  const all = unnamedParts === 0 ? shown : [...shown, `${unnamedParts.toLocaleString('en')} more`];
   return `${countOf(ranges) === 1 ? 'part' : 'parts'} ${listText(all)}`;
 }
 
-/** Describes the progress. */
 export function progressText(upload: Upload, formatTime: FormatTime): string {
   const { partCount, lastUploadedAt, idleSeconds, stopped } = upload;
   const pace = upload.pace(formatTime);
