@@ -13,7 +13,7 @@ export class SandboxProblem extends Error {
 
 const version = 2;
 
-/** The first line of a state file. */
+/** The first line of a state file. Access keys and IDs are derived from the seed, and the times of the demo uploads from `started`. */
 const origin = z.object({
   sandbox: z.literal(version),
   seed: z.string(),
@@ -22,24 +22,24 @@ const origin = z.object({
 });
 export type Origin = Omit<z.output<typeof origin>, 'sandbox'>;
 
-/** The changes of one request: table, key, and the new record, or null for a deleted record. */
+/** Any later line: the changes of one request, each with table, key and new record, or null if the record was deleted. */
 const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]).readonly());
 export type Change = z.output<typeof changesLine>[number];
 
-/** The memory of a sandbox: seed, changes and bodies. */
+/** The memory of a sandbox: its seed, all changes of records, and the folder with the bodies of objects. */
 export type State = ReturnType<typeof createState>;
 
-/** Derives bytes from the seed and names. The same names give the same bytes. */
+/** Derives bytes from the seed and the given names. The same seed and names give the same bytes. */
 export const derive = ({ origin }: State, ...names: readonly (string | number)[]) =>
   hash('sha256', JSON.stringify([origin.seed, ...names]), 'buffer');
 
-/** Keys and records of a table before the first change. */
+/** The keys and records of a table in a new sandbox. */
 export type Seeds<T> = Iterable<readonly [key: string, record: T]>;
 
-/** Records by key. Each change is also written to the state. */
+/** Records by key. Each change is also passed to the state, which writes it to disk. */
 export class Table<T> extends Map<string, T> {
   readonly #keep: (key: string, value: T | null) => void;
-  /** Loads the seeds, then the changes of the state. Throws a `SandboxProblem` if a record does not fit the schema. */
+  /** Loads the seeds, and repeats the earlier changes of this table. Throws a `SandboxProblem` if a record does not fit the schema. */
   constructor(name: string, record: z.ZodType<T>, state: State, seeds: Seeds<NoInfer<T>> = []) {
     super();
     this.#keep = (key, value) => state.keep([name, key, value]);
@@ -62,46 +62,49 @@ export class Table<T> extends Map<string, T> {
   }
 }
 
-/** Storage for changes and bodies. */
+/** The place where a state keeps changes and bodies: files for later starts, or only a temporary folder. */
 interface Medium {
   write(changes: readonly Change[]): Promise<void>;
-  /** The folder for bodies. */
+  /** The folder with the bodies of objects and parts, one file each. */
   folder(): Promise<string>;
-  /** True if its contents must outlive the process. */
+  /** True if changes and bodies are kept for later starts. */
   readonly durable: boolean;
   close(): Promise<void>;
 }
 
-/** @param changes the changes of earlier starts, oldest first */
+/** Creates a state on a medium. @param changes the changes of earlier starts, oldest first */
 function createState(origin: Origin, changes: readonly Change[], medium: Medium) {
-  /** Changes that are not on disk yet. */
+  /** Changes that were not passed to the medium yet. */
   const queuedChanges: Change[] = [];
   let count = changes.length;
-  let written = Promise.resolve();
+  /** Resolves after the last write that has been requested. */
+  let lastWrite = Promise.resolve();
+
   return {
     ...medium,
     origin,
     changes,
-    /** Queues a change for the next `flushed`. */
+    /** Queues a change, which the next call of `flushed` writes. */
     keep: (change: Change) => {
       count += 1;
       queuedChanges.push(change);
     },
-    /** The number of changes. */
+    /** The number of changes since the first start. */
     count: () => count,
-    /** Writes the queued changes in one go. Resolves when all are on disk. After a failure, every later call rejects too. */
+    /** Writes all queued changes as one line, and resolves when it is on disk. After a failed write, every later call rejects too. */
     flushed: () => {
-      written = written.then(() => (queuedChanges.length > 0 ? medium.write(queuedChanges.splice(0)) : undefined));
-      return written;
+      lastWrite = lastWrite.then(() => (queuedChanges.length > 0 ? medium.write(queuedChanges.splice(0)) : undefined));
+      return lastWrite;
     },
     close: async () => {
-      await written.catch(() => undefined);
+      // A failure was already reported to the caller of `flushed`.
+      await lastWrite.catch(() => undefined);
       await medium.close();
     },
   };
 }
 
-/** Creates a state that ends with the process. `close` deletes its folder. */
+/** Creates a state that is lost when the process ends. The folder for bodies is made on first use, and deleted by `close`. */
 export function temporaryState(origin: Origin): State {
   let madeFolder: Promise<string> | undefined;
   return createState(origin, [], {
@@ -112,26 +115,26 @@ export function temporaryState(origin: Origin): State {
       return madeFolder;
     },
     close: async () => {
-      // Retries because a body may still be arriving.
+      // With retries, because a request that still runs may add a file to the folder while it is deleted.
       if (madeFolder !== undefined) await rm(await madeFolder, { recursive: true, force: true, maxRetries: 5 });
     },
   });
 }
 
-/**
- * State in an append-only file of JSON lines. A process may be killed at any moment: the changes of an unfinished line were
- * not answered. Bodies are in the folder `<path>.parts`. Throws a `SandboxProblem` if the file is in use, is not one of a
- * sandbox, was begun with another `seed`, or cannot be read or written.
- */
-export async function openState(path: string, ifNew: Origin, seed?: string): Promise<State> {
+/** Opens or creates a state file. Throws a `SandboxProblem` if it is in use, damaged, not a state, or was begun with another `seed`. */
+export async function openState(path: string, newOrigin: Origin, seed?: string): Promise<State> {
   const folder = `${path}.parts`;
   let unlock: (() => void) | undefined;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     unlock = lock(`${path}.lock`);
-    const { origin, changes } = await readLines(path, ifNew);
+    if (!existsSync(path)) await createStateFile(path, newOrigin);
+    const { origin, changes, wholeBytes } = await readStateFile(path);
+    // Removes an unfinished last line, which a killed process left. Its request got no answer, because answers wait for the write.
+    await truncate(path, wholeBytes);
     if (seed !== undefined && seed !== origin.seed)
       throw new SandboxProblem(`The state ${path} has another seed; leave the seed out, or name another file.`);
+
     const file = await open(path, 'a');
     return createState(origin, changes, {
       durable: true,
@@ -154,29 +157,34 @@ export async function openState(path: string, ifNew: Origin, seed?: string): Pro
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
 
-/** Reads the origin and the changes of a state file. A file that does not exist is created with the origin `ifNew`. */
-async function readLines(path: string, ifNew: Origin) {
-  if (!existsSync(path)) {
-    await writeFile(`${path}.new`, `${JSON.stringify({ sandbox: version, ...ifNew })}\n`, { mode: 0o600, flush: true });
-    await rename(`${path}.new`, path);
-  }
+/** Creates a state file with its first line. The new file is renamed when it is complete, so that a killed process leaves no broken file. */
+async function createStateFile(path: string, newOrigin: Origin): Promise<void> {
+  const firstLine = JSON.stringify({ sandbox: version, ...newOrigin });
+  await writeFile(`${path}.new`, `${firstLine}\n`, { mode: 0o600, flush: true });
+  await rename(`${path}.new`, path);
+}
+
+/** Reads the origin and the changes from the complete lines. `wholeBytes` is the size of these lines. */
+async function readStateFile(path: string) {
   const bytes = await readFile(path);
-  const end = bytes.lastIndexOf('\n') + 1;
-  const [firstLine, ...lines] = bytes.toString('utf8', 0, end).split('\n').slice(0, -1).map(parseJson);
+  const wholeBytes = bytes.lastIndexOf('\n') + 1;
+  // The last element is the empty text after the last line break.
+  const wholeLines = bytes.toString('utf8', 0, wholeBytes).split('\n').slice(0, -1);
+  const [firstLine, ...laterLines] = wholeLines.map(parseJson);
+
   const { data: storedOrigin } = origin.safeParse(firstLine);
   if (storedOrigin === undefined)
     throw new SandboxProblem(`${path} is not the state of a sandbox of this version; name another file.`);
-  const changes = lines.flatMap((line, index) => {
+
+  const changes = laterLines.flatMap((line, index) => {
     const { data: changesOfLine } = changesLine.safeParse(line);
     if (changesOfLine !== undefined) return changesOfLine;
     throw new SandboxProblem(`Line ${index + 2} of ${path} cannot be read: it is damaged.`);
   });
-  // Removes a line that a killed process left unfinished.
-  await truncate(path, end);
-  return { origin: storedOrigin, changes };
+  return { origin: storedOrigin, changes, wholeBytes };
 }
 
-/** Locks the file against a second sandbox. Ignores the lock of a process that no longer runs. */
+/** Creates a lock file with the process ID, and returns the function that deletes it. The lock of a process that has ended is replaced. */
 function lock(path: string): () => void {
   const pid = String(process.pid);
   try {
@@ -184,7 +192,7 @@ function lock(path: string): () => void {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
     const owner = readFileSync(path, 'utf8');
-    // In a container, an earlier process may have had the same process ID.
+    // A lock with this process's own ID was left by an earlier process: in a container, every start may get the same ID.
     if (owner !== pid && isRunning(Number(owner)))
       throw new SandboxProblem(`Process ${owner} uses this state; if that is no sandbox, delete ${path}.`);
     writeFileSync(path, pid);
