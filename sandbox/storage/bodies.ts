@@ -5,13 +5,13 @@ import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } fro
 import { pieces, unchunked } from './chunks.js';
 import { notOffered } from './requests.js';
 
-/** Reads a body of at most 8 MiB. Throws a `ServiceError` as `receive` does. */
+/** Reads a body of at most 8 MiB into memory. Throws a `ServiceError` if `receive` does. */
 export const readShort = (request: ApiRequest): Promise<Buffer> =>
   receive(request, 8 * 1024 * 1024, buffer).then(({ stored }) => stored);
 
 /**
- * Stores the payload of a body. Throws a `ServiceError` if it has more than `maximum` bytes or does not match its headers
- * and trailers. Resolves with the checksums that the client sent and with the checksum of `wantedAlgorithm`.
+ * Passes the decoded body to `store`, and checks it against its headers and trailers. Throws a `ServiceError` if it does not match them, or
+ * has more than `maximum` bytes. Resolves with the checksums that the client sent, and with the checksum by `wantedAlgorithm`.
  */
 export async function receive<Stored>(
   { headers, stream, checkNext = uncheckable }: ApiRequest,
@@ -23,6 +23,7 @@ export async function receive<Stored>(
   const tooLarge = new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
   if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge;
 
+  // The digests are updated while `store` reads the body. A trailer, which follows the body, is announced by the headers.
   const isSent = (header: string) => header in headers || header === trailer;
   const algorithms = checksumAlgorithms.filter(
     (algorithm) => algorithm === wantedAlgorithm || isSent(checksumHeader(algorithm)),
@@ -30,6 +31,8 @@ export async function receive<Stored>(
   const digests = new Map(algorithms.map((algorithm) => [checksumHeader(algorithm), createDigest(algorithm)]));
   const md5 = createHash('md5');
   const sha256 = declaredSha256 === undefined ? undefined : createHash('sha256');
+
+  /** Filled when `unchunked` has reached the end of the body. */
   const trailers: Record<string, string> = {};
   let size = 0;
   async function* payload() {
@@ -47,32 +50,38 @@ export async function receive<Stored>(
     throw new ServiceError(400, 'XAmzContentSHA256Mismatch', 'The content-sha256 header does not match the body.');
   if (isChunked && Number(headers['x-amz-decoded-content-length'] ?? size) !== size)
     throw new ServiceError(400, 'IncompleteBody', `The body has ${size} bytes: not x-amz-decoded-content-length.`);
+
   const md5OfBody = md5.digest();
   const checksums = Object.fromEntries(
     [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const),
   );
   const computed = { ...checksums, 'content-md5': md5OfBody.toString('base64') };
   const declared = { ...headers, ...trailers };
-  for (const [header, value] of Object.entries(computed))
-    if ((isSent(header) || header in declared) && declared[header] !== value)
+  for (const [header, value] of Object.entries(computed)) {
+    // An announced trailer that did not come is a mismatch too.
+    const isExpected = isSent(header) || header in declared;
+    if (isExpected && declared[header] !== value)
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
+  }
   return { stored, size, etag: md5OfBody.toString('hex'), checksums };
 }
 
-/** Refuses signed chunks if their signatures cannot be verified. */
+/** Refuses signed chunks in a request whose own signature was not checked, because the chunk signatures continue it. */
 const uncheckable: CheckNext = () => {
   throw notOffered('signed chunks without a checked signature of the headers');
 };
 
-/** Reads the encoding of a body from its headers. Throws a `ServiceError` if the sandbox does not offer it. */
+/** Reads from the headers how a body is encoded and signed. Throws a `ServiceError` for an encoding that the sandbox does not offer. */
 function bodyEncodingOf(headers: ApiRequest['headers']) {
   const declared = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
   const isSigned = signedForms.includes(declared);
   if (declared.startsWith('STREAMING-AWS4-') && !isSigned) throw notOffered(`bodies of the form ${declared}`);
   if (isSigned && headers['x-amz-decoded-content-length'] === undefined)
     throw new ServiceError(411, 'MissingContentLength', 'The header x-amz-decoded-content-length is missing.');
+
   const trailer = headers['x-amz-trailer'];
   if (trailer !== undefined && !checksumHeaders.includes(trailer)) throw notOffered(`the trailer ${trailer}`);
+
   const sha256 = /^[0-9a-f]{64}$/.test(declared) ? declared : undefined;
   const isChunked = isSigned || declared === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
   const isUnsigned = declared === 'UNSIGNED-PAYLOAD' && !('x-ext-content-sha256' in headers);
@@ -81,5 +90,5 @@ function bodyEncodingOf(headers: ApiRequest['headers']) {
   return { isChunked, isSigned, trailer, sha256 };
 }
 
-/** Values of the content-sha256 header for a body in signed chunks, without and with trailers. */
+/** The values of the content-sha256 header that announce a body in signed chunks, without and with trailers. */
 const signedForms = ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD', 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER'];

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Part } from './records.js';
 
-/** Checksums in base64, by header name. */
+/** Checksums in base64 by the name of their header, such as `x-amz-checksum-sha256`. */
 export type Checksums = Record<string, string>;
 
-/** Algorithms that a client may use. Others are refused because the sandbox cannot verify them. */
+/** The algorithms that a client may use. Others are refused, because the sandbox could not check their checksums. */
 export const checksumAlgorithms = ['CRC32', 'SHA1', 'SHA256'];
 
-/** The header or trailer that holds a checksum. */
+/** The name of the header or trailer for the checksum of an algorithm. */
 export const checksumHeader = (algorithm: string) => `x-amz-checksum-${algorithm.toLowerCase()}`;
 
 const typeHeader = 'x-amz-checksum-type';
 
-/** XML element names by checksum header. */
+/** The name of the XML element for each checksum header. */
 export const checksumNames = new Map(
   checksumAlgorithms.map((algorithm) => [checksumHeader(algorithm), `Checksum${algorithm}`]),
 );
@@ -21,6 +21,7 @@ export const checksumHeaders = [...checksumNames.keys()];
 
 export function createDigest(algorithm: string) {
   if (algorithm !== 'CRC32') return createHash(algorithm);
+  // `createHash` has no CRC32, so this is an object with the same two functions.
   const value = Buffer.alloc(4);
   return {
     update: (data: Buffer) => value.writeUInt32BE(crc32(data, value.readUInt32BE())),
@@ -28,13 +29,13 @@ export function createDigest(algorithm: string) {
   };
 }
 
-/** XML elements with the values of checksum headers. */
+/** The XML elements with the checksums of a part or an object. */
 export const checksumElements = (headers: Checksums) => ({
   ...Object.fromEntries([...checksumNames].map(([header, element]) => [element, headers[header]])),
   ChecksumType: headers[typeHeader],
 });
 
-/** Headers of an object made of parts: the checksum of the parts' checksums, and the number of parts. */
+/** The checksum headers of a multipart object: the checksum of all checksums of its parts, a hyphen, and the number of parts. */
 export function compositeChecksum(algorithm: string | undefined, parts: readonly Part[]): Checksums {
   if (algorithm === undefined) return {};
   const header = checksumHeader(algorithm);
@@ -43,6 +44,6 @@ export function compositeChecksum(algorithm: string | undefined, parts: readonly
   return { [header]: `${digest.digest().toString('base64')}-${parts.length}`, [typeHeader]: 'COMPOSITE' };
 }
 
-/** Headers of an object that was uploaded in one piece. */
+/** The checksum headers of an object that was uploaded with PutObject. */
 export const wholeChecksum = (checksums: Checksums): Checksums =>
   Object.keys(checksums).length === 0 ? {} : { ...checksums, [typeHeader]: 'FULL_OBJECT' };

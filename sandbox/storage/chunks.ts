@@ -2,12 +2,12 @@ import { createHash, hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { type CheckNext, ServiceError } from '../http.js';
 
-/** Iterates a stream, and leaves the stream open if iteration stops early, so that an answer can be sent. */
+/** Iterates over a request body. If the iteration stops early, the connection stays open, so that an answer can still be sent. */
 export const pieces = (stream: Readable): AsyncIterableIterator<Buffer> => stream.iterator({ destroyOnReturn: false });
 
 /**
- * Decodes a body in the encoding `aws-chunked`. Adds the headers after the last chunk to `trailers`. With `checkNext`, each
- * chunk and the trailers must be signed. Throws a `ServiceError` if the body is incomplete or a signature is wrong.
+ * Decodes a body in the encoding `aws-chunked`, and adds its trailers to `trailers`. With `checkNext`, chunks and trailers must be signed.
+ * A signed body, with line breaks as `|`: `5;chunk-signature=…|hello|0;chunk-signature=…|x-amz-checksum-crc32:…|x-amz-trailer-signature:…||`
  */
 export async function* unchunked(
   stream: Readable,
@@ -15,32 +15,43 @@ export async function* unchunked(
   checkNext?: CheckNext,
 ): AsyncGenerator<Buffer> {
   const { readLine, readBytes } = createReader(stream);
+  const headForm = checkNext === undefined ? unsignedHead : signedHead;
   let size: number;
   do {
-    const head = headOf(await readLine(), checkNext !== undefined);
-    const sha256 = createHash('sha256');
+    const head = readHead(await readLine(), headForm);
     size = head.size;
-    for (let left = size; left > 0; ) {
-      const piece = await readBytes(left);
-      left -= piece.length;
+    const sha256 = createHash('sha256');
+    let unreadBytes = size;
+    while (unreadBytes > 0) {
+      const piece = await readBytes(unreadBytes);
+      unreadBytes -= piece.length;
       if (checkNext !== undefined) sha256.update(piece);
       yield piece;
     }
     checkNext?.('PAYLOAD', sha256.digest('hex'), head.signature);
+
+    // Each chunk ends with a line break, except for the last, which is empty.
     if (size > 0 && (await readLine()) !== '') throw malformed();
   } while (size > 0);
+
   const lines: string[] = [];
-  for (let line = await readLine(); line !== ''; line = await readLine()) lines.push(line);
-  const { [signatureTrailer]: signature = '', ...others } = trailersOf(lines);
-  Object.assign(trailers, others);
+  let line = await readLine();
+  while (line !== '') {
+    lines.push(line);
+    line = await readLine();
+  }
+  const { [signatureTrailer]: signature = '', ...values } = trailersOf(lines);
+  Object.assign(trailers, values);
+
+  // Without trailers there is no trailer signature. The signature of the last chunk has already shown that no chunk is missing.
   if (lines.length === 0 || checkNext === undefined) return;
-  const signed = Object.entries(others).map(([name, value]) => `${name}:${value}\n`);
-  checkNext('TRAILER', hash('sha256', Buffer.from(signed.join(''), 'latin1')), signature);
+  const signedLines = Object.entries(values).map(([name, value]) => `${name}:${value}\n`);
+  checkNext('TRAILER', hash('sha256', Buffer.from(signedLines.join(''), 'latin1')), signature);
 }
 
 const signatureTrailer = 'x-amz-trailer-signature';
 
-/** Parses trailers by name. Some clients end a line with a bare line feed. */
+/** Parses lines such as `name: value` to values by name. Some clients put an additional line feed at the end of a line. */
 const trailersOf = (lines: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     lines.map((text) => {
@@ -49,10 +60,12 @@ const trailersOf = (lines: readonly string[]): Record<string, string> =>
     }),
   );
 
-/** Parses the line before a chunk: the size in bytes and, if chunks are signed, the signature. */
-function headOf(text: string, isSigned: boolean) {
-  const form = isSigned ? /^([0-9a-f]{1,10});chunk-signature=([0-9a-f]{64})$/i : /^([0-9a-f]{1,10})$/i;
-  const [, size, signature = ''] = form.exec(text) ?? [];
+/** The line before a chunk: the size of the chunk in hex and, in a signed body, the signature of the chunk. */
+const unsignedHead = /^([0-9a-f]{1,10})$/i;
+const signedHead = /^([0-9a-f]{1,10});chunk-signature=([0-9a-f]{64})$/i;
+
+function readHead(line: string, form: RegExp) {
+  const [, size, signature = ''] = form.exec(line) ?? [];
   if (size === undefined) throw malformed();
   return { size: Number.parseInt(size, 16), signature };
 }
@@ -62,18 +75,21 @@ function createReader(stream: Readable) {
   const arriving = pieces(stream);
   /** Bytes that have arrived and were not read yet. */
   let buffer: Buffer = Buffer.alloc(0);
+
   const receiveMore = async () => {
     const { value, done } = await arriving.next();
     if (done === true) throw malformed();
     buffer = buffer.length === 0 ? value : Buffer.concat([buffer, value]);
   };
+  /** Removes up to `bytes` bytes from the start of the buffer. */
   const take = (bytes: number): Buffer => {
     const taken = buffer.subarray(0, bytes);
     buffer = buffer.subarray(taken.length);
     return taken;
   };
+
   return {
-    /** Reads the next line, without the line break. */
+    /** Reads the next line, and returns it without its line break. */
     async readLine(): Promise<string> {
       let end = buffer.indexOf('\r\n');
       while (end < 0) {
@@ -83,7 +99,7 @@ function createReader(stream: Readable) {
       }
       return take(end + 2).toString('latin1', 0, end);
     },
-    /** Reads at least one byte and at most `bytes`. */
+    /** Reads the bytes that have already arrived: at least one, and at most `bytes`. */
     async readBytes(bytes: number): Promise<Buffer> {
       if (buffer.length === 0) await receiveMore();
       return take(bytes);

@@ -13,30 +13,35 @@ const maximumBody = 5 * 1024 ** 3;
 
 const filesOf = (parts: readonly Part[]) => parts.flatMap(({ file }) => file ?? []);
 
-/** Yields the bytes `first` to `last` (counted from 0) of all parts together. Parts without a file consist of zeros. */
+/** Yields the bytes `first` to `last` of an object that consists of `parts`. The first byte is 0. A part without a file consists of zeros. */
 async function* bytesOf(
   folder: State['folder'],
   parts: readonly Part[],
   first: number,
   last: number,
 ): AsyncGenerator<Buffer> {
-  const path = await folder();
+  const folderPath = await folder();
   const zeros = Buffer.alloc(64 * 1024);
-  let offset = 0;
+  let partOffset = 0;
   for (const { file, size } of parts) {
-    const start = Math.max(first - offset, 0);
-    const end = Math.min(last + 1 - offset, size);
-    offset += size;
+    // Of this part, the bytes from `start` to before `end` are wanted, or none.
+    const start = Math.max(first - partOffset, 0);
+    const end = Math.min(last + 1 - partOffset, size);
+    partOffset += size;
     if (start >= end) continue;
-    if (file !== undefined) yield* createReadStream(join(path, file), { start, end: end - 1 });
-    else for (let left = end - start; left > 0; left -= zeros.length) yield zeros.subarray(0, left);
+
+    if (file !== undefined) {
+      yield* createReadStream(join(folderPath, file), { start, end: end - 1 });
+    } else {
+      for (let unsent = end - start; unsent > 0; unsent -= zeros.length) yield zeros.subarray(0, unsent);
+    }
   }
 }
 
-/** The files that hold uploaded bytes. */
+/** The files with the bodies of objects and parts. */
 export function createFiles({ folder, durable, flushed }: State) {
   let runningReads = 0;
-  /** Files to delete when no read is in progress. */
+  /** Files that are deleted when no read is running, because a running read may still need them. */
   const unwanted: string[] = [];
 
   async function removeFiles(files: readonly string[]): Promise<void> {
@@ -45,14 +50,14 @@ export function createFiles({ folder, durable, flushed }: State) {
       unwanted.push(...files);
       return;
     }
-    // Waits until the change that dropped the files is on disk.
+    // The records that name the files must be gone from disk first. Otherwise a killed process would leave records without files.
     await flushed();
-    const path = await folder();
-    await Promise.all(files.map((file) => rm(join(path, file), { force: true })));
+    const folderPath = await folder();
+    await Promise.all(files.map((file) => rm(join(folderPath, file), { force: true })));
   }
 
   return {
-    /** Streams a body into a new file. If the body does not match its headers, deletes the file and throws a `ServiceError`. */
+    /** Writes a body to a new file. If the body does not match its headers, deletes the file and throws a `ServiceError`. */
     async receive(request: ApiRequest, algorithm?: string) {
       if ((request.headers['content-length'] ?? request.headers['x-amz-decoded-content-length']) === undefined)
         throw new ServiceError(411, 'MissingContentLength', 'The header content-length is missing.');
@@ -68,18 +73,18 @@ export function createFiles({ folder, durable, flushed }: State) {
         throw error;
       }
     },
-    /** Reads the bytes `first` to `last` (counted from 0) of an object's parts. Files that are removed meanwhile stay until the read ends. */
+    /** Reads the bytes `first` to `last` of an object. Its files stay until the read ends, even if they are removed meanwhile. */
     read(parts: readonly Part[], first: number, last: number): Readable {
       runningReads += 1;
       return Readable.from(bytesOf(folder, parts, first, last)).once('close', () => {
         runningReads -= 1;
-        // The next start deletes files that could not be deleted now.
+        // If other reads are still running, the files are queued again. Files that cannot be deleted are deleted by the next start.
         removeFiles(unwanted.splice(0)).catch(() => undefined);
       });
     },
-    /** Deletes the bodies of parts, after the change that dropped the parts is on disk. */
+    /** Deletes the bodies of parts whose records were deleted. */
     remove: (parts: readonly Part[]) => removeFiles(filesOf(parts)),
-    /** Deletes all bodies except the bodies of `parts`. */
+    /** Deletes all bodies except those of `parts`. */
     async keepOnly(parts: readonly Part[]): Promise<void> {
       const used = new Set(filesOf(parts));
       const files = await readdir(await folder());

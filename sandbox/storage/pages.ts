@@ -1,20 +1,20 @@
 import { type ApiRequest, ServiceError } from '../http.js';
 import { encodeKey, wholeNumber } from './requests.js';
 
-/** Helpers for answers that list keys in pages. */
+/** This file has helpers for answers that list buckets, keys or uploads in pages. */
 
 type Query = ApiRequest['query'];
 
-/** Sorts keys by their UTF-8 bytes, as S3 does. */
+/** Compares two keys by their UTF-8 bytes, which is the order of S3. */
 export const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** The owner of all buckets, objects and uploads. */
 export const person = { ID: 'sandbox-account', DisplayName: 'Sandbox' };
 
-/** The number of entries per page, at most 1,000. */
+/** The maximum number of entries in a page: the number in the query, but at most 1,000. */
 export const pageSize = (query: Query, name: string) => Math.min(wholeNumber(query, name, 1000), 1000);
 
-/** The encoding of keys in an answer. */
+/** The function that encodes the keys in an answer, and the value of `encoding-type`, if the query asks for an encoding. */
 export function keyEncoding(query: Query): { readonly encode: (key: string) => string; readonly type?: string } {
   const type = query.get('encoding-type');
   if (type === undefined) return { encode: (key) => key };

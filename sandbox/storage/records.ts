@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** Records of object storage. Times are ISO 8601, UTC. */
+/** This file has the records of object storage, as they are written to the state. All times are ISO 8601 in UTC. */
 
 const headers = z.record(z.string(), z.string());
 
@@ -17,9 +17,9 @@ export const upload = z.object({
   key: z.string(),
   uploadId: z.string(),
   initiated: z.string(),
-  /** Headers for answers that return the object. */
+  /** Headers of the client for the later object, such as `content-type`. Answers that return the object repeat them. */
   headers,
-  /** Checksum algorithm that the client asked for. */
+  /** The checksum algorithm that the client chose for all parts, if it chose one. */
   algorithm: z.string().optional(),
 });
 
@@ -29,23 +29,23 @@ export const part = z.object({
   size: z.number(),
   etag: z.string(),
   lastModified: z.string(),
-  /** Name of the file with the bytes. A part without a file consists of zeros. */
+  /** Name of the file with the bytes. Parts of the demo uploads have no file; their bytes are zeros. */
   file: z.string().optional(),
-  /** Checksums in base64, by header name. */
+  /** Checksums in base64 by the name of their header. */
   checksums: headers,
 });
 
 export const storedObject = z.object({
   bucket: z.string(),
   key: z.string(),
-  /** ID of the multipart upload that created the object. */
+  /** ID of the multipart upload that created the object, if one did. */
   uploadId: z.string().optional(),
   etag: z.string(),
   lastModified: z.string(),
-  /** Headers for answers that return the object. */
+  /** Headers of the client, such as `content-type`. Answers that return the object repeat them. */
   headers,
   parts: z.array(part),
-  /** Checksum headers. */
+  /** Checksum headers of the whole object. */
   checksums: headers,
 });
 

@@ -7,30 +7,31 @@ const commonHeaders = [
   ...['x-amz-decoded-content-length', 'x-amz-trailer', 'x-amz-sdk-checksum-algorithm', ...checksumHeaders],
 ];
 
-/** Header values that ask for the sandbox's only behaviour. They are accepted. */
-const givenAnyway = new Map([
+/** Headers with a value that asks for what the sandbox does anyway. They are accepted with this value only. */
+const acceptedValues = new Map([
   ['x-amz-acl', 'private'],
   ['x-amz-storage-class', 'STANDARD'],
   ['x-amz-checksum-type', 'COMPOSITE'],
 ]);
 
-/** True for a header on a list. A listed name that ends in a hyphen stands for all headers that begin with it. */
+/** True for a header on a list. An entry that ends with a hyphen, such as `x-amz-meta-`, stands for all headers with this prefix. */
 export const isListed = (header: string, list: readonly string[]) =>
   list.some((name) => header === name || (name.endsWith('-') && header.startsWith(name)));
 
-/** Throws a `ServiceError` for a header that the sandbox would ignore. `own` lists the headers of the operation. */
-export function checkStorageRequest({ headers }: ApiRequest, own: readonly string[] = [], key = ''): void {
+/** Throws a `ServiceError` for a header that the sandbox would ignore, such as one for encryption. `operationHeaders` are accepted too. */
+export function checkStorageRequest({ headers }: ApiRequest, operationHeaders: readonly string[] = [], key = ''): void {
   if (!isLoopback(headers.host))
     throw notOffered('a bucket in the name of the host; use path-style addressing at 127.0.0.1 or localhost');
+  const acceptedHeaders = [...commonHeaders, ...operationHeaders];
   for (const [name, value] of Object.entries(headers)) {
-    const hasMeaning = /^(x-(amz|ext)-|if-|range$)/.test(name) && givenAnyway.get(name) !== value;
-    if (hasMeaning && !isListed(name, [...commonHeaders, ...own])) throw notOffered(`the header ${name}: ${value}`);
+    const hasMeaning = /^(x-(amz|ext)-|if-|range$)/.test(name) && acceptedValues.get(name) !== value;
+    if (hasMeaning && !isListed(name, acceptedHeaders)) throw notOffered(`the header ${name}: ${value}`);
   }
   if (Buffer.byteLength(key) > 1024)
     throw new ServiceError(400, 'KeyTooLongError', 'Your key is too long.', { MaxSizeAllowed: '1024' });
 }
 
-/** Parses a number of the query. Throws a `ServiceError` if it is not a number. */
+/** Parses a whole number in the query. Returns `fallback` if the query does not have it. Throws a `ServiceError` for any other text. */
 export function wholeNumber(query: ApiRequest['query'], name: string, fallback: number): number {
   const text = query.get(name) ?? String(fallback);
   if (/^\d{1,10}$/.test(text)) return Number(text);

@@ -4,21 +4,18 @@ import { createFiles } from './files.js';
 import type { Bucket, ObjectName, Part, StoredObject, Upload } from './records.js';
 import * as records from './records.js';
 
-/** Records that exist before the first change. */
+/** The records of object storage in a new sandbox. */
 export interface StorageSeeds {
   readonly buckets: Seeds<Bucket>;
-  /** Uploads by ID. */
+  /** Uploads by upload ID. */
   readonly uploads: Seeds<Upload>;
-  /** Parts by number. */
+  /** The parts of an upload by part number. */
   partsOf(uploadId: string): Seeds<Part>;
 }
 
 export type Storage = ReturnType<typeof openStorage>;
 
-/**
- * The object storage that a state holds: buckets, multipart uploads and objects (docs/API.md: ListParts; all else
- * as on S3). Its functions throw a `ServiceError` for a name that does not exist.
- */
+/** Loads buckets, uploads and objects, with the functions that operations use on them. `find…` throws the error of S3 if there is no such record. */
 export function openStorage(state: State, seeds: StorageSeeds) {
   const buckets = new Table('buckets', records.bucket, state, seeds.buckets);
   const uploads = new Table('uploads', records.upload, state, seeds.uploads);
@@ -30,25 +27,28 @@ export function openStorage(state: State, seeds: StorageSeeds) {
     if (bucket !== undefined) return bucket;
     throw new ServiceError(404, 'NoSuchBucket', 'The specified bucket does not exist.', { BucketName: name });
   };
-  const tables = new Map<string, Table<Part>>();
+
+  const partTables = new Map<string, Table<Part>>();
   const partsOf = (uploadId: string) => {
     const table =
-      tables.get(uploadId) ?? new Table(`parts of ${uploadId}`, records.part, state, seeds.partsOf(uploadId));
-    tables.set(uploadId, table);
+      partTables.get(uploadId) ?? new Table(`parts of ${uploadId}`, records.part, state, seeds.partsOf(uploadId));
+    partTables.set(uploadId, table);
     return table;
   };
+
   return {
     buckets,
-    /** Uploads by ID. */
+    /** Uploads by upload ID. */
     uploads,
     /** Objects by `objectName`. */
     objects,
     files,
     findBucket,
+    /** Creates an ID for a new upload. It is unique because each new upload is a change, which increases the count. */
     nextUploadId: () => derive(state, 'upload', state.count()).toString('base64url'),
-    /** The parts of an upload by number. Loaded on first use, because there may be 10,000. */
+    /** The parts of an upload by part number. Loaded on first use, because an upload may have 10,000 parts. */
     partsOf,
-    /** Finds the upload of a path and the query's `uploadId`. */
+    /** Finds the upload with the query's `uploadId`. The bucket and the key in the path must be those of the upload. */
     findUpload({ bucket, key }: ObjectName, query: ReadonlyMap<string, string>) {
       findBucket(bucket);
       const UploadId = query.get('uploadId') ?? '';
@@ -62,31 +62,32 @@ export function openStorage(state: State, seeds: StorageSeeds) {
       if (object !== undefined) return object;
       throw new ServiceError(404, 'NoSuchKey', 'The specified key does not exist.', { Key: name.key });
     },
-    /** Ends an upload. Returns its parts. */
+    /** Deletes the records of an upload and its parts. Returns the parts, whose files still exist. */
     endUpload(uploadId: string) {
       const parts = partsOf(uploadId);
-      const ended = [...parts.values()];
+      const endedParts = [...parts.values()];
       uploads.delete(uploadId);
       for (const number of parts.keys()) parts.delete(number);
-      tables.delete(uploadId);
-      return ended;
+      partTables.delete(uploadId);
+      return endedParts;
     },
-    /** Stores an object. Returns the parts of the object that it replaces. */
+    /** Stores an object. Returns the parts of the object that it replaces, whose files still exist. */
     storeObject(object: StoredObject) {
       const previous = objects.get(records.objectName(object));
       objects.set(records.objectName(object), object);
       return previous?.parts ?? [];
     },
-    /** Deletes an object if it exists. Returns its parts. */
+    /** Deletes the record of an object, if it exists. Returns its parts, whose files still exist. */
     deleteObject(name: ObjectName) {
       const previous = objects.get(records.objectName(name));
       objects.delete(records.objectName(name));
       return previous?.parts ?? [];
     },
-    /** Deletes files that a killed process left behind. */
+    /** Deletes the files that belong to no record, which a killed process may have left. */
     async tidy(): Promise<void> {
-      const unfinished = [...uploads.keys()].flatMap((uploadId) => [...partsOf(uploadId).values()]);
-      await files.keepOnly([...unfinished, ...[...objects.values()].flatMap(({ parts }) => parts)]);
+      const partsOfUploads = [...uploads.keys()].flatMap((uploadId) => [...partsOf(uploadId).values()]);
+      const partsOfObjects = [...objects.values()].flatMap(({ parts }) => parts);
+      await files.keepOnly([...partsOfUploads, ...partsOfObjects]);
     },
   };
 }

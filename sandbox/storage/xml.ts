@@ -3,7 +3,7 @@ import { toDotPath } from 'zod/v4/core';
 import { type Answer, documentAnswer, ServiceError } from '../http.js';
 import { notOffered } from './requests.js';
 
-/** A field becomes an element, a list becomes repeated elements, and undefined is left out. */
+/** A value that is written as XML: a field becomes an element, a list becomes repeated elements, and undefined is left out. */
 type XmlValue = string | number | boolean | undefined | XmlValue[] | { readonly [element: string]: XmlValue };
 
 function render(value: XmlValue): string {
@@ -21,7 +21,7 @@ export function xmlDocument(status: number, root: string, value: XmlValue, attri
   return documentAnswer(status, 'application/xml', content);
 }
 
-/** Writes an answer in the namespace of S3. Errors have no namespace. */
+/** An answer with an XML document in the namespace of S3. Documents with errors, as on S3, have no namespace. */
 export const xmlAnswer = (root: string, value: XmlValue) =>
   xmlDocument(200, root, value, ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"');
 
@@ -40,7 +40,7 @@ const escapeXml = (text: string) =>
 
 const entities = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }));
 
-/** Returns the unescaped text of all elements called `name`, with surrounding spaces. */
+/** Returns the unescaped texts of all elements called `name`. Spaces around a text belong to it. */
 export const textsOf = (xml: string, name: string): string[] =>
   [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map(([, text = '']) => unescapeXml(text));
 
@@ -50,35 +50,35 @@ const unescapeXml = (text: string) =>
     return code <= 0x10ffff ? String.fromCodePoint(code) : (entities.get(name) ?? whole);
   });
 
-/** Returns the text of the first element called `name`, with quotation marks unescaped for ETags. */
+/** Returns the text of the first element called `name`, without spaces around it. Only quotation marks are unescaped, which ETags have. */
 export const textOf = (xml: string, name: string): string | undefined =>
   new RegExp(`<${name}>\\s*([^<]*?)\\s*</${name}>`).exec(xml)?.[1]?.replace(/&quot;|&#34;|&#x22;/g, '"');
 
-/** True if the document is one `root` element that contains only `elements`. */
+/** True if the document is a `root` element that contains no elements but those named in `elements`. */
 export const isDocumentOf = (xml: string, root: string, elements: readonly string[]): boolean =>
   new RegExp(`^\\s*(<\\?xml[^>]*\\?>)?\\s*<${root}[\\s>][\\s\\S]*</${root}>\\s*$`).test(xml) &&
   [...xml.matchAll(/<(\w[^\s/>]*)/g)].every(([, name = '']) => name === root || elements.includes(name));
 
-/** The element names of a document that need special treatment. */
 export interface DocumentForm {
   readonly root: string;
-  /** Elements that contain elements. All others contain text. */
+  /** Names of elements that contain elements. All other elements contain text. */
   readonly structures: readonly string[];
-  /** Elements that may be repeated. */
+  /** Names of elements that may be repeated. They become lists. */
   readonly lists: readonly string[];
 }
 
-/** Parses a document into fields with unescaped text and lists. Undefined if the document is not well-formed. */
+/** Parses an XML document into an object whose fields are unescaped texts, objects and lists. Undefined if it is not well-formed. */
 export function readDocument(xml: string, form: DocumentForm): unknown {
+  // Without its XML declaration, and with `<Name></Name>` in place of `<Name/>`.
   const content = xml.replace(/^\s*<\?xml[^>]*\?>/, '').replace(/<([\w.-]+)([^<>]*)\/>/g, '<$1$2></$1>');
   const whole = readElements((content.match(/<[^<>]*>|[^<>]+/g) ?? []).values(), undefined, form);
   return Object(whole)[form.root];
 }
 
-/** Tags and the text between them. */
+/** The tags of a document and the texts between them, of which each is read once. */
 type Tokens = IterableIterator<string>;
 
-/** Parses elements up to the tag `end`, or up to the end of the document. */
+/** Parses elements up to the tag `end`, or up to the end of the document if `end` is undefined. Undefined if they are not well-formed. */
 function readElements(tokens: Tokens, end: string | undefined, form: DocumentForm): object | undefined {
   const values = new Map<string, unknown[]>();
   for (const token of tokens) {
@@ -108,7 +108,7 @@ function readContent(tokens: Tokens, name: string, form: DocumentForm): unknown 
   return typeof text === 'string' && tokens.next().value === end ? unescapeXml(text) : undefined;
 }
 
-/** Parses a document and checks it against its rules. Throws a `ServiceError` with the codes of S3. */
+/** Parses an XML document and checks it against its rules. Throws a `ServiceError` with the codes of S3 if it breaks one. */
 export function readDocumentInput<T>(rules: z.ZodType<T>, form: DocumentForm, body: Buffer): T {
   const { data, error, success } = rules.safeParse(readDocument(body.toString('utf8'), form));
   if (success) return data;
