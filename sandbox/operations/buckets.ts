@@ -4,10 +4,10 @@ import { defineOperation } from '../operation.js';
 import { notOffered } from '../storage/requests.js';
 import { isDocumentOf, textOf, xmlAnswer } from '../storage/xml.js';
 
-/** Regions with object storage (docs/API.md: RestoreInstance). */
+/** The regions with object storage, which docs/API.md names for RestoreInstance. */
 const regions = ['jp-east-1', 'jp-west-2'];
 
-/** Prefixes and suffixes that S3 reserves. */
+/** Prefixes and suffixes of bucket names that S3 reserves. */
 const reserved = /^(xn--|sthree-|amzn-s3-demo-)|(-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)$/;
 
 const isBucketName = (name: string) =>

@@ -15,17 +15,21 @@ export const completeMultipartUpload = defineOperation({
   streams: true,
   async handle(request, { storage, now }) {
     const { parameters, query, headers } = request;
-    // In this request, checksum headers describe the object and not the body.
+    // In this request, checksum headers are those of the whole object, so the body is read without them.
     const bodyHeaders = Object.entries(headers).filter(([name]) => !checksumHeaders.includes(name));
     const listedParts = readListedParts(await readShort({ ...request, headers: Object.fromEntries(bodyHeaders) }));
+
+    // A client that lost the answer sends the same request again, and gets the same answer although the upload has ended.
     const existing = storage.objects.get(objectName(parameters));
-    // Repeats the answer, because a client sends the request again if the first answer was lost.
     if (existing !== undefined && existing.uploadId === query.get('uploadId') && isMadeOf(existing, listedParts))
       return answerOf(existing);
+
     const upload = storage.findUpload(parameters, query);
     const parts = checkedParts(upload.uploadId, listedParts, storage.partsOf(upload.uploadId));
     const object = completedObject(upload, parts, now().toISOString());
     checkObject(object, headers);
+
+    // Deletes the files of parts that the client did not list, and of the object that had the same name before.
     const usedParts = new Set(parts);
     const unusedParts = storage.endUpload(upload.uploadId).filter((part) => !usedParts.has(part));
     const replacedParts = storage.storeObject(object);
@@ -36,7 +40,7 @@ export const completeMultipartUpload = defineOperation({
 
 type ListedPart = ReturnType<typeof readListedParts>[number];
 
-/** Parses the parts that the client lists, with their checksums by header. */
+/** Parses the list of parts in the body. Each has its number, its ETag, and pairs of checksum header and value (undefined if missing). */
 function readListedParts(body: Buffer) {
   const document = body.toString('utf8');
   const elements = ['Part', 'PartNumber', 'ETag', ...checksumNames.values()];
@@ -58,7 +62,7 @@ const isMadeOf = ({ parts }: StoredObject, listedParts: readonly ListedPart[]) =
     return partNumber === listed?.partNumber && etag === listed.etag;
   });
 
-/** Returns the parts of the new object. Throws a `ServiceError` if a listed part is missing, changed or too small. */
+/** Returns the stored parts that the client lists. Throws a `ServiceError` if one is missing, differs from the list or is too small. */
 function checkedParts(
   uploadId: string,
   listedParts: readonly ListedPart[],
@@ -66,12 +70,17 @@ function checkedParts(
 ): Part[] {
   if (listedParts.some(({ partNumber }, index) => partNumber <= (listedParts[index - 1]?.partNumber ?? 0)))
     throw new ServiceError(400, 'InvalidPartOrder', 'The parts must be in ascending order.');
+
   return listedParts.map(({ partNumber, etag, checksums }, index) => {
     const part = storedParts.get(String(partNumber));
     const about = { UploadId: uploadId, PartNumber: String(partNumber) };
-    const isOther = checksums.some(([header, value]) => value !== undefined && value !== part?.checksums[header]);
-    if (part === undefined || part.etag !== etag || isOther)
+    const hasOtherChecksum = checksums.some(
+      ([header, value]) => value !== undefined && value !== part?.checksums[header],
+    );
+    if (part === undefined || part.etag !== etag || hasOtherChecksum)
       throw new ServiceError(400, 'InvalidPart', 'A part is missing, or has another ETag or checksum.', about);
+
+    // Only the last part may be smaller.
     if (part.size >= minimumPartSize || index === listedParts.length - 1) return part;
     const sizes = { ProposedSize: String(part.size), MinSizeAllowed: String(minimumPartSize) };
     throw new ServiceError(400, 'EntityTooSmall', 'A part that is not the last is too small.', { ...about, ...sizes });
@@ -86,7 +95,7 @@ function completedObject(upload: Upload, parts: readonly Part[], lastModified: s
   return { bucket, key, uploadId, headers, etag, lastModified, parts: [...parts], checksums };
 }
 
-/** Throws a `ServiceError` if the size or a checksum differs from the client's header. */
+/** Throws a `ServiceError` if the new object does not have the size or the checksum that the client's headers name. */
 function checkObject({ parts, checksums }: StoredObject, headers: Readonly<Record<string, string>>): void {
   const { 'x-amz-mp-object-size': size } = headers;
   if (size !== undefined && Number(size) !== sizeOf(parts))

@@ -6,10 +6,10 @@ import { isDocumentOf, textOf, textsOf, xmlAnswer } from '../storage/xml.js';
 
 const maximumKeys = 1000;
 
-/** Elements for one version, or for a deletion on condition. The sandbox offers neither. */
+/** Elements that name one version of an object, or a condition for its deletion. The sandbox refuses both. */
 const conditions = ['VersionId', 'ETag', 'LastModifiedTime', 'Size'];
 
-/** Deletes up to 1,000 objects of a bucket. Missing objects count as deleted. */
+/** Deletes up to 1,000 objects of a bucket. As on S3, objects that do not exist are answered as deleted. */
 export const deleteObjects = defineOperation({
   request: 'POST /{bucket}?delete',
   async handle({ parameters: { bucket }, headers, body }, { storage }) {
@@ -23,11 +23,11 @@ export const deleteObjects = defineOperation({
   },
 });
 
-/** True if the body has a digest header or checksum, in addition to its signature. */
+/** True if the client sent a digest or checksum of the body, which S3 requires here besides the signature. */
 const isChecked = (headers: ApiRequest['headers']) =>
   ['content-md5', 'x-amz-trailer', ...checksumHeaders].some((name) => name in headers);
 
-/** Parses the document. Throws a `ServiceError` unless it lists 1 to 1,000 keys and uses only offered elements. */
+/** Parses the list of keys to delete. Throws a `ServiceError` unless it has 1 to 1,000 keys and only elements that the sandbox offers. */
 function readDeletion(document: string): { readonly keys: readonly string[]; readonly isQuiet: boolean } {
   const malformed = new ServiceError(400, 'MalformedXML', `The body must name 1 to ${maximumKeys} keys of objects.`);
   if (!isDocumentOf(document, 'Delete', ['Quiet', 'Object', 'Key', ...conditions])) throw malformed;

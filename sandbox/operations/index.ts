@@ -1,4 +1,4 @@
-/** All operations of the sandbox. Routing, faults, tests and docs/SANDBOX.md are derived from these exports. */
+/** All operations of the sandbox. An operation that is exported here has a route, and appears in faults, tests and docs/SANDBOX.md. */
 export { createBucket, getBucketLocation, headBucket, listBuckets } from './buckets.js';
 export { completeMultipartUpload } from './complete-multipart-upload.js';
 export { deleteObjects } from './delete-objects.js';

@@ -14,7 +14,7 @@ export const listObjects = defineOperation({
     return xmlAnswer('ListBucketResult', {
       ...shared,
       Marker: encode(marker),
-      // Without a delimiter, clients continue from the last key.
+      // As on S3, only a request with a delimiter gets a marker. Other clients continue after the last key of the page.
       NextMarker: isTruncated && isGrouped ? encode(last) : undefined,
       Contents: contents.map((entry) => ({ ...entry, Owner: person })),
     });
@@ -26,53 +26,60 @@ export const listObjectsV2 = defineOperation({
   options: ['continuation-token', 'delimiter', 'encoding-type', 'fetch-owner', 'max-keys', 'prefix', 'start-after'],
   handle({ parameters: { bucket }, query }, { storage }) {
     if (query.get('list-type') !== '2') throw invalidArgument('list-type must be 2.');
+
     const token = query.get('continuation-token');
     const startAfter = query.get('start-after');
+    // A token continues after the previous page. `start-after` counts only for the first page.
     const after = token === undefined ? (startAfter ?? '') : readToken(token);
-    const { encode, shared, groups, contents, isTruncated, last } = listPage(storage, bucket, query, after);
-    const isOwned = query.get('fetch-owner') === 'true';
+    const { encode, shared, groupCount, contents, isTruncated, last } = listPage(storage, bucket, query, after);
+
+    const owner = query.get('fetch-owner') === 'true' ? person : undefined;
     return xmlAnswer('ListBucketResult', {
       ...shared,
-      KeyCount: contents.length + groups,
-      StartAfter: startAfter && encode(startAfter),
+      KeyCount: contents.length + groupCount,
+      StartAfter: startAfter === undefined ? undefined : encode(startAfter),
       ContinuationToken: token,
       NextContinuationToken: isTruncated ? tokenOf(last) : undefined,
-      Contents: contents.map((entry) => ({ ...entry, ...(isOwned && { Owner: person }) })),
+      Contents: contents.map((entry) => ({ ...entry, Owner: owner })),
     });
   },
 });
 
-/** Lists the objects after a key. Keys that share the text up to the first delimiter after the prefix become one group (common prefix). */
+/** Lists the keys after `after`. With the delimiter `/` and the prefix `a/`, all keys that begin with `a/b/` become one group: the name `a/b/`. */
 function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], after: string) {
   storage.findBucket(bucket);
   const prefix = query.get('prefix') ?? '';
   const delimiter = query.get('delimiter') ?? '';
   const maximum = pageSize(query, 'max-keys');
   const { encode, type } = keyEncoding(query);
+
   /** Objects by key, and groups by name. A group has no object. */
   const entries = new Map<string, StoredObject | undefined>();
   for (const object of storage.objects.values()) {
     const { key } = object;
     if (object.bucket !== bucket || !key.startsWith(prefix) || byBytes(key, after) <= 0) continue;
+
     const delimiterAt = delimiter === '' ? -1 : key.indexOf(delimiter, prefix.length);
     if (delimiterAt < 0) entries.set(key, object);
     else entries.set(key.slice(0, delimiterAt + delimiter.length), undefined);
   }
-  // If the previous page ended with a group, skips all keys of that group.
+  // If the previous page ended with a group, its keys come after its name and have made the same group again, which is removed here.
   entries.delete(after);
+
   const page = [...entries].sort(([a], [b]) => byBytes(a, b)).slice(0, maximum);
   const groups = page.filter(([, object]) => object === undefined).map(([name]) => ({ Prefix: encode(name) }));
   const contents = page.flatMap(([key, object]) => (object === undefined ? [] : contentsOf(encode(key), object)));
   const isTruncated = maximum > 0 && entries.size > page.length;
+
   return {
     encode,
     isTruncated,
     isGrouped: delimiter !== '',
-    /** Name of the last object or group; empty on an empty page. */
+    /** Key of the last object or name of the last group; empty on an empty page. */
     last: page.at(-1)?.[0] ?? '',
-    groups: groups.length,
+    groupCount: groups.length,
     contents,
-    /** Elements of ListObjects and ListObjectsV2. */
+    /** The elements that the answers of ListObjects and ListObjectsV2 have in common. */
     shared: {
       Name: bucket,
       Prefix: encode(prefix),

@@ -5,7 +5,7 @@ import type { Upload } from '../storage/records.js';
 import { notOffered, wholeNumber } from '../storage/requests.js';
 import { xmlAnswer } from '../storage/xml.js';
 
-/** ListParts (docs/API.md: ListParts). Checksums are S3's. */
+/** Lists the parts of an upload as docs/API.md says (ListParts), and their checksums as S3 does. */
 export const listParts = defineOperation({
   request: 'GET /{bucket}/{key}?uploadId',
   options: ['encoding-type', 'max-parts', 'part-number-marker'],
@@ -15,20 +15,22 @@ export const listParts = defineOperation({
     const marker = wholeNumber(query, 'part-number-marker', 0);
     const maximum = pageSize(query, 'max-parts');
     const { encode, type } = keyEncoding(query);
+
     const partsAfterMarker = [...storage.partsOf(upload.uploadId).values()]
       .filter(({ partNumber }) => partNumber > marker)
       .sort((a, b) => a.partNumber - b.partNumber);
     const page = partsAfterMarker.slice(0, maximum);
     const isTruncated = partsAfterMarker.length > page.length;
-    const next = page.at(-1)?.partNumber ?? marker;
+    const nextMarker = page.at(-1)?.partNumber ?? marker;
+
     return xmlAnswer('ListPartsResult', {
       Bucket: upload.bucket,
       Key: encode(upload.key),
       UploadId: upload.uploadId,
       ...aboutUpload(upload),
       'Encoding-Type': type,
-      // The reference's sample shows these elements only in a truncated answer.
-      ...(isTruncated && { PartNumberMarker: marker, MaxParts: maximum, NextPartNumberMarker: next }),
+      // The sample in docs/API.md has these elements only if more parts follow.
+      ...(isTruncated && { PartNumberMarker: marker, MaxParts: maximum, NextPartNumberMarker: nextMarker }),
       IsTruncated: isTruncated,
       Part: page.map(({ partNumber, lastModified, etag, size, checksums }) => ({
         PartNumber: partNumber,
@@ -47,11 +49,14 @@ export const listMultipartUploads = defineOperation({
   handle({ parameters: { bucket }, query }, { storage }) {
     storage.findBucket(bucket);
     if ((query.get('delimiter') ?? '') !== '') throw notOffered('groups of keys');
+
     const keyMarker = query.get('key-marker') ?? '';
     const idMarker = query.get('upload-id-marker') ?? '';
     const prefix = query.get('prefix') ?? '';
     const maximum = pageSize(query, 'max-uploads');
     const { encode, type } = keyEncoding(query);
+
+    // Several uploads may have the key of the marker. Without an ID in the marker, all of them were on the previous page.
     const isAfterMarker = ({ key, uploadId }: Upload) =>
       byBytes(key, keyMarker) > 0 || (key === keyMarker && idMarker !== '' && uploadId > idMarker);
     const uploadsAfterMarker = [...storage.uploads.values()]
@@ -60,11 +65,12 @@ export const listMultipartUploads = defineOperation({
     const page = uploadsAfterMarker.slice(0, maximum);
     const isTruncated = uploadsAfterMarker.length > page.length;
     const last = page.at(-1);
+
     return xmlAnswer('ListMultipartUploadsResult', {
       Bucket: bucket,
       KeyMarker: encode(keyMarker),
       UploadIdMarker: idMarker,
-      ...(isTruncated && last && { NextKeyMarker: encode(last.key), NextUploadIdMarker: last.uploadId }),
+      ...(isTruncated && last !== undefined && { NextKeyMarker: encode(last.key), NextUploadIdMarker: last.uploadId }),
       Prefix: encode(prefix),
       EncodingType: type,
       MaxUploads: maximum,
@@ -79,7 +85,7 @@ export const listMultipartUploads = defineOperation({
   },
 });
 
-/** Elements for the owner of an upload and the settings of its object. */
+/** The elements about an upload that both listings have: who began it, and the settings of its later object. */
 const aboutUpload = ({ algorithm }: Upload) => ({
   Initiator: person,
   Owner: person,

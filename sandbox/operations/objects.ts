@@ -4,7 +4,7 @@ import { wholeChecksum } from '../storage/checksums.js';
 import { type StoredObject, sizeOf } from '../storage/records.js';
 import { isListed, notOffered } from '../storage/requests.js';
 
-/** Headers of the upload that are stored with the object. */
+/** The headers of an upload that are stored with the object, and sent with it. */
 export const objectHeaders = [
   ...['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'content-type', 'expires'],
   ...['x-amz-meta-', 'x-ext-meta-'],
@@ -12,7 +12,7 @@ export const objectHeaders = [
 
 export function keptHeaders(headers: ApiRequest['headers']): Record<string, string> {
   const stored = Object.entries(headers).filter(([name]) => isListed(name, objectHeaders));
-  // The encoding aws-chunked is that of the request and not of the object.
+  // `aws-chunked` in content-encoding is the encoding of the request, and was decoded. Any other encoding belongs to the object.
   const decoded = stored.map(([name, value]) => [name, value.replace(/^aws-chunked(, *|$)/, '')] as const);
   return Object.fromEntries(decoded.filter(([, value]) => value !== ''));
 }
@@ -36,7 +36,7 @@ export const putObject = defineOperation({
   },
 });
 
-/** Succeeds even if the object does not exist, as on S3. */
+/** Deletes an object. As on S3, this succeeds even if the object does not exist. */
 export const deleteObject = defineOperation({
   request: 'DELETE /{bucket}/{key}',
   async handle({ parameters }, { storage }) {
@@ -66,18 +66,18 @@ export const headObject = defineOperation({
   handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,
 });
 
-/**
- * Returns the requested byte range and the answer without a body. Throws a `ServiceError` if the range has no bytes, or if the object is
- * not the one that the client expects.
- */
+/** Returns the answer without its body, and the body's first and last byte. Throws if the range has no bytes, or `if-match` names another ETag. */
 function describeObject(object: StoredObject, request: ApiRequest) {
   const { etag, lastModified, headers: storedHeaders, parts, checksums } = object;
   const { range: rangeHeader, 'if-match': expectedEtag, 'x-amz-checksum-mode': checksumMode } = request.headers;
   if (![undefined, '*', etag, `"${etag}"`].includes(expectedEtag))
     throw new ServiceError(412, 'PreconditionFailed', 'The object has another ETag.', { Condition: 'If-Match' });
+
   const size = sizeOf(parts);
   const range = rangeOf(rangeHeader, size);
+  // In an empty object, `last` is -1, so that the content has no bytes.
   const { first, last } = range ?? { first: 0, last: size - 1 };
+
   const headers = {
     'content-type': 'binary/octet-stream',
     ...storedHeaders,
@@ -85,20 +85,21 @@ function describeObject(object: StoredObject, request: ApiRequest) {
     'content-length': String(last - first + 1),
     etag: `"${etag}"`,
     'last-modified': new Date(lastModified).toUTCString(),
-    ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
-    // The checksums are those of the whole object.
+    ...(range !== undefined && { 'content-range': `bytes ${first}-${last}/${size}` }),
+    // A part of the object is sent without checksums, because they are those of the whole object.
     ...(checksumMode === 'ENABLED' && range === undefined && checksums),
   };
   return { answer: emptyAnswer(headers, range === undefined ? 200 : 206), first, last };
 }
 
-/** Parses a Range header. Undefined if it is missing or invalid: RFC 9110 (section 14.2) says to ignore it. */
+/** Parses a Range header. Undefined if it is missing or invalid, because RFC 9110 (section 14.2) says to ignore an invalid one. */
 function rangeOf(header: string | undefined, size: number) {
   if (header === undefined) return undefined;
   if (header.includes(',')) throw notOffered('several ranges of bytes at once');
   const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/.exec(header) ?? [];
   if (from === '' && to === '') return undefined;
   if (from !== '' && to !== '' && Number(to) < Number(from)) return undefined;
+  // `bytes=-500` means the last 500 bytes, and `bytes=500-` all bytes from 500 on.
   const first = from === '' ? Math.max(size - Number(to), 0) : Number(from);
   const last = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1);
   if (first <= last) return { first, last };

@@ -6,7 +6,7 @@ import { type Fields, jsonAnswer, parseObject } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { address, areDistinctAddresses, duplicate, name, oneOf, serverTypes, text } from '../rules.js';
 
-/** Server types for nodes (`listN`) and for the workstation (`listW`), from docs/API.md: Instance types. */
+/** The server types that docs/API.md (Instance types) calls `listN`, for nodes, and `listW`, for the workstation. */
 const listN = serverTypes({
   'h2-large': '16 24 32',
   'h2-extra-large': '16 24 32 48',
@@ -80,7 +80,7 @@ type ProvisionInput = z.output<typeof body>;
 const balancerOf = (input: ProvisionInput) => input.adminCluster?.controlPlaneLoadBalancer;
 const hasPrivateLan = (input: ProvisionInput) => input.networkConfig?.networkId !== undefined;
 
-/** Adds a rule between fields. It runs even if other fields are invalid, so parent objects may be missing. */
+/** Options for a rule about several fields. Such a rule runs even if other fields are invalid, so that objects may be missing in its input. */
 const condition = (field: string, error: string) => {
   return { error, path: ['adminCluster', 'controlPlaneLoadBalancer', field], when: () => true };
 };
@@ -101,7 +101,6 @@ export const provisionRules = body
     return Array.isArray(addresses) && addresses.length === 2 && areDistinctAddresses(addresses[0], addresses[1]);
   }, twoNeeded);
 
-/** ProvisionKubeResourceGroup (docs/API.md: ProvisionKubeResourceGroup). */
 export const provisionKubeResourceGroup = defineOperation({
   service: 'catalog',
   request: 'POST /v1/resource-groups/{resourceGroupName}/kube:provision',
@@ -117,6 +116,7 @@ export const provisionKubeResourceGroup = defineOperation({
   },
 });
 
+/** Throws a `ServiceError` if the name of the group, its prefix or the name of its admin cluster is in use. */
 function checkUnique(group: string, input: ProvisionInput, { groups, clusters }: Cloud): void {
   const prefix = input.resourceNamePrefix;
   const { projectId } = serviceAccountOf(input);
@@ -128,7 +128,7 @@ function checkUnique(group: string, input: ProvisionInput, { groups, clusters }:
     throw duplicate('AdminClusterName', `The external cloud project ${projectId} has a cluster ${name}.`);
 }
 
-/** Creates the record of a new group. */
+/** Creates the record of a new group (docs/API.md: Resource group record). Its clusters have records of their own. */
 export function groupRecord(name: string, input: ProvisionInput, createTime: string): Fields {
   const { adminCluster: _, externalCloudConfig, adminWorkstation, ...settings } = input;
   const instance = serverRecord(`${name}-workstation`, adminWorkstation, input.networkConfig.networkId);
@@ -137,6 +137,7 @@ export function groupRecord(name: string, input: ProvisionInput, createTime: str
     externalCloudConfig: { serviceAccount: serviceAccountOf(input), location: externalCloudConfig.location },
     adminWorkstation: { ...adminWorkstation, instance },
   };
+
   return {
     name,
     description: '',
@@ -148,53 +149,59 @@ export function groupRecord(name: string, input: ProvisionInput, createTime: str
   };
 }
 
-/** Returns fields of the submitted service account key. The key itself is never returned (docs/API.md: Resource group record). */
+/** Returns the three fields of the service account key that answers may show. The key itself is secret (docs/API.md: Resource group record). */
 function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
   const key = parseObject(externalCloudConfig.serviceAccountKey) ?? {};
   const text = (value: unknown) => String(value ?? '');
   return { projectId: text(key.project_id), clientEmail: text(key.client_email), clientId: text(key.client_id) };
 }
 
-/** Creates the record of a new cluster: the group's admin cluster, or a user cluster with the same settings. */
-export function clusterRecord(input: ProvisionInput, { name: group, createTime }: Fields, isAdmin: boolean): Fields {
-  const { adminCluster: cluster, networkConfig } = input;
+/** Creates the record of a cluster (docs/API.md: Cluster record). The request's `adminCluster` describes it, even if `isAdmin` is false. */
+export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boolean): Fields {
+  const cluster = input.adminCluster;
+  const { networkId } = input.networkConfig;
+  const withServers = (pool: Machine & { readonly nodeCount: number }, poolName: string) => {
+    const shownCount = Math.min(pool.nodeCount, shownNodes);
+    const names = Array.from({ length: shownCount }, (_, index) => `${poolName}-${index + 1}`);
+    return { ...pool, instances: names.map((name) => serverRecord(name, pool, networkId)) };
+  };
+
   const { enabled, version } = cluster.kubeServiceMeshConfig;
-  const withServers = (pool: Machine & { readonly nodeCount: number }, serverName: string) => ({
-    ...pool,
-    instances: Array.from({ length: Math.min(pool.nodeCount, shownNodes) }, (_, index) =>
-      serverRecord(`${serverName}-${index + 1}`, pool, networkConfig.networkId),
-    ),
-  });
-  const controlPlane = `${cluster.name}-control-plane`;
+  const controlPlaneName = `${cluster.name}-control-plane`;
   return {
     ...cluster,
-    kubeServiceMeshConfig: { enabled, ...(enabled && { version }) },
+    kubeServiceMeshConfig: enabled ? { enabled, version } : { enabled },
     controlPlaneLoadBalancer: loadBalancerRecord(input),
-    controlPlane: { name: controlPlane, ...withServers(cluster.controlPlane, controlPlane) },
+    controlPlane: { name: controlPlaneName, ...withServers(cluster.controlPlane, controlPlaneName) },
     nodePools: cluster.nodePools.map((pool) => withServers(pool, `${cluster.name}-${pool.name}`)),
     status: 'provisioning',
-    changedAt: createTime,
-    group,
+    // Answers leave out the following fields.
+    changedAt: group.createTime,
+    group: group.name,
     project: serviceAccountOf(input).projectId,
     isAdmin,
   };
 }
 
-/** The fields that all servers of a request have. */
+/** The settings of a server that workstation, control plane and node pools have in common. */
 type Machine = Omit<ProvisionInput['adminWorkstation'], 'keyName' | 'initialAccountingType'>;
 
-/** The maximum number of servers in the record of a pool. */
+/** The maximum number of servers in the record of a pool. A request may name any number of nodes. */
 const shownNodes = 100;
 
-/** Creates the record of a load balancer (docs/API.md: Cluster record). On the common private network, the platform chooses the addresses. */
-function loadBalancerRecord({ adminCluster, networkConfig: { networkId = commonPrivate } }: ProvisionInput): Fields {
+/** Creates the record of a load balancer (docs/API.md: Cluster record). Addresses that the request does not name are invented. */
+function loadBalancerRecord({ adminCluster, networkConfig }: ProvisionInput): Fields {
+  const requested = adminCluster.controlPlaneLoadBalancer;
   const name = `${adminCluster.name}-balancer`;
   const { region, availabilityZone } = adminCluster.controlPlane;
-  const { controlPlaneLoadBalancer: requested } = adminCluster;
+
+  const networkId = networkConfig.networkId ?? commonPrivate;
   const ipAddress = requested.vip ?? addressOf(name);
   const systemIpAddresses = requested.systemIpAddresses ?? [addressOf(`${name}-1`), addressOf(`${name}-2`)];
+
   return {
     type: 'elastic-load-balancer',
+    // `vip` repeats the request, so an invented address is only in `elasticLoadBalancer`, as in the sample of docs/API.md.
     vip: requested.vip ?? '',
     systemIpAddresses,
     elasticLoadBalancer: {
@@ -226,6 +233,6 @@ function serverRecord(instanceId: string, machine: Machine, networkId = commonPr
 
 const commonPrivate = 'common-private';
 const digest = (text: string) => hash('sha256', text, 'buffer');
-/** Derives IDs and addresses from names, so that runs can be compared. */
+/** Derives an ID from a name, as `addressOf` derives an IP address. The same requests therefore get the same answers in every sandbox. */
 const uniqueId = (name: string) => `i-${digest(name).toString('hex').slice(0, 12)}`;
 const addressOf = (name: string) => `10.${[...digest(name).subarray(0, 3)].join('.')}`;

@@ -15,7 +15,7 @@ const areDistinct = (rules: readonly { readonly ID?: string | undefined }[]) => 
   return new Set(ids).size === ids.length;
 };
 
-/** Stores the rules. The sandbox does not apply them. */
+/** Stores the lifecycle rules of a bucket. The sandbox never deletes objects by these rules. */
 export const putBucketLifecycle = defineOperation({
   request: 'PUT /{bucket}?lifecycle',
   document: { root: 'LifecycleConfiguration', structures: ['Rule', 'Filter', 'Expiration'], lists: ['Rule'] },

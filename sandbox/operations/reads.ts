@@ -3,7 +3,7 @@ import { showInstance } from '../devops.js';
 import { jsonAnswer } from '../http.js';
 import { defineOperation } from '../operation.js';
 
-/** Reads of groups and servers, which the reference does not have. */
+/** This file has operations that list groups and servers. docs/API.md has none, so these are the sandbox's own. */
 
 export const listResourceGroups = defineOperation({
   service: 'catalog',

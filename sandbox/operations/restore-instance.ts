@@ -23,7 +23,7 @@ const isCidr = (value: string) => {
   return bits !== '' && isIP(ip) !== 0 && Number(bits) <= (isIP(ip) === 4 ? 32 : 128);
 };
 
-/** Checks the length in characters. A surrogate pair counts as one character. */
+/** True for a text of at most 255 characters. An emoji, for example, counts as one, although JavaScript stores it as two. */
 const isMemo = (text: string) => Array.from(text).length <= 255;
 
 const network = z.strictObject({
@@ -53,7 +53,7 @@ export const restoreRules = z.strictObject({
 
 type RestoreInput = z.output<typeof restoreRules>;
 
-/** RestoreInstance (docs/API.md: RestoreInstance). The region comes from the signature. */
+/** Restores a server from a backup (docs/API.md: RestoreInstance). The request names its region only in the credential of its signature. */
 export const restoreInstance = defineOperation({
   service: 'devops',
   request: 'POST /v1/instances:restore',
@@ -85,13 +85,14 @@ const usualZones: Readonly<Record<string, string>> = {
   'jp-west-2': 'jp-west-21',
 };
 
-/** Creates the record of a restored server. */
-export function instanceRecord({ backupId: _, ...input }: RestoreInput, region: string, created: Date): Fields {
-  const address = `${input.instanceId}.devops.sandbox.invalid`;
+/** Creates the record of a restored server (docs/API.md: DevOps server record). It has all fields of the request but the backup. */
+export function instanceRecord({ backupId: _, ...settings }: RestoreInput, region: string, created: Date): Fields {
+  const address = `${settings.instanceId}.devops.sandbox.invalid`;
   return {
     region,
-    ...input,
-    availabilityZone: input.availabilityZone ?? usualZones[region] ?? '',
+    ...settings,
+    // In a region that is not known, the zone stays empty.
+    availabilityZone: settings.availabilityZone ?? usualZones[region] ?? '',
     devrepoUrl: `https://${address}`,
     devrepoVersion: '18.4.1',
     upgradableDevrepoVersions: ['18.5.0'],
@@ -101,6 +102,7 @@ export function instanceRecord({ backupId: _, ...input }: RestoreInput, region: 
     state: 'RESTORING',
     status: { code: 200, name: 'RESTORING' },
     createTime: `${created.toISOString().slice(0, 19).replace('T', ' ')} UTC`,
+    // For `showInstance`, which leaves it out of answers.
     createdAt: created.toISOString(),
   };
 }

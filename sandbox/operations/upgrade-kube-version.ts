@@ -4,7 +4,7 @@ import { jsonAnswer } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { notFound, refuse } from '../rules.js';
 
-/** UpgradeKubeVersion (docs/API.md: UpgradeKubeVersion). */
+/** Changes the version of a cluster (docs/API.md: UpgradeKubeVersion). Refused while an earlier change of the cluster is running. */
 export const upgradeKubeVersion = defineOperation({
   service: 'catalog',
   request: 'POST /v1/resource-groups/{resourceGroupName}/kube/clusters/{clusterName}:upgrade',

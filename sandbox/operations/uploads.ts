@@ -17,8 +17,9 @@ export const createMultipartUpload = defineOperation({
     const initiated = now().toISOString();
     storage.uploads.set(uploadId, { bucket, key, uploadId, initiated, headers: keptHeaders(headers), algorithm });
     const answer = xmlAnswer('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: uploadId });
-    const chosen = algorithm && { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': 'COMPOSITE' };
-    return { ...answer, headers: { ...answer.headers, ...(chosen || {}) } };
+    if (algorithm === undefined) return answer;
+    const checksumHeaders = { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': 'COMPOSITE' };
+    return { ...answer, headers: { ...answer.headers, ...checksumHeaders } };
   },
 });
 
@@ -31,16 +32,18 @@ export const uploadPart = defineOperation({
     const partNumber = wholeNumber(query, 'partNumber', 0);
     if (partNumber < 1 || partNumber > 10_000)
       throw new ServiceError(400, 'InvalidArgument', 'partNumber must be a whole number from 1 to 10000.');
+
     const { uploadId, algorithm } = storage.findUpload(parameters, query);
     const received = await storage.files.receive(request, algorithm);
     const part = { ...received, partNumber, lastModified: now().toISOString() };
-    // The upload may have been completed or aborted in the meantime.
+    // If the upload was completed or aborted while the body arrived, `findUpload` now refuses the request.
     if (!storage.uploads.has(uploadId)) await storage.files.remove([part]);
     storage.findUpload(parameters, query);
+
     const parts = storage.partsOf(uploadId);
     const replaced = parts.get(String(partNumber));
     parts.set(String(partNumber), part);
-    await storage.files.remove(replaced === undefined ? [] : [replaced]);
+    if (replaced !== undefined) await storage.files.remove([replaced]);
     return emptyAnswer({ etag: `"${part.etag}"`, ...part.checksums });
   },
 });
