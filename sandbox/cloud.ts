@@ -6,15 +6,15 @@ import { openStorage, type StorageSeeds } from './storage/storage.js';
 /** Seconds until a new or changed group, cluster or server is ready. */
 const secondsToSettle = 20;
 
-/** Records that exist before the first change. */
+/** The records of a new sandbox. */
 export type CloudSeeds = StorageSeeds & Readonly<Record<'groups' | 'clusters' | 'instances', Seeds<Fields>>>;
 
 const fields = z.record(z.string(), z.unknown());
 
-/** The records that operations read and change. Answers leave out fields such as `changedAt` (catalog.ts, devops.ts). */
+/** The records that operations read and change. They have fields that answers leave out, such as `changedAt` (catalog.ts, devops.ts). */
 export type Cloud = ReturnType<typeof openCloud>;
 
-/** Opens the cloud of a state. Throws a `SandboxProblem` if the state cannot be read. */
+/** Loads the records of a sandbox from its state. Throws a `SandboxProblem` if the state has records that cannot be read. */
 export function openCloud(now: () => Date, state: State, seeds: CloudSeeds) {
   return {
     now,
@@ -25,9 +25,9 @@ export function openCloud(now: () => Date, state: State, seeds: CloudSeeds) {
     clusters: new Table('clusters', fields, state, seeds.clusters),
     /** DevOps servers by `instanceId` (docs/API.md: DevOps server record). */
     instances: new Table('instances', fields, state, seeds.instances),
-    /** True if a group, cluster or server that changed at `changedAt` (ISO 8601) is ready. */
+    /** True if a group, cluster or server is ready, because `secondsToSettle` have passed since `changedAt` (ISO 8601). */
     hasSettled: (changedAt: unknown) => now().getTime() - Date.parse(String(changedAt)) > secondsToSettle * 1000,
-    /** Resolves when all changes are on disk. An answer waits for this. */
+    /** Resolves when all changes are on disk. Answers are sent only after this. */
     flushed: state.flushed,
   };
 }

@@ -7,24 +7,24 @@ import { readShort } from './storage/bodies.js';
 import { checkStorageRequest, notOffered } from './storage/requests.js';
 import { readDocumentInput, xmlDocument } from './storage/xml.js';
 
-/** Converts `listParts` to `list_parts`, the name in tools, faults and the log of requests. */
+/** Converts `listParts` to `list_parts`, which is the name in faults, in the log of requests and of the client's tool. */
 const toolName = (name: string) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 
 export const operations = Object.entries(registry).map(([name, operation]) => ({ name: toolName(name), ...operation }));
 
 export type NamedOperation = (typeof operations)[number];
 
-/** An operation, its path parameters, and the query names that it requires. */
+/** The operation of a request, the request's path parameters, and the query names that the operation requires. */
 export type Route = NonNullable<ReturnType<typeof findOperation>>;
 
-/** Each operation with its `request` parsed. */
+/** Each operation with its `request`, such as `GET /{bucket}/{key}?uploadId`, split into method, pattern of the path, and query names. */
 const templates = operations.map((operation) => {
   const [, method = '', path = '', query = ''] = /^(\w+) ([^?]+)\??(.*)$/.exec(operation.request) ?? [];
   const groups = path.replace(/\{(\w+)\}/g, (_, name) => `(?<${name}>${name === 'key' ? '.+' : '[^/]+'})`);
   return { operation, method, pattern: new RegExp(`^${groups}$`), query: query.split('&').filter(Boolean) };
 });
 
-/** Finds the operation of a request. If several match, the one that requires the most names in the query wins. */
+/** Finds the operation of a request. If several match, returns the one that requires the most query names. */
 export function findOperation(request: ApiRequest) {
   const routes = templates.flatMap(({ operation, method, pattern, query }) => {
     const { service = 'storage' } = operation;
@@ -37,7 +37,7 @@ export function findOperation(request: ApiRequest) {
   return routes.sort((a, b) => b.query.length - a.query.length)[0];
 }
 
-/** Decodes path parameters. Undefined if a parameter is badly encoded, empty or a dot segment, or contains a slash (allowed only in `key`). */
+/** Decodes path parameters. Undefined if one is badly encoded or, except for `key`, is empty, is `.` or `..`, or contains a slash. */
 function decodeParameters(groups: Readonly<Record<string, string>>): Record<string, string> | undefined {
   try {
     const parameters = Object.entries(groups).map(([name, text]) => [name, decodeURIComponent(text)] as const);
@@ -48,10 +48,10 @@ function decodeParameters(groups: Readonly<Record<string, string>>): Record<stri
   }
 }
 
-/** Answers a request with a valid signature, or refuses the request. Throws only if the request was cut off. */
+/** Answers a request whose signature is valid. Errors become answers too. Throws only if the client closed the connection. */
 export async function answer(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
   try {
-    return await carryOut(route, request, cloud);
+    return await runOperation(route, request, cloud);
   } catch (error) {
     if (error instanceof ServiceError) return refusal(request, error);
     if (request.stream.errored) throw error;
@@ -60,25 +60,34 @@ export async function answer(route: Route | undefined, request: ApiRequest, clou
   }
 }
 
-async function carryOut(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
+/** Runs the operation of a request. Throws a `ServiceError` for a request that the sandbox does not offer, or that breaks a rule. */
+async function runOperation(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
   const isStorage = request.service === 'storage';
   if (route === undefined)
     throw isStorage ? notOffered('this operation') : refuse(404, 'URLNotFound', 'The sandbox knows no such operation.');
-  const { operation, parameters, query } = route;
+
+  const { operation, parameters, query: requiredNames } = route;
   const { source = 's3', invents = [], options = [] } = operation;
-  const allowedNames = [...query, ...options, 'x-id'];
-  const unknown = [...request.query.keys()].find((name) => !allowedNames.includes(name));
-  if (unknown !== undefined) throw notOffered(`"${unknown}" in the query here`);
+  // AWS SDKs add `x-id` with the name of the operation to some requests.
+  const allowedNames = [...requiredNames, ...options, 'x-id'];
+  const unknownName = [...request.query.keys()].find((name) => !allowedNames.includes(name));
+  if (unknownName !== undefined) throw notOffered(`"${unknownName}" in the query here`);
   if (isStorage) checkStorageRequest(request, operation.headers, parameters.key);
+
+  // The bodies of the other APIs were read before, because their signatures cover the body.
   const body = isStorage && !operation.streams ? await readShort(request) : request.body;
-  const { rules, document } = operation;
-  const input = rules && (document ? readDocumentInput(rules, document, body) : readInput(rules, body));
-  const answer = await operation.handle({ ...request, body, parameters, input }, cloud);
+  const answer = await operation.handle({ ...request, body, parameters, input: inputOf(operation, body) }, cloud);
   await cloud.flushed();
   return invented(answer, ...sourceWords[source], ...invents);
 }
 
-/** Formats an error as the called service does. An answer to HEAD has no body, so the error is in a header. */
+/** The parsed body, if the operation has rules for it. */
+function inputOf({ rules, document }: NamedOperation, body: Buffer): unknown {
+  if (rules === undefined) return undefined;
+  return document === undefined ? readInput(rules, body) : readDocumentInput(rules, document, body);
+}
+
+/** Formats an error as the called API does. An answer to HEAD has no body, so the error is also in the header `x-sandbox-error`. */
 export function refusal({ service, id, method }: ApiRequest, { status, code, message, details }: ServiceError): Answer {
   const elements = { Code: code, Message: message, ...details, RequestId: id };
   const answer =

@@ -10,11 +10,11 @@ import { SandboxProblem } from './state.js';
 export interface Exchange {
   readonly operation: string;
   readonly incoming: IncomingMessage;
-  /** Carries out the request. Resolves with its answer, which has not been sent yet. */
+  /** Runs the operation. Resolves with its answer, which the caller of `act` may send, change or drop. */
   act(): Promise<Answer>;
 }
 
-/** `amount` is in the unit of the kind. `times` is infinite if the fault never ends. */
+/** A fault such as `list_parts=503*3`. `amount` is a number of seconds, for example, depending on the kind; `times` may be infinite. */
 interface Fault {
   readonly operation: string;
   readonly kind: string;
@@ -24,20 +24,20 @@ interface Fault {
 
 /** Faults and delays of a sandbox. */
 export interface FaultRules {
-  /** Faults of the same operation happen in this order. */
+  /** For each operation, its faults happen in the order of this list. */
   readonly faults: readonly Fault[];
-  /** Milliseconds before an answer; `random` gives numbers from 0 to below 1. */
+  /** Returns the milliseconds before an answer. `random` returns numbers from 0 to below 1. */
   readonly latency: (random: () => number) => number;
-  /** Seconds by which the sandbox's clock is ahead. */
+  /** The number of seconds by which the sandbox's clock is ahead of the real time. */
   readonly skewSeconds: number;
 }
 
-/** Resolves with the answer to send, or with undefined to send nothing. */
+/** The effect of a kind of fault on one request. Resolves with the answer to send, or with undefined if nothing is sent. */
 type Kind = (exchange: Exchange, amount: number | undefined) => Promise<Answer | undefined>;
 
 const reset = async ({ incoming }: Exchange) => void incoming.socket.resetAndDestroy();
 
-/** A fault that carries out the request and changes the body of the answer. */
+/** A fault that runs the operation and changes the body of the answer. */
 const changeBody =
   (change: (body: string, amount: number | undefined, exchange: Exchange) => string): Kind =>
   async (exchange, amount) => {
@@ -45,7 +45,7 @@ const changeBody =
     return { ...answer, body: change(answer.body, amount, exchange) };
   };
 
-/** A fault that answers without carrying out the request. */
+/** A fault that sends another answer and does not run the operation. The body of the request is still read to its end. */
 const answerInstead =
   (status: number, headers: (amount?: number) => Record<string, string> = () => ({}), body = ''): Kind =>
   async ({ incoming }, amount) => {
@@ -53,13 +53,13 @@ const answerInstead =
     return { status, headers: headers(amount), body };
   };
 
-/** Says that a list of parts is not complete, and leaves out where it continues. */
+/** Makes the answer of `list_parts` say that more parts follow, but not from which marker. */
 const withoutMarkers = (body: string) =>
   body
     .replace(/<(PartNumberMarker|NextPartNumberMarker)>\d*<\/\1>/g, '')
     .replace('<IsTruncated>false<', '<IsTruncated>true<');
 
-/** Says that a list of parts continues where it began. */
+/** Makes the answer of `list_parts` say that more parts follow from the marker of this request, so that a naive client loops. */
 function withSameMarker(body: string, url = '') {
   const marker = /[?&]part-number-marker=(\d+)/.exec(url)?.[1] ?? '0';
   return withoutMarkers(body).replace('<IsTruncated>', `<NextPartNumberMarker>${marker}</NextPartNumberMarker>$&`);
@@ -81,16 +81,13 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['redirect', answerInstead(307, () => ({ location: '/moved' }))],
   ['429', answerInstead(429, (seconds = 1) => ({ 'retry-after': String(seconds) }))],
   ...[500, 502, 503, 509].map((status) => [String(status), answerInstead(status)] as const),
-  // A gateway stops waiting, and the service behind it continues.
+  // A real gateway answers 504 when it stops waiting for the service, which still carries out the request.
   ['504', ({ act }) => act().then(() => emptyAnswer({}, 504))],
 ]);
 
 export const faultKinds: readonly string[] = [...kinds.keys()];
 
-/**
- * Sends the first `sent` of `pieces` equal pieces of an answer, with a pause (milliseconds) after each. Closes the connection if pieces are
- * left out.
- */
+/** Divides an answer into `pieces` equal pieces, and sends the first `sent` of them with pauses. Then closes the connection if not all were sent. */
 async function inPieces({ act, incoming }: Exchange, pieces: number, pauseMs: number, sent: number): Promise<Answer> {
   const answer = await act();
   const { headers, body, content = [Buffer.from(body)] } = answer;
@@ -101,7 +98,7 @@ async function inPieces({ act, incoming }: Exchange, pieces: number, pauseMs: nu
   return { ...answer, headers: { ...headers, 'content-length': String(totalBytes) }, content: slowContent };
 }
 
-/** Yields at most `maximum` bytes of a content, with a pause after every `pieceBytes`. */
+/** Yields the first `maximum` bytes of a content, with a pause after every `pieceBytes` bytes. */
 async function* slowly(
   content: Readable | readonly Buffer[],
   pieceBytes: number,
@@ -110,6 +107,7 @@ async function* slowly(
 ): AsyncGenerator<Buffer> {
   let sentBytes = 0;
   for await (const chunk of content) {
+    // A chunk may contain several pieces, and a piece may extend over several chunks.
     let unsent: Buffer = chunk;
     while (unsent.length > 0 && sentBytes < maximum) {
       const bytesToPieceEnd = pieceBytes - (sentBytes % pieceBytes);
@@ -122,7 +120,7 @@ async function* slowly(
   }
 }
 
-/** True if a fault can happen to an operation. Faults that change or cut a body need an answer with a body. */
+/** True if a fault can happen to an operation. For example, a fault that changes the body needs an answer with a body. */
 function canHappen(
   { operation: faultyOperation, kind }: Pick<Fault, 'operation' | 'kind'>,
   { name, request, answersBytes }: NamedOperation,
@@ -135,10 +133,12 @@ function canHappen(
   return !needsDocument || (hasBody && answersBytes === undefined);
 }
 
-/** Makes requests fail by the rules; `random` gives numbers from 0 to below 1. */
+/** Makes requests late, and makes them fail as often as the rules say. `random` returns numbers from 0 to below 1. */
 export function createFaults({ faults, latency }: FaultRules, random: () => number) {
+  // Copies, because `times` counts down.
   const remaining = faults.map((fault) => ({ ...fault }));
-  /** Returns the fault for the next request of an operation, and counts it as used. */
+
+  /** Returns the fault for the next request of an operation, if one is left, and counts it as used. */
   function next(name: string): Fault | undefined {
     const operation = operations.find((candidate) => candidate.name === name);
     if (operation === undefined) return undefined;
@@ -146,7 +146,8 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
     if (fault !== undefined) fault.times -= 1;
     return fault;
   }
-  /** Waits, then resolves with the answer to send. A fault changes or removes the answer. */
+
+  /** Waits for the latency, and resolves with the answer to send. A fault may change the answer, or resolve with undefined to send nothing. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
     const fault = next(exchange.operation);
     const latencyMs = latency(random);
@@ -158,7 +159,7 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
 
 export const noFaults: FaultRules = { faults: [], latency: () => 0, skewSeconds: 0 };
 
-/** Parses faults, or the file named after an `@`. */
+/** Parses faults. If the text begins with `@`, the rest is the name of a file with the faults. */
 export function loadFaults(text: string): FaultRules {
   let faults = text;
   try {
@@ -169,24 +170,22 @@ export function loadFaults(text: string): FaultRules {
   return parseFaults(faults);
 }
 
-/**
- * Parses `restore_instance=reset-after-request*2,list_parts=503*3,latency=uniform(10,200),skew=1200`, separated by commas
- * or line breaks. Throws a `SandboxProblem` about the first mistake.
- */
+/** Parses faults such as `list_parts=503*3,latency=uniform(10,200)`, also on several lines. Throws a `SandboxProblem` about the first mistake. */
 export function parseFaults(text: string): FaultRules {
   let rules = noFaults;
-  // Commas in parentheses do not separate.
+  // A comma in parentheses, as in `uniform(10,200)`, separates no faults.
   const pairs = text.split(/\n|,(?![^(\n]*\))/).filter((pair) => pair.trim() !== '');
   for (const pair of pairs) {
     const [name = '', value = ''] = splitOnce(pair, '=').map((part) => part.trim());
     const rule = readRule(name, value);
     if (typeof rule === 'string') throw new SandboxProblem(rule);
+    // Faults are collected. A second latency or skew replaces the first.
     rules = { ...rules, ...rule, faults: [...rules.faults, ...(rule.faults ?? [])] };
   }
   return rules;
 }
 
-/** Parses one rule. Returns the problem as a sentence if the rule is invalid. */
+/** Parses one rule, such as `list_parts=503*3`. If the rule is invalid, returns the problem as a sentence. */
 function readRule(name: string, value: string): Partial<FaultRules> | string {
   if (name === 'latency') return readLatency(value);
   return name === 'skew' ? readSkew(value) : readFault(name, value);
@@ -211,7 +210,7 @@ const readSkew = (value: string): Partial<FaultRules> | string =>
 
 const gaussian = (random: () => number) => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
-/** Milliseconds between two bounds, around a mean with a deviation, or with a median and a 99th percentile (log-normal). */
+/** Latencies in milliseconds: even between two bounds, normal by mean and deviation, or log-normal by median and 99th percentile. */
 const distributions: ReadonlyMap<string, (a: number, b: number) => FaultRules['latency']> = new Map([
   ['uniform', (from, to) => (random) => from + (to - from) * random()],
   ['normal', (mean, deviation) => (random) => Math.max(0, mean + deviation * gaussian(random))],
@@ -226,7 +225,7 @@ function readLatency(value: string): Partial<FaultRules> | string {
     : { latency };
 }
 
-/** The word that shares the most pairs of letters with a misspelt word. */
+/** The word that is most like a misspelt word, by the share of its pairs of letters that the misspelt word has too. */
 function nearest(misspelt: string, words: Iterable<string>): string {
   const pairs = (word: string) => Array.from(word, (letter, index) => letter + (word[index + 1] ?? ''));
   const shared = (word: string) => pairs(word).filter((pair) => misspelt.includes(pair)).length / word.length;

@@ -1,28 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 
-/** Paths of the other APIs on the port of object storage. No bucket can have these names. */
+/** Prefixes of the paths of the other two APIs, which share a port with object storage. No bucket can have these names. */
 export const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 
 export type ServiceName = 'storage' | keyof typeof prefixes;
 
-/**
- * Compares the signature of the next chunk of a body, or of its trailers, with the one calculated from a SHA-256 (hex).
- * Each signature covers the one before. Throws a `ServiceError` if they differ.
- */
+/** Checks the signature of the next chunk or of the trailers. To be called in their order, because each signature covers the previous one. */
 export type CheckNext = (kind: 'PAYLOAD' | 'TRAILER', sha256: string, signature: string) => void;
 
-/** A request. `checkNext` is set after the signature of the headers was verified. */
+/** A request. `checkNext` is set only after the signature of the headers was verified, because the chunk signatures continue it. */
 export type ApiRequest = Readonly<ReturnType<typeof requestOf>> & { readonly checkNext?: CheckNext };
 
-/** Describes a request before its body is read. Answers repeat the `id`. */
+/** Describes a request before its body is read: `body` is empty. The `id` also becomes the request ID of the answer. */
 export function requestOf(incoming: IncomingMessage, id: string) {
   const { method = 'GET', url = '/' } = incoming;
   const stream: Readable = incoming;
-  const [whole, search] = splitOnce(url, '?');
-  const api = (['catalog', 'devops'] as const).find((name) => whole.startsWith(`${prefixes[name]}/`));
-  const path = api === undefined ? whole.replace(/^(\/[^/]+)\/$/, '$1') : whole.slice(prefixes[api].length);
-  // A plus sign is a plus sign, not a space as in forms. The last value of a repeated name counts.
+  const [wholePath, search] = splitOnce(url, '?');
+  const api = (['catalog', 'devops'] as const).find((name) => wholePath.startsWith(`${prefixes[name]}/`));
+  // A slash after the name of a bucket is ignored.
+  const path = api === undefined ? wholePath.replace(/^(\/[^/]+)\/$/, '$1') : wholePath.slice(prefixes[api].length);
+  // A plus sign in the query stands for itself, and not for a space as in HTML forms. Of a repeated name, the last value is used.
   const query: ReadonlyMap<string, string> = new Map(new URLSearchParams(search.replaceAll('+', '%2B')));
   const pairs = Object.entries(incoming.headers).map(([name, value]) => [name, [value ?? ''].flat().join(',')]);
   const headers: Readonly<Record<string, string>> = Object.fromEntries(pairs);
@@ -35,11 +33,11 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Bytes to send in place of `body`; `headers` then holds their content-length. */
+  /** Bytes to send in place of `body`. Their number must be in the header `content-length`. */
   readonly content?: Readable;
 }
 
-/** A refusal of a request: the service's `code` and `details`, and a sentence. */
+/** An error that the sandbox answers as the real API would. The message is a sentence for the client's user. */
 export class ServiceError extends Error {
   readonly status: number;
   readonly code: string;
@@ -69,7 +67,7 @@ export function splitOnce(text: string, separator: string): [string, string] {
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Reads a whole body. Throws if it has more than `maximum` bytes. */
+/** Reads a whole body into memory. Throws if it has more than `maximum` bytes. */
 export async function collect(pieces: AsyncIterable<Buffer>, maximum: number): Promise<Buffer> {
   const kept: Buffer[] = [];
   let size = 0;

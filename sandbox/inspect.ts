@@ -6,36 +6,34 @@ import { sizeOf } from './storage/records.js';
 export interface Logged {
   readonly time: string;
   readonly id: string;
-  /** Name of the operation, or `unknown` if none matches. */
+  /** Name of the operation, or `unknown` if the sandbox has no such operation. */
   readonly operation: string;
   readonly method: string;
   readonly url: string;
-  /** HTTP status; 0 until the request is answered. */
+  /** HTTP status of the answer; 0 until there is one. */
   status: number;
 }
 
 const shownEntries = 100;
 
-/**
- * Describes the state and the last requests of a sandbox as Markdown, without secrets.
- * @param endpoints the URL of each API by its name
- */
+/** Describes the state and the last requests of a sandbox as Markdown, without secrets. `endpoints` are URLs by the name of their API. */
 export function describeCloud(
   cloud: Cloud,
   endpoints: Readonly<Record<string, string>>,
   requests: readonly Logged[],
 ): string {
+  const groups = [...cloud.groups.values()].map((group) => showGroup(cloud, group));
+  const clusters = [...cloud.clusters.values()].map((cluster) => showCluster(cloud, cluster));
+  const servers = [...cloud.instances.values()].map((instance) => showInstance(cloud, instance));
   const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
     ['Endpoints', linesOf(Object.entries(endpoints), ([name, url]) => `- ${name}: ${url}`)],
     ...storageSections(cloud),
-    ['Resource groups', linesOf(cloud.groups.values(), (group) => line(group.name, showGroup(cloud, group).status))],
-    ['Clusters', linesOf(cloud.clusters.values(), (cluster) => clusterLine(showCluster(cloud, cluster)))],
-    [
-      'DevOps servers',
-      linesOf(cloud.instances.values(), (server) => line(server.instanceId, showInstance(cloud, server).state)),
-    ],
+    ['Resource groups', linesOf(groups, ({ name, status }) => line(name, status))],
+    ['Clusters', linesOf(clusters, ({ name, status, version }) => line(name, status, `version ${version}`))],
+    ['DevOps servers', linesOf(servers, ({ instanceId, state }) => line(instanceId, state))],
     ['Last requests', linesOf(requests, requestLine)],
   ];
+
   return [
     '# Sandbox\n',
     'A cloud on this machine, for trying. `GET /_sandbox/state` at the storage endpoint shows this text.\n',
@@ -62,18 +60,15 @@ function storageSections({ storage }: Cloud): [title: string, lines: readonly st
   ];
 }
 
-const clusterLine = ({ name, status, version }: ReturnType<typeof showCluster>) =>
-  line(name, status, `version ${version}`);
-
 const requestLine = ({ time, id, operation, status, method, url }: Logged) =>
   `- ${time} ${id} ${operation}: ${status}, ${quoted(method, url)}`;
 
-/** A line of a list. The name is written as a JSON string because it may be any text. */
+/** A line such as `- "demo-group": provisioned`. The name is written as a JSON string, because it may contain line breaks. */
 const line = (name: unknown, ...facts: readonly unknown[]) => `- ${JSON.stringify(name)}: ${facts.join(', ')}`;
 
 const quoted = (name: string, text: string) => `${name} ${JSON.stringify(text)}`;
 
-/** Describes the first entries, one per line, and counts the others. */
+/** Describes the first `shownEntries` entries, one per line, and says in a last line how many more there are. */
 function linesOf<T>(entries: Iterable<T>, lineOf: (entry: T) => string): string[] {
   const all = [...entries];
   if (all.length === 0) return ['None.'];

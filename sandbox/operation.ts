@@ -3,39 +3,39 @@ import type { Cloud } from './cloud.js';
 import type { Answer, ApiRequest, ServiceName } from './http.js';
 import type { DocumentForm } from './storage/xml.js';
 
-/** The names of the path parameters: `bucket` and `key` in `GET /{bucket}/{key}`. */
+/** The names in braces as a union type: `'bucket' | 'key'` for `GET /{bucket}/{key}`. */
 type ParameterOf<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParameterOf<Rest>
   : never;
 
 interface OperationRequest<Request extends string, Input> extends ApiRequest {
-  /** Parameters of the path, decoded. */
+  /** The decoded path parameters by name, such as `bucket`. */
   readonly parameters: Readonly<Record<ParameterOf<Request>, string>>;
-  /** The body, if the operation has rules for it. */
+  /** The body after it was parsed by the operation's `rules`. Undefined without rules. */
   readonly input: Input;
 }
 
-/** One operation. Routing, faults, the header `x-sandbox-invented`, tests and docs/SANDBOX.md are derived from it. */
+/** The description of one operation, from which routing, faults, the header `x-sandbox-invented`, tests and docs/SANDBOX.md are derived. */
 export interface Operation<Request extends string = string, Input = unknown> {
-  /** The service of the operation; object storage by default. */
+  /** The API of the operation; object storage by default. */
   readonly service?: ServiceName;
-  /** Method, path, and required query names. `{key}` may contain slashes, other parameters may not. */
+  /** Method, path and required query names, such as `GET /{bucket}/{key}?uploadId`. Of the parameters, only `{key}` may contain slashes. */
   readonly request: Request;
-  /** Optional query names. All others are refused. */
+  /** Optional query names. A request with any other query name is refused. */
   readonly options?: readonly string[];
-  /** Storage only: headers that this operation understands, in addition to the headers of every request. `x-amz-meta-` stands for all headers with this prefix. */
+  /** Headers that an operation of object storage understands, besides those of every request. `x-amz-meta-` stands for all with this prefix. */
   readonly headers?: readonly string[];
-  /** The description that the operation follows: the API reference, S3 (the default, to which the reference refers), or the sandbox's own. */
+  /** Who describes the operation: docs/API.md (`reference`), S3, to which docs/API.md refers (the default), or only this sandbox. */
   readonly source?: 'reference' | 's3' | 'sandbox';
-  /** Parts of the answer that its source does not describe. */
+  /** Parts of the answer that the `source` does not describe, so that the sandbox had to invent them. */
   readonly invents?: readonly (keyof typeof inventedWords)[];
-  /** Set if the operation answers with bytes. All other GET and POST operations answer with a document. */
+  /** Set if the answer is the content of an object. All other GET and POST operations answer with a JSON or XML document. */
   readonly answersBytes?: true;
-  /** Set if the operation reads a body of any size from the request's `stream`. */
+  /** Set if the operation itself reads the body from the request's `stream`. Other operations get a short body in `body`. */
   readonly streams?: true;
-  /** Rules for the body: for the JSON value, or for the XML document as `readDocument` returns it. */
+  /** Rules for the parsed body. They apply to the JSON value, or to the fields that `readDocument` returns for an XML document. */
   readonly rules?: z.ZodType<Input>;
-  /** Set if the body is an XML document. */
+  /** Set if the body is an XML document. Without it, a body with rules is JSON. */
   readonly document?: DocumentForm;
   /** Answers the request. Throws a `ServiceError` to refuse it. */
   handle(request: OperationRequest<Request, Input>, cloud: Cloud): Answer | Promise<Answer>;
@@ -44,7 +44,7 @@ export interface Operation<Request extends string = string, Input = unknown> {
 export const defineOperation = <const Request extends string, Input>(operation: Operation<Request, Input>): Operation =>
   operation;
 
-/** Values of the header `x-sandbox-invented`, which names the parts of an answer that the reference does not describe. */
+/** The values of the header `x-sandbox-invented`, each with its meaning. The header names the parts of an answer that the sandbox invented. */
 export const inventedWords = {
   error: 'the error: its code and status follow similar clouds',
   operation: 'the operation: the APIs only refer to it, or do not have it; it follows S3',
@@ -58,12 +58,12 @@ export const inventedWords = {
   urls: 'the addresses of the server and of the person to alert',
 } as const;
 
-/** Adds values of `inventedWords` to an answer. */
+/** Adds values to the header `x-sandbox-invented` of an answer. */
 export function invented(answer: Answer, ...words: readonly (keyof typeof inventedWords)[]): Answer {
   const before = answer.headers['x-sandbox-invented']?.split(',') ?? [];
   const all = [...new Set([...before, ...words])].join(',');
   return all === '' ? answer : { ...answer, headers: { ...answer.headers, 'x-sandbox-invented': all } };
 }
 
-/** The values for every answer of an operation, by its source. */
+/** The values of `x-sandbox-invented` that every answer of an operation has, by the operation's `source`. */
 export const sourceWords = { reference: [], s3: ['operation'], sandbox: ['read'] } as const;

@@ -24,20 +24,20 @@ import { derive, openState, SandboxProblem, type State, temporaryState } from '.
 
 export { seededEmptyUpload, seededLargeUpload, seededUpload } from './seeds.js';
 
-/** A running cloud on this machine's loopback interface, for trials, demonstrations and tests. */
+/** A running sandbox: a small imitation of the cloud at 127.0.0.1, for trials, demonstrations and tests. */
 export type Sandbox = Awaited<ReturnType<typeof serveState>>;
 
 export interface SandboxOptions {
   readonly now: () => Date;
-  /** Access keys; derived from the seed by default. */
+  /** The access key that clients have to use. By default, it is derived from the seed. */
   readonly keys?: Keys;
-  /** Port to listen on. 0, the default, chooses a free port. */
+  /** The port to listen on. With 0, the default, the system chooses a free port. */
   readonly port?: number;
-  /** Keys and IDs are derived from the seed; random by default. */
+  /** The text from which access keys and IDs are derived, so that they can be repeated. Random by default. */
   readonly seed?: string | undefined;
-  /** File that keeps the state. Without it, the state ends with the process. */
+  /** A file that keeps the records for later starts. Without it, they are lost when the process ends. */
   readonly stateFile?: string | undefined;
-  /** Faults such as `list_parts=503*3`, or `@` and the name of a file with faults. */
+  /** Faults such as `list_parts=503*3`, or `@` followed by the name of a file with faults. */
   readonly fault?: string | undefined;
 }
 
@@ -45,7 +45,7 @@ const statePath = '/_sandbox/state';
 const maximumBody = 32 * 1024 * 1024;
 const keptRequests = 50;
 
-/** Starts a sandbox. Throws a `SandboxProblem` if it cannot. */
+/** Starts a sandbox. Throws a `SandboxProblem` if the options, the state file or the port cannot be used. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { stateFile, seed, fault = '' } = options;
   const rules = loadFaults(fault);
@@ -58,7 +58,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   });
 }
 
-/** Starts the server of a sandbox on a state, with the records that every sandbox has. */
+/** Starts the HTTP server of a sandbox whose records are kept in `state`. */
 async function serveState(state: State, rules: FaultRules, options: SandboxOptions) {
   const { now, port = 0, keys = derivedKeys(state) } = options;
   const cloud = openCloud(now, state, seedsOf(state));
@@ -68,9 +68,11 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
 
   const server = createServer(async (incoming, outgoing) => {
     try {
-      if (splitOnce(incoming.url ?? '', '?')[0] === statePath) await respond(incoming, outgoing, showState(incoming));
+      const [path] = splitOnce(incoming.url ?? '', '?');
+      if (path === statePath) await respond(incoming, outgoing, showState(incoming));
       else await answerRequest({ cloud, keys, faults, requestLog }, incoming, outgoing);
     } catch {
+      // An answer is no longer possible, for example because the client closed the connection.
       outgoing.destroy();
     }
   });
@@ -78,20 +80,21 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   await once(server, 'listening').catch(({ code }) => {
     throw new SandboxProblem(`The sandbox cannot listen on port ${port} of 127.0.0.1 (${code}).`);
   });
+
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
   const describe = () => describeCloud(cloud, endpoints, requestLog.entries);
 
   function showState(incoming: IncomingMessage): Answer {
-    const text = (status: number, body: string) => documentAnswer(status, 'text/markdown', body);
-    // Refuses other hosts because a page of another site could read the state through DNS rebinding.
-    if (!isLoopback(incoming.headers.host)) return text(403, 'Ask for it at 127.0.0.1 or localhost.\n');
-    return incoming.method === 'GET' ? text(200, describe()) : text(405, 'This can only be read.\n');
+    const markdown = (status: number, body: string) => documentAnswer(status, 'text/markdown', body);
+    // Otherwise a website could let its own host name point to 127.0.0.1, and read the state (DNS rebinding).
+    if (!isLoopback(incoming.headers.host)) return markdown(403, 'Ask for it at 127.0.0.1 or localhost.\n');
+    return incoming.method === 'GET' ? markdown(200, describe()) : markdown(405, 'This can only be read.\n');
   }
 
   return {
     cloud: { credentials: keys, endpoints, signingServices },
-    /** Lets tests add records. */
+    /** The records of object storage, to which tests add their own. */
     storage: cloud.storage,
     describe,
     close: async () => {
@@ -103,7 +106,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   };
 }
 
-/** Returns a function that gives numbers from 0 to below 1. The same seed gives the same numbers. */
+/** Creates a random number generator from 0 to below 1. The same seed gives the same sequence of numbers. */
 function seededRandom(state: State): () => number {
   let draws = 0;
   return () => {
@@ -112,20 +115,21 @@ function seededRandom(state: State): () => number {
   };
 }
 
-/** The last requests of a sandbox, oldest first. */
 type RequestLog = ReturnType<typeof createRequestLog>;
 
+/** Keeps the last `keptRequests` requests for `describeCloud`, and numbers all requests. */
 function createRequestLog(now: () => Date) {
   const entries: Logged[] = [];
   let count = 0;
   return {
+    /** The last requests, oldest first. */
     entries,
-    /** The ID of the next request, which its answer repeats. */
+    /** Creates the ID of a new request. The answer to the request has the same ID. */
     nextId: () => {
       count += 1;
       return `sandbox-${String(count).padStart(6, '0')}`;
     },
-    /** Adds a request that has no status yet. */
+    /** Adds a request, and returns its entry. The caller sets the status when there is an answer. */
     add: ({ id, method, url }: ApiRequest, operation: string): Logged => {
       const entry = { time: now().toISOString(), id, operation, method, url: withoutSecrets(url), status: 0 };
       entries.push(entry);
@@ -135,7 +139,7 @@ function createRequestLog(now: () => Date) {
   };
 }
 
-/** The parts of a sandbox that answer a request. */
+/** The parts of a sandbox that `answerRequest` needs. */
 interface RequestHandling {
   readonly cloud: Cloud;
   readonly keys: Keys;
@@ -143,7 +147,7 @@ interface RequestHandling {
   readonly requestLog: RequestLog;
 }
 
-/** Answers a request of an API, or lets it fail by the rules for faults. */
+/** Answers a request to one of the three APIs, or makes it fail if a fault is due. */
 async function answerRequest(
   { cloud, keys, faults, requestLog }: RequestHandling,
   incoming: IncomingMessage,
@@ -154,27 +158,31 @@ async function answerRequest(
   const operation = route?.operation.name ?? 'unknown';
   const logEntry = requestLog.add(request, operation);
   const sentHeaders = { ...requestIds(request), date: cloud.now().toUTCString() };
+
   let content: Readable | undefined;
   const act = async () => {
     const answer = await answerSigned(route, request, keys, cloud);
     content = answer.content;
+    // If a fault drops this answer, the log shows how the request would have been answered.
     logEntry.status = answer.status;
     return answer;
   };
+
   try {
     const answer = await faults.answer({ operation, incoming, act });
+    // A fault has reset the connection, or lets the client wait forever.
     if (answer === undefined) return;
     logEntry.status = answer.status;
     await respond(incoming, outgoing, { ...answer, headers: { ...answer.headers, ...sentHeaders } });
   } finally {
-    // A fault may have kept the answer from being sent.
+    // Ends the read of an object whose answer was dropped by a fault or cut off by the client.
     content?.destroy();
   }
 }
 
 /** Answers a request if its signature is valid, and refuses it otherwise. */
 async function answerSigned(route: Route | undefined, unread: ApiRequest, keys: Keys, cloud: Cloud): Promise<Answer> {
-  // The signature of a storage request covers a hash of the body and not the body.
+  // The signature of a storage request covers only a hash of the body, so its body, which may be large, is read later.
   const isStorage = unread.service === 'storage';
   const request = isStorage ? unread : { ...unread, body: await collect(unread.stream, maximumBody) };
   const problem = checkSignature(request, keys, cloud.now());
@@ -194,7 +202,7 @@ async function respond(incoming: IncomingMessage, outgoing: ServerResponse, answ
   else await pipeline(content, outgoing);
 }
 
-/** Returns the request ID headers (docs/API.md: Request IDs), with `x-amz-` names if the client used them. */
+/** Returns the headers with the request ID (docs/API.md: Request IDs). Their names begin with `x-amz-` if the client signed with such names. */
 function requestIds({ id, headers }: ApiRequest): Record<string, string> {
   if ('x-amz-date' in headers) return { 'x-amz-request-id': id, 'x-amz-id-2': `${id}-b` };
   return {
@@ -205,6 +213,6 @@ function requestIds({ id, headers }: ApiRequest): Record<string, string> {
   };
 }
 
-/** Removes signatures and session tokens from a URL. */
+/** Replaces signatures and session tokens in a URL by "(not shown)". */
 const withoutSecrets = (url: string) =>
   url.replace(/((?:x-(?:ext|amz)-)?(?:security-token|signature)=)[^&\s]*/gi, '$1(not shown)');

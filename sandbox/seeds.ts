@@ -9,13 +9,13 @@ import type { Part, UploadName } from './storage/records.js';
 
 const demoUpload = (key: string, uploadId: string): UploadName => ({ bucket: 'demo-bucket', key, uploadId });
 
-/** An upload in progress. Parts up to 15 of 16 were sent, and three are missing. */
+/** An upload in progress. Of its 16 parts, those up to 15 were sent, except for the numbers 5, 11 and 12. */
 export const seededUpload = demoUpload('backups/2026/database.dump', 'demo-upload-in-progress');
 
 /** A complete upload with 10,000 parts. */
 export const seededLargeUpload = demoUpload('archive/2025.tar', 'demo-upload-of-10000-parts');
 
-/** An upload that has just begun, without parts. */
+/** An upload that has just begun and has no parts. */
 export const seededEmptyUpload = demoUpload('video/launch.mov', 'demo-upload-without-parts');
 
 export const seededGroup = {
@@ -24,19 +24,21 @@ export const seededGroup = {
   adminCluster: 'demo-admin',
   userCluster: 'demo-user',
   version: '1.33.5-sandbox',
-  /** The external cloud project of both clusters. */
+  /** The project of both clusters in the external cloud. */
   project: 'demo-project',
 };
 
-/** Records that every sandbox has from the start. The uploads began minutes to hours before the start. */
+/** The records of a new sandbox. The uploads began seconds to hours before the first start; group, clusters and server are older. */
 export function seedsOf({ origin: { started } }: State): CloudSeeds {
-  const { resourceGroupName, adminCluster, userCluster } = seededGroup;
   const upload = (name: UploadName, secondsAgo: number) =>
     [name.uploadId, { ...name, initiated: earlier(started, secondsAgo), headers: {} }] as const;
+
+  const { resourceGroupName, adminCluster, userCluster } = seededGroup;
   const group = groupRecord(resourceGroupName, provisionInput(adminCluster), '2026-01-01T00:00:00.000Z');
   const cluster = (name: string, isAdmin: boolean) =>
     [clusterKey(resourceGroupName, name), clusterRecord(provisionInput(name), group, isAdmin)] as const;
   const server = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
+
   return {
     buckets: [[seededUpload.bucket, { created: started }]],
     uploads: [upload(seededUpload, 680), upload(seededLargeUpload, 23_700), upload(seededEmptyUpload, 45)],
@@ -51,12 +53,13 @@ const mebibyte = 1024 * 1024;
 
 const earlier = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();
 
-/** The parts of a demo upload, oldest first. */
+/** The parts of a demo upload by part number: one every 40 seconds or, in the large upload, every 2 seconds. Empty for a client's upload. */
 function demoParts(uploadId: string, started: string): [string, Part][] {
   const part = (partNumber: number, size: number, secondsAgo: number): [string, Part] => {
     const etag = hash('md5', `part ${partNumber}`);
     return [String(partNumber), { partNumber, size, etag, lastModified: earlier(started, secondsAgo), checksums: {} }];
   };
+
   if (uploadId === seededUpload.uploadId) {
     const numbers = [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15];
     return numbers.map((number) => part(number, 8 * mebibyte, (16 - number) * 40));
@@ -68,7 +71,7 @@ function demoParts(uploadId: string, started: string): [string, Part][] {
   return [];
 }
 
-/** Builds the request that would create the group with one cluster. */
+/** Builds the request that would provision the demo group with one cluster. */
 function provisionInput(clusterName: string) {
   const { resourceNamePrefix, version, project } = seededGroup;
   const place = { region: 'jp-east-1', availabilityZone: 'east-11', volumeType: 'standard-flash-storage-a' };

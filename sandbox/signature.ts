@@ -7,29 +7,27 @@ export interface Keys {
   readonly secretAccessKey: string;
 }
 
-/** Names of the services in signatures. */
+/** The name of each API in the credential scope of its signatures. */
 export const signingServices = { storage: 's3', catalog: 'catalog', devops: 'devops' };
 
-/** Storage needs no body here, because its signature covers the header with the body's hash, and storage/bodies.ts compares that hash. */
+/** A request whose signature is checked. For object storage, `body` is empty: storage/bodies.ts compares the body with its signed hash later. */
 type SignedRequest = Pick<ApiRequest, 'service' | 'method' | 'url' | 'headers' | 'body'>;
 
 const authorization =
   /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, *SignedHeaders=([a-z0-9;._-]+), *Signature=([0-9a-f]{64})$/;
 const toleranceMs = 15 * 60 * 1000;
 
-/**
- * Checks Signature Version 4. Shares no code with the client's signer, so that the two can disagree (docs/API.md: Signing;
- * encoding and tolerance as seen on similar services). Undefined if the signature is right. The details of a mismatch
- * have the texts that were signed, as text and as bytes.
- */
+/** Returns the error for a wrong signature (docs/API.md: Signing). Shares no code with the client's signer, so that mistakes show up. */
 export function checkSignature(request: SignedRequest, keys: Keys, now: Date): ServiceError | undefined {
   const problem = findProblem(request, keys, now);
   if (problem === undefined || request.service === 'storage') return problem;
+  // The other APIs answer most of these errors with the status 401 and a code of their own.
   const { code, message, details } = problem;
   const isShared = ['RequestTimeTooSkewed', 'NotImplemented'].includes(code);
   return isShared ? problem : new ServiceError(401, `Client.AuthFailure.${code}`, message, details);
 }
 
+/** Returns the error for a wrong signature as object storage answers it. Its details have the canonical request and the string to sign. */
 function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceError | undefined {
   const { headers, service, url } = request;
   if (headers.authorization === undefined && /[?&](X-Amz-)?Signature=/i.test(url))
@@ -38,6 +36,7 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   const parsed = parseAuthorization(headers.authorization);
   if (parsed === undefined)
     return refuse(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
+
   const { accessKeyId, day, scopeService, signedHeaders, signature } = parsed;
   const thisService = signingServices[service];
   if (scopeService !== thisService) {
@@ -45,16 +44,18 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
     return refuse(400, 'AuthorizationHeaderMalformed', message);
   }
   if (accessKeyId !== keys.accessKeyId) return refuse(403, 'InvalidAccessKeyId', 'The access key does not exist.');
+
   const prefix = prefixOf(request);
   const date = headers[`${prefix}-date`] ?? '';
-  const names = signedHeaders.split(';');
-  const problem = checkDate(date, day, now) ?? checkNames(request, names, prefix);
+  const signedNames = signedHeaders.split(';');
+  const problem = checkDate(date, day, now) ?? checkSignedNames(request, signedNames, prefix);
   if (problem !== undefined) return problem;
 
-  const canonicalRequest = canonicalise(request, names, prefix);
+  const canonicalRequest = canonicalise(request, signedNames, prefix);
   const stringToSign = ['AWS4-HMAC-SHA256', date, parsed.scope, sha256(canonicalRequest)].join('\n');
   const expected = hmac(signingKey(keys, parsed.scope), stringToSign);
   if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return undefined;
+
   const message = 'The signature does not match the one calculated here. Compare the texts that were signed.';
   return refuse(403, 'SignatureDoesNotMatch', message, {
     CanonicalRequest: canonicalRequest,
@@ -64,18 +65,21 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   });
 }
 
-/** Verifies the chunk signatures after the signature in the headers, which `checkSignature` has verified. */
+/** Returns the check of the chunk signatures. Each covers the previous one, and the first covers the signature in the headers. */
 export function chunkSignatures(request: SignedRequest, keys: Keys): CheckNext {
   const { scope = '', signature = '' } = parseAuthorization(request.headers.authorization ?? '') ?? {};
   const date = request.headers[`${prefixOf(request)}-date`] ?? '';
   const key = signingKey(keys, scope);
-  let previous = signature;
+  let previousSignature = signature;
+
   return (kind, digest, signatureOfChunk) => {
-    // The protocol reserves a line for headers of a chunk and leaves it empty.
-    const headers = kind === 'PAYLOAD' ? [sha256('')] : [];
-    const stringToSign = [`AWS4-HMAC-SHA256-${kind}`, date, scope, previous, ...headers, digest].join('\n');
+    // For chunks, but not for trailers, the protocol has a line with the hash of chunk headers, which are always empty.
+    const headersHash = kind === 'PAYLOAD' ? [sha256('')] : [];
+    const lines = [`AWS4-HMAC-SHA256-${kind}`, date, scope, previousSignature, ...headersHash, digest];
+    const stringToSign = lines.join('\n');
     const expected = hmac(key, stringToSign);
-    previous = expected.toString('hex');
+    previousSignature = expected.toString('hex');
+
     const received = Buffer.from(signatureOfChunk, 'hex');
     if (received.length === expected.length && timingSafeEqual(expected, received)) return;
     const message = 'The signature of a chunk or of the trailers does not match the one calculated here.';
@@ -91,7 +95,7 @@ function parseAuthorization(text: string) {
   return { accessKeyId, day, scopeService, scope, signedHeaders, signature };
 }
 
-/** The prefix of the request's signature headers: `x-amz-` or the reference's own. */
+/** The prefix of the headers that belong to the signature: `x-ext`, which docs/API.md uses for storage, or `x-amz` as in S3. */
 const prefixOf = ({ service, headers }: SignedRequest) =>
   service === 'storage' && headers['x-ext-date'] !== undefined ? 'x-ext' : 'x-amz';
 
@@ -110,19 +114,20 @@ function checkDate(date: string, day: string, now: Date): ServiceError | undefin
   return refuse(403, 'RequestTimeTooSkewed', 'The request was signed more than 15 minutes from the current time.');
 }
 
-function checkNames({ service, headers }: SignedRequest, names: readonly string[], prefix: string) {
+function checkSignedNames({ service, headers }: SignedRequest, signedNames: readonly string[], prefix: string) {
   const required = ['host', `${prefix}-date`, ...(service === 'storage' ? [`${prefix}-content-sha256`] : [])];
-  const signable = Object.keys(headers).filter((name) => /^x-(ext|amz)-/.test(name));
-  const missing = [...required, ...signable].filter((name) => !names.includes(name));
+  const sentHeaders = Object.keys(headers).filter((name) => /^x-(ext|amz)-/.test(name));
+  const missing = [...required, ...sentHeaders].filter((name) => !signedNames.includes(name));
   if (missing.length > 0) return refuse(403, 'AccessDenied', `These headers must be signed: ${missing.join(', ')}.`);
-  if (names.some((name, index) => index > 0 && name <= (names[index - 1] ?? '')))
+  if (signedNames.some((name, index) => index > 0 && name <= (signedNames[index - 1] ?? '')))
     return refuse(400, 'AuthorizationHeaderMalformed', 'SignedHeaders must be sorted.');
   return undefined;
 }
 
+/** The canonical request of Signature Version 4: each line as the client must have signed it. */
 function canonicalise(
   { service, method, url, headers, body }: SignedRequest,
-  names: readonly string[],
+  signedNames: readonly string[],
   prefix: string,
 ) {
   const isStorage = service === 'storage';
@@ -131,19 +136,19 @@ function canonicalise(
     method,
     isStorage ? encodedOnce(path) : encodedTwice(path),
     canonicalQuery(query),
-    ...names.map((name) => `${name}:${(headers[name] ?? '').trim().replace(/ +/g, ' ')}`),
+    ...signedNames.map((name) => `${name}:${(headers[name] ?? '').trim().replace(/ +/g, ' ')}`),
     '',
-    names.join(';'),
+    signedNames.join(';'),
     isStorage ? headers[`${prefix}-content-sha256`] : sha256(body),
   ].join('\n');
 }
 
-/** Hashes text as Latin-1 because Node gives each byte of a header as one character. */
+/** Returns a SHA-256 in hex. A text is hashed as Latin-1, because Node makes each byte of a header one character. */
 const sha256 = (data: Buffer | string) => hash('sha256', typeof data === 'string' ? Buffer.from(data, 'latin1') : data);
 
 const bytes = (text: string) => Buffer.from(text, 'latin1').toString('hex').replace(/..\B/g, '$& ');
 
-/** Parses a signature date to milliseconds since 1970, or NaN. */
+/** Parses a date such as `20261120T120000Z` to milliseconds since 1970. NaN if it is malformed. */
 const parseDate = (value: string) =>
   Date.parse(value.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
@@ -153,10 +158,10 @@ const encode = (text: string) =>
 const decode = (text: string) =>
   text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-/** Encodes a path once, whatever encoding the client used. */
+/** The path of object storage in the signature: percent-encoded once, even if the client encoded fewer or more characters. */
 const encodedOnce = (path: string) => path.replace(/[^/]+/g, (segment) => encode(decode(segment)));
 
-/** Encodes the path on the wire once more and resolves dot segments and empty segments. */
+/** The path of the other APIs in the signature: the encoded path of the URL, encoded once more, without `.`, `..` and empty segments. */
 const encodedTwice = (path: string) =>
   posix.normalize(path).replace(/[^/]+/g, (segment) => encode(Buffer.from(segment).toString('latin1')));
 
