@@ -7,7 +7,7 @@ import { readShort } from './storage/bodies.js';
 import { checkStorageRequest, notOffered } from './storage/requests.js';
 import { readDocumentInput, xmlDocument } from './storage/xml.js';
 
-/** Converts `listParts` to `list_parts`, which is the name in faults, in the log of requests and of the client's tool. */
+/** Converts `listParts` to `list_parts`, the name of the client's tool, which faults and the log of requests use too. */
 const toolName = (name: string) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 
 export const operations = Object.entries(registry).map(([name, operation]) => ({ name: toolName(name), ...operation }));

@@ -14,7 +14,7 @@ export interface Exchange {
   act(): Promise<Answer>;
 }
 
-/** A fault such as `list_parts=503*3`. `amount` is a number of seconds, for example, depending on the kind; `times` may be infinite. */
+/** A fault, such as three times the status 503 for `list_parts`. The unit of `amount` depends on `kind`, and `times` may be infinite. */
 interface Fault {
   readonly operation: string;
   readonly kind: string;
@@ -135,7 +135,7 @@ function canHappen(
 
 /** Makes requests late, and makes them fail as often as the rules say. `random` returns numbers from 0 to below 1. */
 export function createFaults({ faults, latency }: FaultRules, random: () => number) {
-  // Copies, because `times` counts down.
+  // The faults are copied because their `times` counts down.
   const remaining = faults.map((fault) => ({ ...fault }));
 
   /** Returns the fault for the next request of an operation, if one is left, and counts it as used. */

@@ -6,7 +6,7 @@ export const prefixes = { catalog: '/_catalog', devops: '/_devops' };
 
 export type ServiceName = 'storage' | keyof typeof prefixes;
 
-/** Checks the signature of the next chunk or of the trailers. To be called in their order, because each signature covers the previous one. */
+/** Checks the signature of the next chunk or of the trailers, whose hash is `sha256` (hex). Each signature also covers the previous one. */
 export type CheckNext = (kind: 'PAYLOAD' | 'TRAILER', sha256: string, signature: string) => void;
 
 /** A request. `checkNext` is set only after the signature of the headers was verified, because the chunk signatures continue it. */

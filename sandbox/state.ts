@@ -22,7 +22,7 @@ const origin = z.object({
 });
 export type Origin = Omit<z.output<typeof origin>, 'sandbox'>;
 
-/** Any later line: the changes of one request, each with table, key and new record, or null if the record was deleted. */
+/** Any later line of a state file: the changes of one request, each with table, key and new record, or null if the record was deleted. */
 const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]).readonly());
 export type Change = z.output<typeof changesLine>[number];
 

@@ -60,7 +60,7 @@ const trailersOf = (lines: readonly string[]): Record<string, string> =>
     }),
   );
 
-/** The line before a chunk: the size of the chunk in hex and, in a signed body, the signature of the chunk. */
+/** The forms of the line before a chunk: the size of the chunk in hex and, in a signed body, the signature of the chunk. */
 const unsignedHead = /^([0-9a-f]{1,10})$/i;
 const signedHead = /^([0-9a-f]{1,10});chunk-signature=([0-9a-f]{64})$/i;
 

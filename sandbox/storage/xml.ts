@@ -50,7 +50,7 @@ const unescapeXml = (text: string) =>
     return code <= 0x10ffff ? String.fromCodePoint(code) : (entities.get(name) ?? whole);
   });
 
-/** Returns the text of the first element called `name`, without spaces around it. Only quotation marks are unescaped, which ETags have. */
+/** Returns the text of the first element called `name`, without spaces around it. Unescapes only quotation marks, because ETags contain them. */
 export const textOf = (xml: string, name: string): string | undefined =>
   new RegExp(`<${name}>\\s*([^<]*?)\\s*</${name}>`).exec(xml)?.[1]?.replace(/&quot;|&#34;|&#x22;/g, '"');
 

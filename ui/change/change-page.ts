@@ -200,7 +200,7 @@ const paragraph = (text: string, className = '') => element('p', { class: classN
 function outcomeAt(stage: Stage, formatTime: FormatTime): readonly Node[] {
   const shownPanel = panelAt(stage, formatTime);
   if (shownPanel === undefined) return [];
-  // A result without the plan has these facts in the outcome.
+  // If the result has no plan, the outcome names region and account.
   const { isSandbox = false, where = [] } = changeOf(stage) ?? (stage.kind === 'ended' ? stage.outcome : {});
   return [...sandboxBanner(isSandbox), shownPanel, ...whereLine(where)];
 }

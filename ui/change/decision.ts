@@ -44,7 +44,7 @@ export function expire(stage: Stage, now: number): Stage {
   return { kind: 'expired', change: stage.change };
 }
 
-/** A plan younger than this (milliseconds) is shown for the first time. A host that reloads its page shows an older plan once more. */
+/** A plan that is older than this (milliseconds) may be shown again after a reload of the host's page, and may have been decided before. */
 const freshMs = 15_000;
 
 /** True if the plan may have been decided before this view showed it. */

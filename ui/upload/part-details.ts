@@ -106,7 +106,7 @@ function absenceText(state: PartState | undefined): string {
   return 'is still to come';
 }
 
-/** Describes a part, such as "Part 7 · about 8 MiB · arrived …". Sizes are rounded to `unit` bytes. Without `part`, it is not stored. */
+/** Describes a part, such as "Part 7 · about 8 MiB · arrived …". Sizes are rounded to `unit` bytes. `part` is undefined if it is not stored. */
 export function partText(
   number: number,
   state: PartState | undefined,
