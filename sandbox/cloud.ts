@@ -28,6 +28,6 @@ export function openCloud(now: () => Date, state: State, seeds: CloudSeeds) {
     /** True if a group, cluster or server is ready, because `secondsToSettle` have passed since `changedAt` (ISO 8601). */
     hasSettled: (changedAt: unknown) => now().getTime() - Date.parse(String(changedAt)) > secondsToSettle * 1000,
     /** Resolves when all changes are on disk. Answers are sent only after this. */
-    flushed: state.flushed,
+    flushChanges: state.flushChanges,
   };
 }

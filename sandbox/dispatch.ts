@@ -77,7 +77,7 @@ async function runOperation(route: Route | undefined, request: ApiRequest, cloud
   // The bodies of the other APIs were read before, because their signatures cover the body.
   const body = isStorage && !operation.streams ? await readShort(request) : request.body;
   const answer = await operation.handle({ ...request, body, parameters, input: inputOf(operation, body) }, cloud);
-  await cloud.flushed();
+  await cloud.flushChanges();
   return invented(answer, ...sourceWords[source], ...invents);
 }
 

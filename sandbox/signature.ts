@@ -74,9 +74,8 @@ export function chunkSignatures(request: SignedRequest, keys: Keys): CheckNext {
 
   return (kind, digest, signatureOfChunk) => {
     // For chunks, but not for trailers, the protocol has a line with the hash of chunk headers, which are always empty.
-    const headersHash = kind === 'PAYLOAD' ? [sha256('')] : [];
-    const lines = [`AWS4-HMAC-SHA256-${kind}`, date, scope, previousSignature, ...headersHash, digest];
-    const stringToSign = lines.join('\n');
+    const emptyHash = kind === 'PAYLOAD' ? [sha256('')] : [];
+    const stringToSign = [`AWS4-HMAC-SHA256-${kind}`, date, scope, previousSignature, ...emptyHash, digest].join('\n');
     const expected = hmac(key, stringToSign);
     previousSignature = expected.toString('hex');
 

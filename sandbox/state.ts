@@ -38,11 +38,11 @@ export type Seeds<T> = Iterable<readonly [key: string, record: T]>;
 
 /** Records by key. Each change is also passed to the state, which writes it to disk. */
 export class Table<T> extends Map<string, T> {
-  readonly #keep: (key: string, value: T | null) => void;
+  readonly #queueChange: (key: string, value: T | null) => void;
   /** Loads the seeds, and repeats the earlier changes of this table. Throws a `SandboxProblem` if a record does not fit the schema. */
   constructor(name: string, record: z.ZodType<T>, state: State, seeds: Seeds<NoInfer<T>> = []) {
     super();
-    this.#keep = (key, value) => state.keep([name, key, value]);
+    this.#queueChange = (key, value) => state.queueChange([name, key, value]);
     for (const [key, value] of seeds) super.set(key, value);
     for (const [table, key, value] of state.changes) {
       if (table !== name) continue;
@@ -53,11 +53,11 @@ export class Table<T> extends Map<string, T> {
     }
   }
   override set(key: string, value: T): this {
-    this.#keep(key, value);
+    this.#queueChange(key, value);
     return super.set(key, value);
   }
   override delete(key: string): boolean {
-    if (this.has(key)) this.#keep(key, null);
+    if (this.has(key)) this.#queueChange(key, null);
     return super.delete(key);
   }
 }
@@ -84,20 +84,20 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
     ...medium,
     origin,
     changes,
-    /** Queues a change, which the next call of `flushed` writes. */
-    keep: (change: Change) => {
+    /** Queues a change, which the next call of `flushChanges` writes. */
+    queueChange: (change: Change) => {
       count += 1;
       queuedChanges.push(change);
     },
     /** The number of changes since the first start. */
-    count: () => count,
+    changeCount: () => count,
     /** Writes all queued changes as one line, and resolves when it is on disk. After a failed write, every later call rejects too. */
-    flushed: () => {
+    flushChanges: () => {
       lastWrite = lastWrite.then(() => (queuedChanges.length > 0 ? medium.write(queuedChanges.splice(0)) : undefined));
       return lastWrite;
     },
     close: async () => {
-      // A failure was already reported to the caller of `flushed`.
+      // A failure was already reported to the caller of `flushChanges`.
       await lastWrite.catch(() => undefined);
       await medium.close();
     },

@@ -1,6 +1,6 @@
 import { type ApiRequest, ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
-import { byBytes, keyEncoding, pageSize, person } from '../storage/pages.js';
+import { byBytes, keyEncoding, pageSize, sandboxOwner } from '../storage/pages.js';
 import { type StoredObject, sizeOf } from '../storage/records.js';
 import type { Storage } from '../storage/storage.js';
 import { xmlAnswer } from '../storage/xml.js';
@@ -10,13 +10,13 @@ export const listObjects = defineOperation({
   options: ['delimiter', 'encoding-type', 'marker', 'max-keys', 'prefix'],
   handle({ parameters: { bucket }, query }, { storage }) {
     const marker = query.get('marker') ?? '';
-    const { encode, shared, contents, isTruncated, last, isGrouped } = listPage(storage, bucket, query, marker);
+    const { encode, shared, contents, isTruncated, lastName, isGrouped } = listPage(storage, bucket, query, marker);
     return xmlAnswer('ListBucketResult', {
       ...shared,
       Marker: encode(marker),
       // As on S3, only a request with a delimiter gets a marker. Other clients continue after the last key of the page.
-      NextMarker: isTruncated && isGrouped ? encode(last) : undefined,
-      Contents: contents.map((entry) => ({ ...entry, Owner: person })),
+      NextMarker: isTruncated && isGrouped ? encode(lastName) : undefined,
+      Contents: contents.map((entry) => ({ ...entry, Owner: sandboxOwner })),
     });
   },
 });
@@ -31,15 +31,15 @@ export const listObjectsV2 = defineOperation({
     const startAfter = query.get('start-after');
     // A token continues after the previous page. `start-after` counts only for the first page.
     const after = token === undefined ? (startAfter ?? '') : readToken(token);
-    const { encode, shared, groupCount, contents, isTruncated, last } = listPage(storage, bucket, query, after);
+    const { encode, shared, groupCount, contents, isTruncated, lastName } = listPage(storage, bucket, query, after);
 
-    const owner = query.get('fetch-owner') === 'true' ? person : undefined;
+    const owner = query.get('fetch-owner') === 'true' ? sandboxOwner : undefined;
     return xmlAnswer('ListBucketResult', {
       ...shared,
       KeyCount: contents.length + groupCount,
       StartAfter: startAfter === undefined ? undefined : encode(startAfter),
       ContinuationToken: token,
-      NextContinuationToken: isTruncated ? tokenOf(last) : undefined,
+      NextContinuationToken: isTruncated ? tokenOf(lastName) : undefined,
       Contents: contents.map((entry) => ({ ...entry, Owner: owner })),
     });
   },
@@ -76,7 +76,7 @@ function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], 
     isTruncated,
     isGrouped: delimiter !== '',
     /** Key of the last object or name of the last group; empty on an empty page. */
-    last: page.at(-1)?.[0] ?? '',
+    lastName: page.at(-1)?.[0] ?? '',
     groupCount: groups.length,
     contents,
     /** The elements that the answers of ListObjects and ListObjectsV2 have in common. */

@@ -1,6 +1,6 @@
 import { defineOperation } from '../operation.js';
 import { checksumElements } from '../storage/checksums.js';
-import { byBytes, keyEncoding, pageSize, person } from '../storage/pages.js';
+import { byBytes, keyEncoding, pageSize, sandboxOwner } from '../storage/pages.js';
 import type { Upload } from '../storage/records.js';
 import { notOffered, wholeNumber } from '../storage/requests.js';
 import { xmlAnswer } from '../storage/xml.js';
@@ -87,8 +87,8 @@ export const listMultipartUploads = defineOperation({
 
 /** The elements about an upload that both listings have: who began it, and the settings of its later object. */
 const aboutUpload = ({ algorithm }: Upload) => ({
-  Initiator: person,
-  Owner: person,
+  Initiator: sandboxOwner,
+  Owner: sandboxOwner,
   StorageClass: 'STANDARD',
   ChecksumAlgorithm: algorithm,
   ChecksumType: algorithm && 'COMPOSITE',

@@ -54,8 +54,8 @@ export const getObject = defineOperation({
   answersBytes: true,
   handle(request, { storage }) {
     const object = storage.findObject(request.parameters);
-    const { answer, first, last } = describeObject(object, request);
-    const response = { ...answer, content: storage.files.read(object.parts, first, last) };
+    const { answer, firstByte, lastByte } = describeObject(object, request);
+    const response = { ...answer, content: storage.files.read(object.parts, firstByte, lastByte) };
     return object.parts.some(({ file }) => file === undefined) ? invented(response, 'content') : response;
   },
 });
@@ -75,21 +75,21 @@ function describeObject(object: StoredObject, request: ApiRequest) {
 
   const size = sizeOf(parts);
   const range = rangeOf(rangeHeader, size);
-  // In an empty object, `last` is -1, so that the content has no bytes.
-  const { first, last } = range ?? { first: 0, last: size - 1 };
+  // In an empty object, `lastByte` is -1, so that the content has no bytes.
+  const { firstByte, lastByte } = range ?? { firstByte: 0, lastByte: size - 1 };
 
   const headers = {
     'content-type': 'binary/octet-stream',
     ...storedHeaders,
     'accept-ranges': 'bytes',
-    'content-length': String(last - first + 1),
+    'content-length': String(lastByte - firstByte + 1),
     etag: `"${etag}"`,
     'last-modified': new Date(lastModified).toUTCString(),
-    ...(range !== undefined && { 'content-range': `bytes ${first}-${last}/${size}` }),
+    ...(range !== undefined && { 'content-range': `bytes ${firstByte}-${lastByte}/${size}` }),
     // A part of the object is sent without checksums, because they are those of the whole object.
     ...(checksumMode === 'ENABLED' && range === undefined && checksums),
   };
-  return { answer: emptyAnswer(headers, range === undefined ? 200 : 206), first, last };
+  return { answer: emptyAnswer(headers, range === undefined ? 200 : 206), firstByte, lastByte };
 }
 
 /** Parses a Range header. Undefined if it is missing or invalid, because RFC 9110 (section 14.2) says to ignore an invalid one. */
@@ -100,9 +100,9 @@ function rangeOf(header: string | undefined, size: number) {
   if (from === '' && to === '') return undefined;
   if (from !== '' && to !== '' && Number(to) < Number(from)) return undefined;
   // `bytes=-500` means the last 500 bytes, and `bytes=500-` all bytes from 500 on.
-  const first = from === '' ? Math.max(size - Number(to), 0) : Number(from);
-  const last = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1);
-  if (first <= last) return { first, last };
+  const firstByte = from === '' ? Math.max(size - Number(to), 0) : Number(from);
+  const lastByte = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1);
+  if (firstByte <= lastByte) return { firstByte, lastByte };
   const details = { RangeRequested: header, ActualObjectSize: String(size) };
   throw new ServiceError(416, 'InvalidRange', 'The requested range is not satisfiable.', details);
 }

@@ -98,6 +98,7 @@ export function instanceRecord({ backupId: _, ...settings }: RestoreInput, regio
     upgradableDevrepoVersions: ['18.5.0'],
     registryUrl: `https://registry.${address}`,
     publicIpAddress: '',
+    // The person to alert.
     to: 'ops@sandbox.invalid',
     state: 'RESTORING',
     status: { code: 200, name: 'RESTORING' },

@@ -24,9 +24,9 @@ export async function receive<Stored>(
   if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge;
 
   // The digests are updated while `store` reads the body. A trailer, which follows the body, is announced by the headers.
-  const isSent = (header: string) => header in headers || header === trailer;
+  const isAnnounced = (header: string) => header in headers || header === trailer;
   const algorithms = checksumAlgorithms.filter(
-    (algorithm) => algorithm === wantedAlgorithm || isSent(checksumHeader(algorithm)),
+    (algorithm) => algorithm === wantedAlgorithm || isAnnounced(checksumHeader(algorithm)),
   );
   const digests = new Map(algorithms.map((algorithm) => [checksumHeader(algorithm), createDigest(algorithm)]));
   const md5 = createHash('md5');
@@ -59,7 +59,7 @@ export async function receive<Stored>(
   const declared = { ...headers, ...trailers };
   for (const [header, value] of Object.entries(computed)) {
     // An announced trailer that did not come is a mismatch too.
-    const isExpected = isSent(header) || header in declared;
+    const isExpected = isAnnounced(header) || header in declared;
     if (isExpected && declared[header] !== value)
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
   }
@@ -84,6 +84,7 @@ function bodyEncodingOf(headers: ApiRequest['headers']) {
 
   const sha256 = /^[0-9a-f]{64}$/.test(declared) ? declared : undefined;
   const isChunked = isSigned || declared === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
+  // The header `x-ext-content-sha256` must be the hash (docs/API.md: Signing). Only S3's own header has this other value.
   const isUnsigned = declared === 'UNSIGNED-PAYLOAD' && !('x-ext-content-sha256' in headers);
   if (sha256 === undefined && !isChunked && !isUnsigned)
     throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');

@@ -13,20 +13,20 @@ const maximumBody = 5 * 1024 ** 3;
 
 const filesOf = (parts: readonly Part[]) => parts.flatMap(({ file }) => file ?? []);
 
-/** Yields the bytes `first` to `last` of an object that consists of `parts`. The first byte is 0. A part without a file consists of zeros. */
+/** Yields the bytes from `firstByte` to `lastByte` (counted from 0) of an object with these parts. A part without a file consists of zeros. */
 async function* bytesOf(
   folder: State['folder'],
   parts: readonly Part[],
-  first: number,
-  last: number,
+  firstByte: number,
+  lastByte: number,
 ): AsyncGenerator<Buffer> {
   const folderPath = await folder();
   const zeros = Buffer.alloc(64 * 1024);
   let partOffset = 0;
   for (const { file, size } of parts) {
     // Of this part, the bytes from `start` to before `end` are wanted, or none.
-    const start = Math.max(first - partOffset, 0);
-    const end = Math.min(last + 1 - partOffset, size);
+    const start = Math.max(firstByte - partOffset, 0);
+    const end = Math.min(lastByte + 1 - partOffset, size);
     partOffset += size;
     if (start >= end) continue;
 
@@ -39,7 +39,7 @@ async function* bytesOf(
 }
 
 /** The files with the bodies of objects and parts. */
-export function createFiles({ folder, durable, flushed }: State) {
+export function createFiles({ folder, durable, flushChanges }: State) {
   let runningReads = 0;
   /** Files that are deleted when no read is running, because a running read may still need them. */
   const unwanted: string[] = [];
@@ -51,7 +51,7 @@ export function createFiles({ folder, durable, flushed }: State) {
       return;
     }
     // The records that name the files must be gone from disk first. Otherwise a killed process would leave records without files.
-    await flushed();
+    await flushChanges();
     const folderPath = await folder();
     await Promise.all(files.map((file) => rm(join(folderPath, file), { force: true })));
   }
@@ -73,10 +73,10 @@ export function createFiles({ folder, durable, flushed }: State) {
         throw error;
       }
     },
-    /** Reads the bytes `first` to `last` of an object. Its files stay until the read ends, even if they are removed meanwhile. */
-    read(parts: readonly Part[], first: number, last: number): Readable {
+    /** Reads the bytes from `firstByte` to `lastByte` of an object. Its files stay until the read ends, even if they are removed meanwhile. */
+    read(parts: readonly Part[], firstByte: number, lastByte: number): Readable {
       runningReads += 1;
-      return Readable.from(bytesOf(folder, parts, first, last)).once('close', () => {
+      return Readable.from(bytesOf(folder, parts, firstByte, lastByte)).once('close', () => {
         runningReads -= 1;
         // If other reads are still running, the files are queued again. Files that cannot be deleted are deleted by the next start.
         removeFiles(unwanted.splice(0)).catch(() => undefined);

@@ -9,7 +9,7 @@ type Query = ApiRequest['query'];
 export const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** The owner of all buckets, objects and uploads. */
-export const person = { ID: 'sandbox-account', DisplayName: 'Sandbox' };
+export const sandboxOwner = { ID: 'sandbox-account', DisplayName: 'Sandbox' };
 
 /** The maximum number of entries in a page: the number in the query, but at most 1,000. */
 export const pageSize = (query: Query, name: string) => Math.min(wholeNumber(query, name, 1000), 1000);

@@ -45,7 +45,7 @@ export function openStorage(state: State, seeds: StorageSeeds) {
     files,
     findBucket,
     /** Creates an ID for a new upload. It is unique because each new upload is a change, which increases the count. */
-    nextUploadId: () => derive(state, 'upload', state.count()).toString('base64url'),
+    nextUploadId: () => derive(state, 'upload', state.changeCount()).toString('base64url'),
     /** The parts of an upload by part number. Loaded on first use, because an upload may have 10,000 parts. */
     partsOf,
     /** Finds the upload with the query's `uploadId`. The bucket and the key in the path must be those of the upload. */

@@ -12,8 +12,8 @@ export function testCloud({ now }: { now: () => Date }) {
   const kept: Change[] = [];
   const open = () => {
     const changes: Change[] = JSON.parse(JSON.stringify(kept));
-    const keep = (change: Change) => void kept.push(change);
-    const state = { ...temporaryState({ seed: 'test', started: now().toISOString() }), changes, keep };
+    const queueChange = (change: Change) => void kept.push(change);
+    const state = { ...temporaryState({ seed: 'test', started: now().toISOString() }), changes, queueChange };
     return openCloud(now, state, seedsOf(state));
   };
   let cloud = open();

@@ -31,7 +31,6 @@ export function layoutMap(parts: number, width: number): MapLayout {
   const heightAt = (pitch: number) => Math.ceil(cells / columnsAt(pitch)) * pitch;
   let pitch = largestPitch;
   while (pitch > smallestPitch && heightAt(pitch) > usualHeight) pitch -= 1;
-
   const columns = Math.min(cells, columnsAt(pitch));
   return { partsPerCell, cells, columns, rows: Math.ceil(cells / columns), pitch, gap: gapAt(pitch) };
 }
