@@ -60,9 +60,9 @@ export const inventedWords = {
 
 /** Adds values to the header `x-sandbox-invented` of an answer. */
 export function invented(answer: Answer, ...words: readonly (keyof typeof inventedWords)[]): Answer {
-  const before = answer.headers['x-sandbox-invented']?.split(',') ?? [];
-  const all = [...new Set([...before, ...words])].join(',');
-  return all === '' ? answer : { ...answer, headers: { ...answer.headers, 'x-sandbox-invented': all } };
+  const earlierWords = answer.headers['x-sandbox-invented']?.split(',') ?? [];
+  const allWords = [...new Set([...earlierWords, ...words])].join(',');
+  return allWords === '' ? answer : { ...answer, headers: { ...answer.headers, 'x-sandbox-invented': allWords } };
 }
 
 /** The values of `x-sandbox-invented` that every answer of an operation has, by the operation's `source`. */

@@ -73,17 +73,17 @@ function checkedParts(
 
   return listedParts.map(({ partNumber, etag, checksums }, index) => {
     const part = storedParts.get(String(partNumber));
-    const about = { UploadId: uploadId, PartNumber: String(partNumber) };
+    const ids = { UploadId: uploadId, PartNumber: String(partNumber) };
     const hasOtherChecksum = checksums.some(
       ([header, value]) => value !== undefined && value !== part?.checksums[header],
     );
     if (part === undefined || part.etag !== etag || hasOtherChecksum)
-      throw new ServiceError(400, 'InvalidPart', 'A part is missing, or has another ETag or checksum.', about);
+      throw new ServiceError(400, 'InvalidPart', 'A part is missing, or has another ETag or checksum.', ids);
 
     // Only the last part may be smaller.
     if (part.size >= minimumPartSize || index === listedParts.length - 1) return part;
     const sizes = { ProposedSize: String(part.size), MinSizeAllowed: String(minimumPartSize) };
-    throw new ServiceError(400, 'EntityTooSmall', 'A part that is not the last is too small.', { ...about, ...sizes });
+    throw new ServiceError(400, 'EntityTooSmall', 'A part that is not the last is too small.', { ...ids, ...sizes });
   });
 }
 
