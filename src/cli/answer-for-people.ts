@@ -1,6 +1,5 @@
 import { attemptsText, earlierText, idList, render, saidBy } from '../calls/result-text.js';
-import type { Failure } from '../consent/outcome.js';
-import { consentWays, type Success } from '../consent/outcome.js';
+import { consentWays, type Failure, type Success } from '../consent/outcome.js';
 import { type Plan, planParts } from '../consent/plan.js';
 import { requestLines } from '../consent/request-lines.js';
 import type { Operation } from '../tools/define-operation.js';
@@ -22,8 +21,8 @@ import { type HelpPage, labelled, localTime, tableLines, wrapped } from './layou
 
 /**
  * Formats a success for a person at a terminal: in words, human units and local time, without the texts for models.
- * @param operation has the units of the answer
- * @param isRaw shows the answer with the cloud's own fields and units
+ * @param operation its schema names the units of numbers in the answer
+ * @param isRaw shows the answer with the cloud's own fields and units, for `--all`
  */
 export function successText(
   success: Success,
@@ -33,14 +32,14 @@ export function successText(
 ): string {
   const { summary, account, consent, sentAt, where = [], effects = [], plan, answer } = success;
   const { planId, planExpires, decideAt, warnings, notes = [], requestIds, attempts = [], next } = success;
-  const answerInWords = (fields: Readonly<Record<string, unknown>>) => {
-    if (isRaw) return render({ answer: fields });
-    return answerLines(fields, { ...page, unitOf: (path) => operation && fieldUnit(operation.output(), path) });
-  };
+
+  // For an accepted change, `where` names the account together with the region. Other results have only the account.
   const places = where.length > 0 || account === undefined ? where : [say`account ${own(account)}`];
+  // Here the person at the terminal was asked, and not a user of an MCP client.
   const consentText = consent?.text === consentWays.asked ? words('you agreed at this terminal') : consent;
-  // The next step of a plan is written for the agent that asked for it.
+  // A plan's next step tells an agent how to go on, which does not concern a person at a terminal.
   const nextStep = plan === undefined && next !== undefined ? textFor('operator', next.text) : undefined;
+
   const rows = [
     row('Effects', effects),
     row('Where', places.length === 0 ? [] : [join(places, ', ')]),
@@ -55,9 +54,13 @@ export function successText(
     row('Attempts', ifPresent(attemptsText(attempts))),
     row('Request IDs', ifPresent(idList(requestIds))),
   ];
+
+  const answerInWords = (fields: Readonly<Record<string, unknown>>) => {
+    if (isRaw) return render({ answer: fields });
+    return answerLines(fields, { ...page, unitOf: (path) => operation && fieldUnit(operation.output(), path) });
+  };
   return joinBlocks([
     paragraph(summary, page).map((line) => page.paint('bold', line)),
-    // The expiry of the plan is in the row "Valid until" below.
     plan === undefined ? [] : planLines(plan, page),
     plan === undefined ? [] : [page.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
     answer === undefined ? [] : answerInWords(answer),
@@ -67,11 +70,13 @@ export function successText(
 
 /** Formats a failure for a person at a terminal: the problem, the next step, and the facts that support asks for. */
 export function failureText(failure: Failure, page: HelpPage): string {
-  // The person who declined has just read the plan.
+  // With an HTTP status, the code "Declined" would come from the cloud. Without one, this person has just read the plan and declined it.
   if (failure.code === 'Declined' && failure.status === undefined)
     return joinBlocks([wrapped('Nothing was sent: you did not agree to it.', page.width)]);
+
   const { summary, problems, status, serviceSays, code, account, next, requestIds, attempts = [] } = failure;
   const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
+
   const rows = [
     row('Next', ifPresent(textFor('operator', next.text))),
     row('Cloud says', ifPresent(saidBy(serviceSays))),
@@ -84,6 +89,7 @@ export function failureText(failure: Failure, page: HelpPage): string {
     row('Request IDs', ifPresent(idList(requestIds))),
     row('Code', [status === undefined ? say`${own(code)}` : say`${own(code)} (HTTP status ${status})`]),
   ];
+
   const colour = mayHaveHappened === true ? 'yellow' : 'red';
   return joinBlocks([
     paragraph(summary, page).map((line) => page.paint(['bold', colour], line)),
@@ -92,7 +98,7 @@ export function failureText(failure: Failure, page: HelpPage): string {
   ]);
 }
 
-/** The lines of a plan above its question. The headline and the risk come last, so that a small screen still shows them. */
+/** The lines of a plan, for display above the question. The headline and the risks come last, so that a small screen still shows them. */
 export function planForQuestion(plan: Plan, page: HelpPage): string[] {
   const { headline, risks, details } = planParts(plan);
   return [...detailLines(details, page), ...tablesOf(plan, page), '', ...headLines(headline, risks, plan, page)];
@@ -111,7 +117,7 @@ const tablesOf = ({ tables = [] }: Plan, page: HelpPage): string[] =>
     ...(more === 0 ? [] : [`and ${more} more`]),
   ]);
 
-/** The headline in bold, and the risks in the colour of a warning, or in red if the change cannot be undone. */
+/** The headline in bold, and the risks in yellow, or in red if the change cannot be undone. */
 const headLines = (headline: SafeText, risks: readonly SafeText[], plan: Plan, page: HelpPage): string[] => {
   const colour = plan.risks.includes('no way back') ? 'red' : 'yellow';
   return [
@@ -120,7 +126,7 @@ const headLines = (headline: SafeText, risks: readonly SafeText[], plan: Plan, p
   ];
 };
 
-/** The sections of a plan, with their headings in bold. Breaks lines at the width. */
+/** The lines of a plan's sections. A line such as `What will happen:` is a heading and becomes bold. Long lines are broken. */
 const detailLines = (details: readonly SafeText[], page: HelpPage): string[] =>
   details.flatMap((line) => {
     if (/^[A-Z][^.]*:$/.test(line.text)) return [page.paint('bold', line.text)];
@@ -133,7 +139,7 @@ function joinBlocks(blocks: readonly (readonly string[])[]): string {
   return `${texts.join('\n\n')}\n`;
 }
 
-/** A label and its texts, each on a line of its own. A row without texts is not shown. */
+/** A label with its texts. `labelled` prints each text on its own line, and no row without texts. */
 const row = <const Label extends string>(label: Wording<Label>, texts: readonly SafeText[]) =>
   [words(label), texts] as const;
 

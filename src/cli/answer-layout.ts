@@ -6,7 +6,7 @@ import { counted, exact, type SafeText, say } from '../util/safe-text.js';
 import { progressBar } from './command.js';
 import { type HelpPage, labelled, localTime, tableLines } from './layout.js';
 
-/** Size limits of a table. `--all` shows the whole list. */
+/** Maximum number of rows and columns of a table. With `--all`, the whole answer is printed, and not as tables. */
 const maximumRows = 20;
 const maximumColumns = 8;
 
@@ -15,41 +15,44 @@ type Fact =
   | { readonly kind: 'field'; readonly path: string; readonly value: unknown }
   | { readonly kind: 'list'; readonly path: string; readonly records: readonly object[] };
 
-/** The page, and the unit of a number if the operation's schema names it, by the path in the answer. */
 interface AnswerPage extends HelpPage {
+  /** The unit that the operation's schema names for a number at a path of the answer, such as `nodes[0].diskSize`. */
   readonly unitOf: (path: string) => string | undefined;
 }
 
 /**
- * Formats an answer: its lists as tables or, without lists, its fields in words. Numbers have human units, and a percentage has a bar.
- * `--all` shows the rest.
+ * Formats an answer. If it has lists, only the lists are shown, as tables; otherwise its fields are shown, one per line. Numbers have human
+ * units, and a field `percent` also has a progress bar.
  */
 export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf, ...page }: AnswerPage): string[] {
   const { record, prefix } = withoutWrapper(answer);
-  const inner = { ...page, unitOf: (path: string) => unitOf(`${prefix}${path}`) };
+  // The paths of facts begin at the inner record, and the paths of the schema at the whole answer.
+  const recordPage = { ...page, unitOf: (path: string) => unitOf(`${prefix}${path}`) };
   const facts = factsIn(record, '');
   const lists = facts.filter((fact) => fact.kind === 'list');
   const fields = facts
     .filter((fact) => fact.kind === 'field')
-    .map(({ path, value }) => [labelOf(path), [fieldText(path, value, inner)]] as const);
+    .map(({ path, value }) => [labelOf(path), [fieldText(path, value, recordPage)]] as const);
+
   const blocks: string[][] = [];
   const { percent } = answer;
   if (typeof percent === 'number') blocks.push([`${progressBar(percent / 100)} ${percent}%`]);
   if (lists.length === 0) blocks.push(labelled(fields, page));
-  for (const { path, records } of lists) blocks.push(listLines(path, records, inner));
+  for (const { path, records } of lists) blocks.push(listLines(path, records, recordPage));
   if (lists.length > 0 && fields.length > 0) blocks.push([page.paint('dim', '--all shows every field.')]);
   return blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block]));
 }
 
-/** Returns the inner record of an answer whose only field is a record, with the path to it. Returns other answers unchanged. */
+/** For an answer such as `{ cluster: {…} }`, whose only field is a record, returns that record and the prefix `cluster.`. */
 function withoutWrapper(answer: object): { readonly record: object; readonly prefix: string } {
-  const [[name, only] = ['', undefined], ...others] = Object.entries(answer);
-  return others.length === 0 && isObject(only) ? { record: only, prefix: `${name}.` } : { record: answer, prefix: '' };
+  const [[name, value] = ['', undefined], ...otherFields] = Object.entries(answer);
+  const isWrapper = otherFields.length === 0 && isObject(value);
+  return isWrapper ? { record: value, prefix: `${name}.` } : { record: answer, prefix: '' };
 }
 
 const isEmpty = (value: unknown) => value === undefined || value === null || value === '';
 
-/** The fields and lists in a record and its inner records, without empty ones. */
+/** The fields and lists of a record and of its inner records. Empty fields and lists are left out. */
 function factsIn(record: object, pathOfRecord: string): Fact[] {
   return Object.entries(record).flatMap(([name, value]): Fact[] => {
     const path = pathOfRecord === '' ? name : `${pathOfRecord}.${name}`;
@@ -63,17 +66,18 @@ function factsIn(record: object, pathOfRecord: string): Fact[] {
   });
 }
 
-/** Formats a list as a table with a column for each field. */
+/** Formats a list as a table, with a row for each record and a column for each field that any of the records has. */
 function listLines(path: string, records: readonly object[], { unitOf, ...page }: AnswerPage): string[] {
-  const inner = { ...page, unitOf: (name: string) => unitOf(`${path}[0].${name}`) };
+  // All records of a list have the same units, so the path of the first record will do.
+  const cellPage = { ...page, unitOf: (field: string) => unitOf(`${path}[0].${field}`) };
   const rows = records
     .slice(0, maximumRows)
-    .map((record) => [...leavesOf(record)].filter(([, value]) => !isEmpty(value)));
-  const columns = [...new Set(rows.flat().map(([name]) => name))].slice(0, maximumColumns);
-  const cells = rows.map((row) => {
-    const values = new Map(row);
-    return columns.map((name) => (values.has(name) ? fieldText(name, values.get(name), inner) : say``));
-  });
+    .map((record) => new Map([...leavesOf(record)].filter(([, value]) => !isEmpty(value))));
+  const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))].slice(0, maximumColumns);
+  const cells = rows.map((row) =>
+    columns.map((field) => (row.has(field) ? fieldText(field, row.get(field), cellPage) : say``)),
+  );
+
   const indent = '  ';
   const [head = '', ...body] = tableLines([columns.map(labelOf), ...cells], page.width - indent.length);
   const hiddenCount = records.length - rows.length;
@@ -85,7 +89,7 @@ function listLines(path: string, records: readonly object[], { unitOf, ...page }
   ];
 }
 
-/** The path of a field in words, without its unit, which stands behind the value: `Idle` for `idleSeconds`. */
+/** The path of a field in words: `Idle` for `idleSeconds`. The unit is left out, because it is printed after the value. */
 function labelOf(path: string): SafeText {
   const inWords = path
     .split('.')
@@ -96,7 +100,7 @@ function labelOf(path: string): SafeText {
   return say`${exact(sentenceCase(inWords.trim().replace(/ {2,}/g, ' ')))}`;
 }
 
-/** A value as text. The schema or the name of its field says in which unit a number is. */
+/** Formats a value. The unit of a number comes from the operation's schema, or else from the name of the field, such as `idleSeconds`. */
 function fieldText(path: string, value: unknown, { timeZone, unitOf }: AnswerPage): SafeText {
   if (Array.isArray(value)) return say`${exact(value.map(scalar).join(', '))}`;
   if (typeof value === 'boolean') return say`${exact(value ? 'yes' : 'no')}`;
@@ -108,7 +112,7 @@ function fieldText(path: string, value: unknown, { timeZone, unitOf }: AnswerPag
 function numberText(path: string, value: number, unit: string | undefined): string {
   if (unit !== undefined) return `${value} ${unit}`;
   if (/bytesPerSecond/i.test(path)) return `${humanBytes(value)}/s`;
-  // A `size` may also be the size of a disk in GB, which is a small number.
+  // A `size` below 1 MiB is shown as a plain number, because it may be the size of a disk in GB.
   const isBytes = /(bytes|partSize)$/i.test(path) || (/\bsize$/i.test(path) && value >= 1024 ** 2);
   if (isBytes) return humanBytes(value);
   if (/seconds/i.test(path)) return humanDuration(value);

@@ -7,7 +7,7 @@ import { type HelpPage, wrapped } from './layout.js';
 
 const settingsTopic = 'settings';
 
-/** `cloudops-mcp help`, and `--help` of any command. Its arguments are a command, and a tool for `call` and `view`. */
+/** `cloudops-mcp help` and the option `--help` of any command. The arguments name a command and, for `call` and `view`, also a tool. */
 export const helpCommand = (commands: Commands, defaultCommand: Command): Command => ({
   usage: '[<command> [<tool>] | settings]',
   about: 'print help about a command, a tool or the settings',
@@ -23,26 +23,30 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
 
 /** The help about a command, about a tool of `call` or `view`, about the settings, or in general. */
 async function linesAbout(
-  { positionals: [name, tool], operations, operationProblems }: Invocation,
+  { positionals, operations, operationProblems }: Invocation,
   page: HelpPage,
   commands: Commands,
   defaultCommand: Command,
 ): Promise<readonly string[]> {
+  const [name, tool] = positionals;
   if (name === undefined) return overview(page, commands, defaultCommand);
   if (name === settingsTopic) return settingsLines(page);
+
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (load === undefined) throw new UsageError(notOneOf('command', name, Object.keys(commands)));
   const command = await load();
   if (tool === undefined || !['call', 'view'].includes(name)) return commandLines(name, command, page);
+
   const operation = operations.find((candidate) => candidate.name === tool);
   if (operation !== undefined) return toolLines(name, command, operation, page);
+
   const tools = operations.map((candidate) => candidate.name);
   if (operationProblems.length === 0) throw new UsageError(notOneOf('tool', tool, tools));
-  // The tool may be in the file that could not be loaded.
+  // The tool may be one of the operations that could not be loaded.
   throw new UsageError(...operationProblems, say`Until the file is loaded, the tools are ${namesOf(tools)}.`);
 }
 
-/** The commands and the ways to further help, for a screen of 24 lines. */
+/** The help without arguments: all commands, and where to find more help. It fits a screen of 24 lines. */
 async function overview(page: HelpPage, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
   const { paint } = page;
   const loadedCommands = await Promise.all(
@@ -100,36 +104,35 @@ function usageOf(name: string, { usage, about, details }: Command, { width, pain
   ];
 }
 
-/** In a file or pipe, each setting is one line, for programs such as grep. */
+/** The help of a setting: its variable, its option and its meaning. */
 function settingLines(name: string, row: Row, width: number): string[] {
   const option = row.secret ? '' : optionName(name);
+  // In a file or pipe, which has an infinite width, each setting is one line, for programs such as grep.
   if (!Number.isFinite(width)) return [`    ${variableName(name).padEnd(28)}${option.padEnd(22)}${helpOf(row)}`];
   return [`    ${variableName(name)}  ${option}`.trimEnd(), ...wrapped(say`${defined(helpOf(row))}`, width, 8)];
 }
 
-/** The help of a tool, with its purpose, its arguments and their rules, and an example. */
-function toolLines(name: string, command: Command, operation: Operation, page: HelpPage): readonly string[] {
+/** The help of a tool for the command `call` or `view`: its purpose, its arguments with their rules, and an example. */
+function toolLines(commandName: string, command: Command, operation: Operation, page: HelpPage): readonly string[] {
   const { width, paint } = page;
-  const heading = (text: string) => ['', paint('bold', text)];
+  const lines = usageOf(commandName, { ...command, usage: command.usage.replace('<tool>', operation.name) }, page);
+  lines.push('', ...wrapped(say`${defined(operation.description.replace(forModels, ''))}`, width, 2));
+
   const rows = argumentRows(operation);
+  lines.push('', paint('bold', 'Arguments, as fields of a JSON object:'));
+  for (const row of rows) lines.push(...argumentLines(row, page));
+
+  // A long list of values has a letter as its name. It is printed once, although several arguments may refer to it.
+  const valuesByLetter = new Map<string, string>();
+  for (const { list } of rows) if (list !== undefined) valuesByLetter.set(list.name, list.values);
+  for (const [letter, values] of valuesByLetter)
+    lines.push('', ...wrapped(say`${defined(plain(values))}.`, width, say`  List ${own(letter)}: `, 4));
+
   const example = exampleOf(operation);
-  // Several arguments may have the same list of values.
-  const valuesByList = new Map<string, string>();
-  for (const { list } of rows) if (list !== undefined) valuesByList.set(list.name, list.values);
-  return [
-    ...usageOf(name, { ...command, usage: command.usage.replace('<tool>', operation.name) }, page),
-    '',
-    ...wrapped(say`${defined(operation.description.replace(forModels, ''))}`, width, 2),
-    ...heading('Arguments, as fields of a JSON object:'),
-    ...rows.flatMap((row) => argumentLines(row, page)),
-    ...[...valuesByList].flatMap(([letter, values]) => [
-      '',
-      ...wrapped(say`${defined(plain(values))}.`, width, say`  List ${own(letter)}: `, 4),
-    ]),
-    ...(example === undefined
-      ? ['  The operation file has no example.']
-      : [say`  cloudops-mcp ${own(name)} ${own(operation.name)} '${exact(JSON.stringify(example))}'`.text]),
-  ];
+  if (example === undefined) lines.push('  The operation file has no example.');
+  else
+    lines.push(say`  cloudops-mcp ${own(commandName)} ${own(operation.name)} '${exact(JSON.stringify(example))}'`.text);
+  return lines;
 }
 
 function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { width, paint }: HelpPage): string[] {
@@ -141,13 +144,13 @@ function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { widt
   return [`  ${paint('bold', path)}`, ...lines];
 }
 
-/** A remark in descriptions that is only for models. */
+/** A remark in some descriptions that is only for models, and is left out of the help. */
 const forModels = /; ask the user rather than guess/;
 
 /** Removes the backquotes of Markdown. */
 const plain = (text: string) => text.replaceAll('`', '');
 
-/** Descriptions of the control arguments for people. */
+/** Descriptions of control arguments for people, in place of the descriptions that are written for models. */
 const descriptionsForPeople: Readonly<Record<string, string>> = {
   planOnly: 'Only show the plan, as --plan does.',
   planId: 'Carry out the plan that was printed with it.',

@@ -35,24 +35,29 @@ export const journalCommand: Command = {
   },
 };
 
-/** Prints each change when its outcome has been read, and changes without an outcome at the end. */
+/** Prints each change when its outcome has been read, and changes without one at the end. With `--follow`, waits for more until a signal. */
 async function print(config: Config, { options, terminal }: Invocation): Promise<number> {
   const { stdout, now } = terminal;
   const since = timeOf('since', options.since, now());
   const until = timeOf('until', options.until, now());
   const stop = options.follow === undefined ? undefined : terminal.interrupted();
+  // Resolves with true after each pause, and the journal reads on. After a signal, resolves with false, which ends the reading.
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
+
   const page = pageOf(terminal, 'stdout');
   const timeOfChange = localTimes(page.timeZone);
   const format = (change: RecordedChange): string => {
     if (options.json !== undefined) return escapeJson(JSON.stringify(change));
     return changeLines(change, page, now(), timeOfChange).join('\n');
   };
+
   let buffer = '';
   const flush = async () => {
+    // `write` returns false if the reader is slower. Then no more is written until it has caught up.
     if (!stdout.write(buffer)) await once(stdout, 'drain');
     buffer = '';
   };
+
   let isEmpty = true;
   const journal = await openStore(config.journal, now).openJournal();
   try {
@@ -66,6 +71,7 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   } finally {
     await journal.close();
   }
+
   if (isEmpty && options.json === undefined) printLine(stdout, nothingSince(since, page));
   return 0;
 }
@@ -77,10 +83,10 @@ function nothingSince(since: number | undefined, { timeZone }: HelpPage): SafeTe
 
 const pollMs = 1_000;
 
-/** Characters that are collected before they are written, because writing each change by itself is much slower. */
+/** Number of characters that are collected and written together, because writing each change by itself is much slower. */
 const longestBuffer = 64 * 1024;
 
-/** An SQLSTATE code. */
+/** The SQLSTATE code of PostgreSQL for a missing right. */
 const insufficientPrivilege = '42501';
 const ownerNeeded = words(
   'this role may not: the role that owns the tables has to run it, or for the first time one that may create them',
@@ -97,7 +103,7 @@ async function migrate({ journal }: Config, { stdout, now }: Terminal): Promise<
   return 0;
 }
 
-/** @throws UsageError */
+/** Parses the value of `--since` or `--until` (milliseconds since 1970). @throws UsageError if it is not a time */
 function timeOf(option: string, text: string | undefined, now: Date): number | undefined {
   const time = text === undefined ? undefined : parseTime(text, now);
   if (Number.isNaN(time))
@@ -110,7 +116,7 @@ function timeOf(option: string, text: string | undefined, now: Date): number | u
 function parseTime(text: string, now: Date): number {
   const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
   const milliseconds: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-  // Date.parse would take a bare number as a month or a year.
+  // The text must begin with a date, because `Date.parse` takes even "7" as a time: the first day of July.
   if (count === undefined) return /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   return now.getTime() - Number(count) * (milliseconds[unit] ?? Number.NaN);
 }
@@ -118,7 +124,7 @@ function parseTime(text: string, now: Date): number {
 const noOutcome = 'no outcome';
 const outcomeColumns = Math.max(...[...outcomes, noOutcome].map(widthOf)) + 2;
 
-/** Length limit of a text from the journal, in characters, because other programs may have written it. */
+/** Length limits of texts from the journal (characters). Its texts may be longer, because other programs may have written them. */
 const longestText = 500;
 const longestName = 100;
 
@@ -142,23 +148,25 @@ export function changeLines(
 ): string[] {
   const { time, what, ending } = change;
   const { width, paint } = page;
+  // An infinite width means a file or pipe.
   if (!Number.isFinite(width)) return [changeRow(change, timeOfChange)];
+
   const outcome = ending?.outcome ?? noOutcome;
+  const outcomeColour = ending === undefined ? 'yellow' : colours[ending.outcome];
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
-  // The reason comes early, because at 80 columns the end of the line is cut, and the reason is shown nowhere else.
+  // The reason comes early, because a terminal of 80 columns has no room for the last facts, and the reason is shown nowhere else.
   const facts = join([...code, ...reasonOf(change), shownTool(change), ...peopleOf(change)], ', ');
-  const about = cut(say`${ageOf(time, now, timeOfChange)}, ${facts}`, width - outcome.length - 3);
-  // The whole text is quoted, and double quotation marks in it would be escaped.
+  const outcomePrefix = `  ${outcome} `;
+  const about = cut(say`${ageOf(time, now, timeOfChange)}, ${facts}`, width - outcomePrefix.length);
+
+  // `say` quotes the description, and would escape double quotation marks in it. Two columns are for its own quotation marks.
   const description = shortNames(say`${what.replaceAll('"', "'")}`, width - 2);
-  return [
-    paint('bold', description.text),
-    `  ${paint(ending === undefined ? 'yellow' : colours[ending.outcome], outcome)} ${paint('dim', about.text)}`,
-  ];
+  return [paint('bold', description.text), `  ${paint(outcomeColour, outcome)} ${paint('dim', about.text)}`];
 }
 
 type TimeOfChange = ReturnType<typeof localTimes>;
 
-/** Formats a change in one line, for a file or pipe. */
+/** Formats a change in one line, for a file or pipe, with the address to which it was sent. */
 function changeRow(change: RecordedChange, timeOfChange: TimeOfChange): string {
   const { time, what, target, ending } = change;
   const start = `${timeOfChange(time) ?? unknownTime}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;
@@ -177,7 +185,7 @@ const unknownTime = words('at an unknown time');
 
 const fourWeeksMs = 28 * 24 * 3_600_000;
 
-/** The age of a change, such as `2 days 22 h ago`. Old changes and changes in the future have their time instead. */
+/** Formats the age of a change, such as `2 days 22 h ago`. If the change is old or in the future, formats its time instead. */
 function ageOf(time: string, now: Date, timeOfChange: TimeOfChange): SafeText {
   const age = now.getTime() - Date.parse(time);
   if (!(age < fourWeeksMs && age > -60_000)) return timeOfChange(time) ?? unknownTime;
@@ -206,7 +214,7 @@ const declinedTexts: Readonly<Partial<Record<RecordedChange['consent'], SafeText
 const reasonOf = ({ reason }: RecordedChange): SafeText[] =>
   reason === undefined ? [] : [say`reason ${quoted(reason, longestReason)}`];
 
-/** The consent, client, caller and approver of a change. */
+/** The consent to a change, and its approver, caller, agent and client. */
 function peopleOf(change: RecordedChange): SafeText[] {
   const { consent, answeredAfterMs, client, caller, agent, approver, ending } = change;
   const afterTime = answeredAfterMs === undefined ? words('') : say` after ${duration(answeredAfterMs / 1000)}`;

@@ -1,27 +1,29 @@
 import type { Writable } from 'node:stream';
 import type { styleText } from 'node:util';
-import { exact, type SafeText, say, type Wording, words } from '../util/safe-text.js';
+import { exact, type SafeText, type Wording, words } from '../util/safe-text.js';
 
 /** The width, the colours and the time zone of text for people. */
 export interface HelpPage {
-  /** Columns. Infinite for files and pipes. */
+  /** Number of columns. Infinite for files and pipes, whose lines are never broken or cut. */
   readonly width: number;
   readonly paint: (format: Parameters<typeof styleText>[0], text: string) => string;
-  /** By default, the time zone of the process. */
+  /** Time zone of the times that are shown. By default, the zone of the process. */
   readonly timeZone?: string | undefined;
 }
 
-/** Longer lines than this are hard to read. */
+/** Text does not fill wider terminals, because longer lines are hard to read. */
 const widestColumns = 120;
+/** On a narrower terminal, the terminal itself breaks the lines. */
 const narrowestColumns = 40;
 
-/** The columns that text may fill. A terminal of unknown width has 80. */
+/** Number of columns that text may fill: infinite in a file or pipe, and 80 on a terminal of unknown width. */
 export const columnsOf = ({ isTTY, columns }: { readonly isTTY?: boolean; readonly columns?: number }): number =>
   isTTY === true ? Math.max(narrowestColumns, Math.min(widestColumns, columns || 80)) : Number.POSITIVE_INFINITY;
 
-/** East Asian letters, full-width forms and emoji take two columns. */
+/** Characters that take two columns: East Asian letters, full-width forms and emoji. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3ffff}]/gu;
+/** Marks that take no column, because they stand above or below a letter. */
 const combining = /\p{M}/gu;
 
 /** Number of columns that a line takes on a terminal. */
@@ -50,31 +52,33 @@ export const printLine = <const Text extends string>(screen: Pick<Writable, 'wri
 
 /**
  * Breaks a paragraph into lines between words. A word that is longer than a line, such as an address, stays whole so that it can be copied.
- * @param first the beginning of the first line, or its number of spaces
- * @param hang number of spaces at the beginning of the other lines
+ * @param start the beginning of the first line, or its number of spaces
+ * @param indent number of spaces at the beginning of the other lines. By default, the same as for the first line.
  */
-export function wrapped<const Text extends string, const First extends string>(
+export function wrapped<const Text extends string, const Start extends string>(
   text: Wording<Text>,
   width: number,
-  first: Wording<First> | number = 0,
-  hang = typeof first === 'number' ? first : widthOf(words(first).text),
+  start: Wording<Start> | number = 0,
+  indent?: number,
 ): string[] {
-  const lines: string[] = [];
-  let line: string = typeof first === 'number' ? ' '.repeat(first) : words(first).text;
-  let isBegun = false;
-  for (const word of words(text).text.split(' ')) {
-    if (isBegun && widthOf(line) + 1 + widthOf(word) > width) {
-      lines.push(line);
-      line = ' '.repeat(hang) + word;
+  const startText: string = typeof start === 'number' ? ' '.repeat(start) : words(start).text;
+  const indentText = ' '.repeat(indent ?? widthOf(startText));
+  const [firstWord = '', ...otherWords] = words(text).text.split(' ');
+
+  const fullLines: string[] = [];
+  let line = startText + firstWord;
+  for (const word of otherWords) {
+    if (widthOf(`${line} ${word}`) <= width) {
+      line = `${line} ${word}`;
     } else {
-      line += isBegun ? ` ${word}` : word;
+      fullLines.push(line);
+      line = indentText + word;
     }
-    isBegun = true;
   }
-  return [...lines, line];
+  return [...fullLines, line];
 }
 
-/** Formats rows in two columns: a label, and each of its texts on a line of its own. Leaves out rows without texts. */
+/** Formats rows in two columns, labels and texts. If a row has several texts, each begins on a new line. Leaves out rows without texts. */
 export function labelled<const Label extends string>(
   rows: readonly (readonly [label: Wording<Label>, texts: readonly SafeText[]])[],
   { width, paint }: HelpPage,
@@ -83,22 +87,19 @@ export function labelled<const Label extends string>(
     .filter(([, texts]) => texts.length > 0)
     .map(([label, texts]) => [words(label).text, texts] as const);
   const textColumn = Math.max(0, ...filledRows.map(([label]) => widthOf(label))) + 2;
-  const lines: string[] = [];
-  for (const [label, texts] of filledRows) {
-    let head = paint('bold', label) + ' '.repeat(textColumn - widthOf(label));
-    for (const text of texts) {
-      const [firstLine = '', ...otherLines] = wrapped(text, width, textColumn);
-      lines.push(head + firstLine.slice(textColumn), ...otherLines);
-      head = ' '.repeat(textColumn);
-    }
-  }
-  return lines;
+
+  return filledRows.flatMap(([label, texts]) => {
+    const [firstLine = '', ...otherLines] = texts.flatMap((text) => wrapped(text, width, textColumn));
+    // The label stands in the indent of the first line.
+    const paddedLabel = paint('bold', label) + ' '.repeat(textColumn - widthOf(label));
+    return [paddedLabel + firstLine.slice(textColumn), ...otherLines];
+  });
 }
 
-/** Rows of cells in columns, each row on one line within the width. */
+/** Formats rows of cells as a table. Each row is one line, and is cut if it is longer than `width`. */
 export function tableLines(rows: readonly (readonly SafeText[])[], width: number): string[] {
-  const [first = []] = rows;
-  const widths = first.map((_, column) => Math.max(...rows.map((row) => widthOf(row[column]?.text ?? ''))));
+  const [firstRow = []] = rows;
+  const widths = firstRow.map((_, column) => Math.max(...rows.map((row) => widthOf(row[column]?.text ?? ''))));
   return rows.map((row) => {
     const cells = row.map(({ text }, column) => padded(text, widths[column] ?? 0));
     return shortened(cells.join('  ').trimEnd(), width);
@@ -108,7 +109,7 @@ export function tableLines(rows: readonly (readonly SafeText[])[], width: number
 /** Formats a time in its zone: `2026-11-22 15:41:39 GMT+1`. Undefined if `time` is not a time. */
 export const localTime = (time: string | Date, timeZone?: string): SafeText | undefined => localTimes(timeZone)(time);
 
-/** Returns a function that formats times in one zone, for many times. Making the format takes much longer than using it. */
+/** Returns a function that formats times in a zone. Use it for many times, because creating the format takes much longer than using it. */
 export function localTimes(timeZone?: string): (time: string | Date) => SafeText | undefined {
   const format = new Intl.DateTimeFormat('en-CA', {
     year: 'numeric',
@@ -124,9 +125,12 @@ export function localTimes(timeZone?: string): (time: string | Date) => SafeText
   return (time) => {
     const date = new Date(time);
     if (Number.isNaN(date.getTime())) return undefined;
+
     const parts = format.formatToParts(date);
     const part = (type: Intl.DateTimeFormatPartTypes) =>
       parts.find((candidate) => candidate.type === type)?.value ?? '';
-    return say`${exact(`${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')}:${part('second')} ${part('timeZoneName')}`)}`;
+    const day = `${part('year')}-${part('month')}-${part('day')}`;
+    const clock = `${part('hour')}:${part('minute')}:${part('second')}`;
+    return exact(`${day} ${clock} ${part('timeZoneName')}`);
   };
 }

@@ -2,30 +2,32 @@ import type { Writable } from 'node:stream';
 import { type SafeText, words } from '../util/safe-text.js';
 import { columnsOf, shortened } from './layout.js';
 
-/** A line on a terminal that moves while a call takes long. */
+/** An animated line at a terminal, which shows that a call is still running. */
 export interface Spinner {
-  /** Replaces the text of the line. */
+  /** Replaces the text of the line, and starts the spinner if it is stopped. */
   say(text: SafeText): void;
-  /** Erases the line. `say` starts it again. */
+  /** Erases the line. */
   stop(): void;
 }
 
-/** Moves to the beginning of the line and erases it. */
-const beginningOfLine = '\r\x1b[K';
+/** Moves the cursor to the beginning of the line and erases the line. */
+const eraseLine = '\r\x1b[K';
 const frames = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
 const frameMs = 100;
 const delayMs = 300;
 
-/** Draws a spinner after `delayMs` milliseconds, so that fast calls show none. In a file or pipe, it draws nothing. */
+/** Creates a spinner. It appears only after `delayMs` milliseconds, so that fast calls show none, and never in a file or pipe. */
 export function createSpinner(screen: Writable & { readonly isTTY?: boolean; readonly columns?: number }): Spinner {
   let text = words('');
   let timer: NodeJS.Timeout | undefined;
+  /** Number of frames that were drawn since the start. */
   let frame = 0;
+
   const draw = () => {
     frame += 1;
     const line = `${frames[frame % frames.length]} ${text}`;
-    // A line that is wider than the screen would be broken into two, of which only the second could be erased.
-    screen.write(`${beginningOfLine}${shortened(line, columnsOf(screen) - 1)}`);
+    // The terminal would break a line that is wider than the screen, and then only its last part would be erased.
+    screen.write(`${eraseLine}${shortened(line, columnsOf(screen) - 1)}`);
   };
   const start = () => {
     timer = setTimeout(() => {
@@ -41,7 +43,7 @@ export function createSpinner(screen: Writable & { readonly isTTY?: boolean; rea
     stop: () => {
       clearTimeout(timer);
       timer = undefined;
-      if (frame > 0) screen.write(beginningOfLine);
+      if (frame > 0) screen.write(eraseLine);
       frame = 0;
     },
   };
