@@ -51,18 +51,18 @@ export const clientConfigCommand: Command = {
 const isClientName = (name: string): name is ClientName => Object.hasOwn(clients, name);
 
 interface Instructions {
-  /** The files that the block goes into, or the steps to a form. */
+  /** The files that the block can go into. Without a block, the way to the client's form, and the URL to enter there. */
   readonly places: readonly string[];
-  /** Content for the client's configuration file. Absent if users fill in a form. */
+  /** Content for the client's configuration file. Undefined if users fill in a form. */
   readonly block: string | undefined;
-  /** The client's command that adds the server. */
+  /** A command line that adds the server to the client, in place of the block. */
   readonly command: string | undefined;
-  /** Names of variables that the user has to set. */
+  /** Names of the variables for secrets, which the user has to set. */
   readonly secrets: readonly string[];
   readonly notes: readonly SafeText[];
 }
 
-/** The command line that starts the server, and facts about the machine. */
+/** The command line that starts the server, and facts about the machine on which the client will run it. */
 interface Launch {
   readonly commandLine: readonly string[];
   /** True if the command line has full paths. */
@@ -71,10 +71,7 @@ interface Launch {
   readonly home: string | undefined;
 }
 
-/**
- * Instructions for a server that the client starts.
- * @throws UsageError if the client starts no programs
- */
+/** Instructions for a server that the client starts. @throws UsageError if the client starts no programs */
 function localInstructions(client: McpHost, decisionWay: DecisionWay, config: Config, launch: Launch): Instructions {
   const { title, places, local, commands } = client;
   if (local === undefined)
@@ -89,11 +86,13 @@ function localInstructions(client: McpHost, decisionWay: DecisionWay, config: Co
   };
 }
 
+/** Notes for the user: about the client, about consent, and about settings that are missing or ignored. */
 function localNotes(client: McpHost, decisionWay: DecisionWay, config: Config, launch: Launch): readonly SafeText[] {
   const { title, notes = [], downloadNote, isOnDesktop } = client;
   const [program = ''] = launch.commandLine;
   const hidden = hiddenBySandbox(config);
   const hasEndpoint = config.sandbox || hasEndpoints(config.accounts);
+
   return sentences(
     ...notes.map(noteOf),
     ...decisionNotes(client, decisionWay, config),
@@ -112,11 +111,11 @@ const noteOf = (note: string): SafeText => say`${defined(note)}`;
 const hasEndpoints = ({ all }: Config['accounts']) =>
   all.some(({ cloud }) => Object.values(cloud.endpoints).some((url) => url !== undefined));
 
-/** True if a model can carry out a plan after the user agreed in the conversation. */
+/** True if an agent can carry out changes of any account with a planId. Consent is then only a yes that the agent reports. */
 const takesPlanIds = ({ accounts }: Config) =>
   accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
 
-/** Notes about consent, if the server cannot ask the user through the client. */
+/** Notes about consent. None if this server can ask the user through the client, or if no account takes planIds. */
 function decisionNotes({ title, permissions }: McpHost, decisionWay: DecisionWay, config: Config): readonly SafeText[] {
   if (decisionWay === 'by form' || !takesPlanIds(config)) return [];
   if (decisionWay === 'by view')
@@ -133,38 +132,35 @@ function decisionNotes({ title, permissions }: McpHost, decisionWay: DecisionWay
 
 const blockText = (block: Block) => (typeof block === 'string' ? block : JSON.stringify(block, null, 2));
 
-/** Has no prefix CLOUDOPS_, because a server refuses to start with an unknown setting in its environment. */
+/** The variable of the bearer token. Its name lacks the prefix CLOUDOPS_, because servers refuse to start with an unknown setting. */
 const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
 
-/**
- * Instructions for a server that runs elsewhere.
- * @throws UsageError if the URL cannot be used
- */
+/** Instructions for a server that runs elsewhere. @throws UsageError if the URL cannot be used */
 function remoteInstructions(
   { places, remote, commands, permissions, notes = [] }: McpHost,
   url: string,
   quote: Quote,
 ): Instructions {
   checkUrl(url);
+
+  // This client has a form for the URL, and no configuration file.
   if (typeof remote !== 'function') {
     const { place, about } = remote;
     return { places: [place, url], block: undefined, command: undefined, secrets: [], notes: [noteOf(about)] };
   }
+
   const server = { url, token: tokenVariable };
-  const noToken = say`Leave the token out if the server asks for none, or if its OAuth issuer signs users in.`;
+  const tokenNote = say`Leave the token out if the server asks for none, or if its OAuth issuer signs users in.`;
   return {
     places,
     block: blockText(remote(server)),
     command: commands?.remote(server, quote),
     secrets: [tokenVariable],
-    notes: [...notes.map(noteOf), ...sentences(permissions !== undefined && noteOf(permissions)), noToken],
+    notes: [...notes.map(noteOf), ...sentences(permissions !== undefined && noteOf(permissions)), tokenNote],
   };
 }
 
-/**
- * Checks the URL of a server. It is not shown, because it may hold a password.
- * @throws UsageError
- */
+/** Checks the URL of a server that runs elsewhere. @throws UsageError that does not show the URL, because it may hold a password */
 function checkUrl(text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
@@ -177,42 +173,47 @@ function checkUrl(text: string): void {
     );
 }
 
-/** The command and environment of the server, and the names of the secrets that the user has to set. */
+/** The server with the settings that are given to this command. Secrets are not copied: the user has to set those in `secretsToSet`. */
 function localServer(
   { keepsNoSecrets }: McpHost,
   decisionWay: DecisionWay,
   config: Config,
   launch: Launch,
 ): { readonly server: LocalServer; readonly secretsToSet: readonly string[] } {
-  const settings = config.origins.filter(({ secret }) => !secret);
-  const isGiven = (name: string) => settings.some((setting) => setting.name.replace(/_FILE$/, '') === name);
-  const keys = config.sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
-  const missingKeys = keys.filter((name) => !isGiven(name));
+  const copiedSettings = config.origins.filter(({ secret }) => !secret);
+  // A path such as CLOUDOPS_SECRET_ACCESS_KEY_FILE is no secret, and gives the setting as well.
+  const isCopied = (name: string) => copiedSettings.some((setting) => setting.name.replace(/_FILE$/, '') === name);
+
+  // The user has to set the secrets that are given here, and the access key even if it is not given. The sandbox has its own key.
   const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
-  const secretsToSet = [...new Set([...missingKeys, ...givenSecrets])];
+  const accessKey = config.sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
+  const secretsToSet = [...new Set([...accessKey.filter((name) => !isCopied(name)), ...givenSecrets])];
   const secretsInFiles = keepsNoSecrets ? secretsToSet.filter(hasFile) : [];
-  const needsClick = decisionWay === 'by view' && takesPlanIds(config) && !isGiven('CLOUDOPS_CONFIRM');
+
+  // This client shows plans with a button. With `human`, a change needs a click on that button.
+  const needsClick = decisionWay === 'by view' && takesPlanIds(config) && !isCopied('CLOUDOPS_CONFIRM');
   const env = Object.fromEntries([
     // Paths are absolute, because clients choose the working directory of the server.
-    ...settings.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
+    ...copiedSettings.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
     ...secretsInFiles.map((name) => [`${name}_FILE`, fileFor(name, launch)]),
     ...(needsClick ? [['CLOUDOPS_CONFIRM', 'human']] : []),
   ]);
+
   const [command = '', ...args] = commandLineOf(launch);
   const secrets = secretsToSet.filter((name) => !secretsInFiles.includes(name));
   return { server: { command, args, env, secrets }, secretsToSet };
 }
 
-/** On Windows, npm installs commands as scripts, which only cmd can run. */
+/** The command line for the client. On Windows, npm installs `npx` and `cloudops-mcp` as scripts, which only `cmd` can run. */
 function commandLineOf({ commandLine, isAbsolute, isWindows }: Launch): readonly string[] {
   const isScript = isWindows && !isAbsolute && commandLine[0] !== 'node';
   return isScript ? ['cmd', '/c', ...commandLine] : commandLine;
 }
 
-/** True if a setting may come from a file. */
+/** True if the setting of a variable may also come from a file. */
 const hasFile = (name: string) => inputs.some((input) => input.isFile && variableName(input.setting) === name);
 
-/** The path of a file for a secret, in the user's configuration folder. */
+/** A path for the file with a secret, in the user's configuration folder. The user makes the file. */
 function fileFor(name: string, { home, isWindows }: Launch): string {
   const file = name
     .replace(/^CLOUDOPS_/, '')
@@ -223,30 +224,34 @@ function fileFor(name: string, { home, isWindows }: Launch): string {
     : posix.join(home ?? '/home/YOUR NAME', '.config', 'cloudops-mcp', file);
 }
 
-/** Quotes a value for PowerShell or a POSIX shell. They escape quotation marks differently. */
+/** Returns a function that quotes values for PowerShell on Windows, and for a POSIX shell elsewhere. */
 const quoteFor =
-  (windows: boolean): Quote =>
-  (value) =>
-    /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", windows ? "''" : `'\\''`)}'`;
+  (isWindows: boolean): Quote =>
+  (value) => {
+    if (/^[\w@%+=:,./-]+$/.test(value)) return value;
+    const escapedQuote = isWindows ? "''" : `'\\''`;
+    return `'${value.replaceAll("'", escapedQuote)}'`;
+  };
 
-function textOf(
-  { title, secrets: secretsNote }: McpHost,
-  { places, block, command, secrets, notes }: Instructions,
-  { width }: HelpPage,
-): string {
-  return [
-    block === undefined ? say`${defined(title)}: enter this at` : say`${defined(title)}: add this to`,
-    ...places.map((place) => say`  ${exact(place)}`),
-    // `exact` may escape invisible characters. JSON, TOML and YAML read such an escape as the character.
-    ...(block === undefined ? [] : ['', ...block.split('\n').map((line) => say`${exact(line)}`)]),
-    ...(command === undefined ? [] : ['', 'or run', say`  ${exact(command)}`]),
-    ...(secrets.length === 0 ? [] : ['', ...wrapped(say`${namesOf(secrets)}: ${defined(secretsNote)}`, width)]),
-    ...notes.flatMap((note) => ['', ...wrapped(note, width)]),
-    '',
-  ].join('\n');
+/** Formats the instructions for a person. */
+function textOf(client: McpHost, instructions: Instructions, { width }: HelpPage): string {
+  const title = defined(client.title);
+  const { places, block, command, secrets, notes } = instructions;
+
+  const lines: (string | SafeText)[] = [
+    block === undefined ? say`${title}: enter this at` : say`${title}: add this to`,
+  ];
+  lines.push(...places.map((place) => say`  ${exact(place)}`));
+  // `exact` may escape invisible characters. JSON, TOML and YAML read such an escape as the character.
+  if (block !== undefined) lines.push('', ...block.split('\n').map(exact));
+  if (command !== undefined) lines.push('', 'or run', say`  ${exact(command)}`);
+  if (secrets.length > 0) lines.push('', ...wrapped(say`${namesOf(secrets)}: ${defined(client.secrets)}`, width));
+  for (const note of notes) lines.push('', ...wrapped(note, width));
+
+  return `${lines.join('\n')}\n`;
 }
 
-/** Set this to true when the package is on npm, so that `npx -y cloudops-mcp` can install it. */
+/** Set this to true when the package is on npm. Before that, `npx -y cloudops-mcp` finds nothing to install. */
 const isPublished = false;
 
 /** The program and arguments that start this installation of the server. */
@@ -261,12 +266,12 @@ export function launchCommand(
 
 /** True if the command `cloudops-mcp` runs this script, for example after a global installation or `npm link`. */
 function isOnPath(script: string, path: string, platform: NodeJS.Platform): boolean {
-  // npm adds folders to the PATH of its scripts. Clients do not have them.
+  // Folders that npm adds to the PATH of its scripts are left out, because clients do not have them in their PATH.
   const folders = path
     .split(delimiter)
     .filter((folder) => folder !== '' && !/node_modules[\\/]\.bin[\\/]?$/.test(folder));
   return folders.some((folder) => {
-    // On Windows, npm writes a script next to the folder of global packages instead of a link.
+    // On Windows, npm makes no link to this script. It writes a script of its own into the folder above the global `node_modules`.
     if (platform === 'win32') return dirname(dirname(script)) === join(folder, 'node_modules', 'cloudops-mcp');
     try {
       return realpathSync(join(folder, 'cloudops-mcp')) === script;

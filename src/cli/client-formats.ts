@@ -1,6 +1,6 @@
 import type { decisionWays } from '../mcp/client-quirks.js';
 
-/** Place and format of each MCP client's configuration, with notes for users. */
+/** This file has the place and the format of each MCP client's configuration, with notes for users. */
 
 export interface LocalServer {
   readonly command: string;
@@ -35,23 +35,23 @@ export interface McpHost {
   readonly places: readonly string[];
   /** Makes the block for a server that the client starts. Absent if the client starts no programs. */
   readonly local?: (server: LocalServer) => Block;
-  /** Makes the block for a URL, or says where users enter the URL. */
+  /** Makes the block for a server with a URL. For a client with a form, says where users enter the URL. */
   readonly remote: ((server: RemoteServer) => Block) | ByHand;
-  /** How the client's permissions can add a question. */
+  /** A note that says how the client itself can ask the user before it calls a tool. */
   readonly permissions?: string;
   /** The client's commands that add the server. `local` returns undefined if the command cannot pass secrets. */
   readonly commands?: {
     readonly local: (server: LocalServer, quote: Quote) => string | undefined;
     readonly remote: (server: RemoteServer, quote: Quote) => string;
   };
-  /** How the client gets the value of a secret. */
+  /** A note that says where the user puts the values of secrets. */
   readonly secrets: string;
-  /** Set if the client can only take secrets from the block itself. The block then names files that hold the secrets. */
+  /** Set if secrets would have to stand in the block itself. The block then has the paths of files that hold the secrets. */
   readonly keepsNoSecrets?: true;
-  /** Set if the client is started from the desktop, without the PATH of a shell. */
+  /** Set if the client is started from the desktop, and so without the PATH that a shell sets. */
   readonly isOnDesktop?: true;
   readonly notes?: readonly string[];
-  /** A note for the first start, when npx downloads the package. */
+  /** A note about the first start, which takes longer because npx downloads the package. */
   readonly downloadNote?: string;
 }
 
@@ -68,13 +68,13 @@ const inputReference: Reference = (name) => `\${input:${inputId(name)}}`;
 
 const bearer = (reference: Reference, token: string) => `Bearer ${reference(token)}`;
 
-/** The variables of a server. Secrets are references that the client resolves. */
+/** The environment variables of a server. In place of a secret, there is a reference such as `${NAME}`, which the client resolves. */
 const withReferences = ({ env, secrets }: LocalServer, reference: Reference) => ({
   ...env,
   ...Object.fromEntries(secrets.map((name) => [name, reference(name)])),
 });
 
-/** Makes the JSON blocks that most clients share. Clients differ in the key for servers and in additional fields. */
+/** Returns the functions `local` and `remote` of a client with a JSON file. Clients differ in the name of the list and in some fields. */
 const jsonFile = (
   reference: Reference,
   { servers = 'mcpServers', urlField = 'url', local = {}, remote = {} } = {},
@@ -89,7 +89,7 @@ const jsonFile = (
   },
 });
 
-/** The secrets that VS Code asks for. */
+/** The inputs of a configuration for VS Code, which asks the user for the value of each secret. */
 const promptInputs = (names: readonly string[]) =>
   names.map((name) => ({ type: 'promptString', id: inputId(name), description: name, password: true }));
 const vscodeFile = jsonFile(inputReference, {
@@ -98,11 +98,11 @@ const vscodeFile = jsonFile(inputReference, {
   remote: { type: 'http' },
 });
 
-/** A TOML table. TOML writes strings and lists of strings like JSON. */
+/** Writes a TOML table. Strings and lists of strings are written as in JSON. */
 const tomlTable = (name: string, values: object) =>
   [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)].join('\n');
 
-/** A YAML file. Any JSON value is valid YAML. */
+/** Writes the YAML file of Goose. The values are written as JSON, which is valid YAML. */
 const gooseExtension = (fields: object) =>
   [
     'extensions:',
@@ -242,7 +242,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
       ].join('\n\n'),
     remote: ({ url, token }) => tomlTable('mcp_servers.cloudops', { url, bearer_token_env_var: token }),
     commands: {
-      // The command has no option for env_vars.
+      // `codex mcp add` has no option for `env_vars`, so it cannot add a server with secrets.
       local: (server, quote) =>
         server.secrets.length > 0
           ? undefined
