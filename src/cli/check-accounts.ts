@@ -17,7 +17,7 @@ import { type Finding, notChecked, ok, problem } from './finding.js';
 
 interface AccountsToCheck {
   readonly runtime: Runtime;
-  /** The bucket of `--bucket`. */
+  /** The bucket that `--bucket` names. It replaces the bucket in probe calls that read one. */
   readonly bucket: string | undefined;
   readonly options: CheckOptions;
 }
@@ -37,7 +37,7 @@ export async function checkAccounts(checks: AccountsToCheck): Promise<Finding[]>
 
 async function checkAccount(account: Account, checks: AccountsToCheck): Promise<Finding[]> {
   const keyProblem = await checkKeys(account);
-  // Without keys, every API would have the same problem.
+  // Without keys, the check of each API would report the same problem again.
   if (keyProblem !== undefined) return [keyProblem];
   const services = [...new Set(checks.runtime.server.operations.map(({ service }) => service))];
   const findings = await Promise.all(services.map((service) => checkApi(service, account, checks)));
@@ -57,7 +57,7 @@ async function checkKeys(account: Account): Promise<Finding | undefined> {
   }
 }
 
-/** Checks the settings, the endpoint and the signature of an API. Empty if the account may call none of the API's operations. */
+/** Checks the settings, the endpoint and the signature of an API. Returns no findings if the account may call none of its operations. */
 async function checkApi(service: Service, account: Account, checks: AccountsToCheck): Promise<Finding[]> {
   const { runtime, options } = checks;
   const allowed = runtime.server.operations.filter(
@@ -71,12 +71,13 @@ async function checkApi(service: Service, account: Account, checks: AccountsToCh
   if (missing.length > 0) {
     const detail = say`not set: ${namesOf(missing)}`;
     const remedy = say`Set ${words(missing.length === 1 ? 'it' : 'them')} to call ${toolNames(allowed)}, or try with --sandbox.`;
+    // An API without an endpoint is probably not in use. With an endpoint, missing settings are a mistake.
     const isUnused = cloud.endpoints[service] === undefined;
     return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];
   }
 
   const endpointFindings = await checkEndpoint(service, resolveEndpoint(cloud, anyOperation), options);
-  // A single finding says that the endpoint cannot be reached.
+  // An endpoint that answers has two findings: that it answers, and its clock. A single finding is the problem that it does not answer.
   if (endpointFindings.length === 1) return endpointFindings;
 
   const check = `${service} signature`;
@@ -87,7 +88,7 @@ async function checkApi(service: Service, account: Account, checks: AccountsToCh
   return [...endpointFindings, await checkSignature(signatureCheck)];
 }
 
-/** The finding for an API whose signature cannot be checked, because none of its operations has a probe. */
+/** The finding for an API whose signature cannot be checked, because none of the operations has a probe call. */
 function noProbeFinding(check: string, operations: readonly Operation[]): Finding {
   const reads = operations.filter(({ effect }) => effect === 'read');
   if (reads.length > 0) {
@@ -104,7 +105,7 @@ const toolNames = (operations: readonly Operation[]): SafeText =>
     ' or ',
   );
 
-/** A call that checks a signature. */
+/** The operation whose probe call checks the signature, and the account that makes the call. */
 interface SignatureCheck extends AccountsToCheck {
   readonly check: string;
   readonly operation: Operation;
@@ -114,7 +115,7 @@ interface SignatureCheck extends AccountsToCheck {
   readonly cloud: Cloud;
 }
 
-/** Makes the probe call of an operation, to check the signature. */
+/** Checks the signature with the probe call of an operation, and explains the service's answer. */
 async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> {
   const { check, operation, probe, runtime, bucket, account } = signatureCheck;
   const { call, server } = runtime;
@@ -127,17 +128,21 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
   const tokens = createConsentTokens(server.stateKeys, '', server.now);
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
+
+  // Services check the signature first, so the following errors come only if the signature is valid.
   const { code, summary, problems, next } = outcome.failure;
   if (code === 'NoSuchBucket' && bucketToRead !== undefined)
     return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textFor('operator', next.text));
   if (probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
+
   const headersProblem = operation.service === 'storage' ? await checkOtherHeaders(signatureCheck) : undefined;
   if (headersProblem !== undefined) return headersProblem;
+
   const detail = join([summary, ...problems], ' ');
   const remedy = textFor('operator', next.text);
   if (code !== 'AccessDenied') return problem(check, detail, remedy);
-  // Ceph with STS answers so to an unknown key, too.
+  // AccessDenied usually means that the account lacks a right. But Ceph with STS sends it for an unknown access key, too.
   return problem(
     check,
     detail,
@@ -146,24 +151,29 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
 }
 
 /**
- * Sends the probe with the other kind of signed headers, because many stores answer the wrong kind with `AccessDenied`. Returns a finding
- * only if the store accepts the other kind.
+ * Sends the probe call with the other kind of signed headers (`amz` or `ext`), because many stores answer the wrong kind with
+ * `AccessDenied`. Returns a problem if the store accepts the other kind, and undefined if the headers are not the cause.
  */
 async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Finding | undefined> {
   const { check, operation, probe, cloud, options } = signatureCheck;
-  const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
   const { method } = operation;
+  const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
   const endpoint = resolveEndpoint({ ...cloud, storageHeaders: otherHeaders }, operation);
   const { origin } = endpoint;
+
   const request = encodeRequest(method, await operation.request(operation.input().parse(probe.arguments)), endpoint);
   const credentials = await endpoint.keys.current();
   const date = options.now();
   const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date });
+
+  // Only a change needs a new connection. This call reads, so a lost connection does no harm.
   const message = { method, origin, path: request.target, headers, newConnection: false };
   const response = await options.httpClient.send(message, new AbortController().signal);
   if (response.kind === 'failure') return undefined;
+
   const { code = '' } = readServiceError(parseBody(response.body), response.headers);
-  if (response.status !== 200 && !probe.accepted.includes(code)) return undefined;
+  const isAccepted = response.status === 200 || probe.accepted.includes(code);
+  if (!isAccepted) return undefined;
   const detail = say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`;
   return problem(check, detail, say`Set CLOUDOPS_STORAGE_HEADERS=${own(otherHeaders)}.`);
 }

@@ -16,7 +16,7 @@ export interface CheckOptions {
   readonly now: () => Date;
 }
 
-/** Sends an unsigned request to an endpoint. Resolves with its problem, or with findings about its addresses, certificate and clock. */
+/** Sends an unsigned request. If there is any answer, resolves with findings about the endpoint and its clock, or else with its problem. */
 export async function checkEndpoint(
   check: string,
   { origin, pathPrefix }: Endpoint,
@@ -24,27 +24,28 @@ export async function checkEndpoint(
 ): Promise<Finding[]> {
   const url = new URL(origin);
   const proxy = proxyOf(url, proxies);
-  const through = proxy === undefined ? words('') : say` through the proxy ${exact(proxy)}`;
+  const throughProxy = proxy === undefined ? words('') : say` through the proxy ${exact(proxy)}`;
+
   const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {}, newConnection: false } as const;
   const sentAt = now().getTime();
   const response = await httpClient.send(request, new AbortController().signal);
+  // The endpoint reads its clock between the request and the answer, so it is compared with the middle of both times.
   const halfway = (sentAt + now().getTime()) / 2;
+
   if (response.kind === 'failure') {
-    const detail = say`A request${through} failed: ${httpFailureText(response, origin)}.`;
+    const detail = say`A request${throughProxy} failed: ${httpFailureText(response, origin)}.`;
     return [problem(check, detail, textFor('operator', httpFailureRemedies[response.code].text))];
   }
+
   const clock = clockFinding(`${check} clock`, Date.parse(response.headers.date ?? ''), halfway);
-  // A proxy looks up the name and checks the certificate itself.
-  if (proxy !== undefined) return [ok(check, say`${exact(origin)} answers${through}`), clock];
+  // Behind a proxy, this machine may be unable to resolve the name or to connect, so the address and the certificate are not checked.
+  if (proxy !== undefined) return [ok(check, say`${exact(origin)} answers${throughProxy}`), clock];
   return [await addressFinding(check, url, halfway), clock];
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/**
- * The finding that an endpoint answers, with its IP addresses and the expiry of its certificate.
- * @param now milliseconds since 1970
- */
+/** The finding that an endpoint answers, with its IP addresses and the days until its certificate expires. `now` is in milliseconds. */
 async function addressFinding(check: string, { origin, hostname, port, protocol }: URL, now: number): Promise<Finding> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [] : await lookup(host, { all: true }).catch(() => []);
@@ -57,16 +58,16 @@ async function addressFinding(check: string, { origin, hostname, port, protocol 
 }
 
 /**
- * Compares the clocks.
- * @param theirs the time of the endpoint (milliseconds), or NaN if it sends none
- * @param ours the time of this machine when the endpoint answered (milliseconds)
+ * Compares the endpoint's clock with the clock of this machine.
+ * @param endpointTime the time in the endpoint's answer (milliseconds), or NaN if it has none
+ * @param machineTime the time of this machine when the endpoint answered (milliseconds)
  */
-function clockFinding(check: string, theirs: number, ours: number): Finding {
+function clockFinding(check: string, endpointTime: number, machineTime: number): Finding {
   const remedy = 'Synchronize the clock of this machine (NTP): signatures are refused when it is off by 15 minutes.';
-  if (Number.isNaN(theirs)) return warning(check, 'the endpoint sends no Date header', remedy);
-  const seconds = Math.round((ours - theirs) / 1000);
+  if (Number.isNaN(endpointTime)) return warning(check, 'the endpoint sends no Date header', remedy);
+  const seconds = Math.round((machineTime - endpointTime) / 1000);
   const difference = Math.abs(seconds);
-  // The Date header has whole seconds.
+  // A difference of one second may come from rounding, because the Date header has whole seconds.
   if (difference <= 1) return ok(check, 'in step with this machine');
   const span = difference < 120 ? say`${difference} s` : say`${Math.round(difference / 60)} min`;
   const detail = say`this machine is ${span} ${words(seconds > 0 ? 'ahead' : 'behind')}`;
@@ -91,7 +92,7 @@ function proxyOf(
   return entries.some(isBypassedBy) ? undefined : new URL(proxy).host;
 }
 
-/** The time at which the certificate expires (milliseconds), if it is trusted. */
+/** Returns the time at which a host's certificate expires (milliseconds). Undefined if the certificate is not trusted. */
 async function certificateExpiry(host: string, port: number): Promise<number | undefined> {
   const socket = connect({ host, port, ...(isIP(host) === 0 && { servername: host }) });
   try {

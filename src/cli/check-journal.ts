@@ -11,13 +11,14 @@ import { type Finding, ok, problem, warning } from './finding.js';
 
 const check = 'journal';
 
-/** Opens the journal, and reports changes without a known outcome and lost entries. */
+/** Reads the whole journal. Reports the journal's own warnings, changes without a known outcome, and signs of lost entries. */
 export async function checkJournal(config: Config, now: () => Date): Promise<Finding[]> {
   const { name, path, openJournal } = openStore(config.journal, now);
   const journal = await openJournal();
   try {
     const warnings = await journal.healthCheck();
     const { changes, open, restored } = await countChanges(journal);
+    // Only a file can be truncated. A database has no path, and the null device keeps nothing.
     const missing = path === undefined || path === devNull ? 0 : await countMissingIntents(path);
     const findings = [openFinding(name, changes, open)];
     if (restored > 0) findings.push(restoredFinding(restored));
@@ -31,16 +32,18 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
   }
 }
 
-/** Counts all changes, those without a known outcome, and those that a server wrote again from its memory. */
+/** Counts all changes, the changes without a known outcome, and the changes that a server wrote again because they were lost. */
 async function countChanges(journal: Journal): Promise<{ changes: number; open: number; restored: number }> {
   const openIds = new Set<string>();
   let changes = 0;
   let restored = 0;
   for await (const change of journal.read({})) {
-    // The journal gives a change again when its unknown outcome becomes known.
+    // `read` yields a change a second time if its outcome was unknown and became known later. It is not counted twice.
     const isCounted = openIds.delete(change.id);
-    if (!isCounted) changes += 1;
-    if (!isCounted && change.restored !== undefined) restored += 1;
+    if (!isCounted) {
+      changes += 1;
+      if (change.restored !== undefined) restored += 1;
+    }
     const isOpen = change.ending === undefined || change.ending.outcome === 'unknown';
     if (isOpen) openIds.add(change.id);
   }
@@ -69,7 +72,7 @@ const missingFinding = (missing: number): Finding =>
 
 const networkCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNRESET'];
 
-/** Remedies by the class of an SQLSTATE code, which is its first two characters. */
+/** Remedies by the class of a database error, which is the first two characters of its SQLSTATE code. */
 const remediesByClass: Readonly<Record<string, SafeText>> = {
   28: words('Check the user and the password in CLOUDOPS_JOURNAL.'),
   53: words('The database has no connection or no space left: see its own log.'),

@@ -23,42 +23,48 @@ import { withValueAt } from '../util/objects.js';
 import { exact, type SafeText, say, words } from '../util/safe-text.js';
 
 /**
- * Makes calls of an operation without sending anything: with arguments that are missing, wrong or as large as allowed, and with replies
- * that are empty, unusual, incomplete or always the same page. Returns a sentence for each fault of a function and each wrong outcome.
+ * Tries an operation without a network: with arguments that are missing, wrong or as large as allowed, and with replies that are empty,
+ * unusual, incomplete or always the same page. Returns a sentence for each fault of the operation's functions and each wrong outcome.
  */
 export async function checkOperation(operation: Operation): Promise<string[]> {
+  const { name } = operation;
   const problems = new Set<string>();
+
+  // A parsed operation has guarded functions: each of their faults is reported to `failed`. Generated schemas are no part of a definition.
   const { schemas: _, ...definition } = operation;
-  const guarded = createDefinitionParser({ failed: ({ message }) => problems.add(message) })(definition);
-  if (guarded.kind === 'problems') return guarded.problems.map((problem) => `${operation.name}: ${problem}`);
+  const parsed = createDefinitionParser({ failed: ({ message }) => problems.add(message) })(definition);
+  if (parsed.kind === 'problems') return parsed.problems.map((problem) => `${name}: ${problem}`);
+
   try {
-    const example = exampleOf(guarded.operation);
+    const example = exampleOf(parsed.operation);
     if (example === undefined)
-      return [
-        `${operation.name}: example: is missing, and no text that was tried matches the patterns of the arguments`,
-      ];
-    for (const call of probeCalls(guarded.operation, example)) {
+      return [`${name}: example: is missing, and no text that was tried matches the patterns of the arguments`];
+    for (const call of probeCalls(parsed.operation, example)) {
       const problem = await probeCall(call);
-      if (problem !== undefined) problems.add(`${operation.name}: ${problem}`);
+      if (problem !== undefined) problems.add(`${name}: ${problem}`);
     }
   } catch (error) {
-    // The observer has reported the fault. Without rules for its arguments, the operation cannot be called further.
+    // `failed` has added the fault to the problems. Nothing more can be tried, because even the rules for arguments throw.
     if (!(error instanceof OperationFault)) throw error;
   }
   return [...problems];
 }
 
-/** Makes the example's call with a usual answer that is made up. Returns the result as an agent reads it. */
+/** Calls the operation with the example's arguments and a made-up answer. Returns the result as an agent reads it. */
 export async function exampleAnswer(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
+  const { failures } = operation;
   const [reply] = probeReplies(operation);
-  const [complete] = probeRecords(operation);
-  // A complete record has entries in every list, but the list of failed entries is usually empty.
-  const record = operation.failures === undefined ? complete : withValueAt(complete, operation.failures, () => []);
+  const [completeRecord] = probeRecords(operation);
+  // A complete record has entries in every list, but in a usual answer, the list of failed entries is empty.
+  const record = failures === undefined ? completeRecord : withValueAt(completeRecord, failures, () => []);
+  const operationWithRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
+
   const openClient: OpenClient = () => ({ send: async () => reply, [Symbol.dispose]: () => undefined });
-  const withRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
   const callTool = createOfflineCallTool(openClient, 'off');
-  const outcome = await callTool(withRecord, example, probeContext());
+  const outcome = await callTool(operationWithRecord, example, probeContext());
+  // Never happens, because with consent off, no call ends with a question.
   if (outcome.kind === 'inputRequired') return [];
+
   const text = resultText(outcome.kind === 'succeeded' ? outcome.success : outcome.failure);
   return text
     .trimEnd()
@@ -66,7 +72,7 @@ export async function exampleAnswer(operation: Operation, example: ExampleInput)
     .map((line) => say`${exact(line)}`);
 }
 
-/** Makes the first page the last one, because every page of the made-up reply is the same. */
+/** Ends the answer after its first page. The made-up reply is the same for every page, so it would never end otherwise. */
 function onePage({ pages }: Operation): Pick<Operation, 'pages'> {
   if (pages === undefined) return {};
   const add: typeof pages.add = (...page) => {
@@ -84,7 +90,7 @@ interface ProbeCall {
 }
 
 /**
- * The calls that a check makes: with probe arguments, with the largest arguments, with odd records in the answer, and with odd replies.
+ * Yields the calls to try: with unusual arguments, with the largest arguments, with odd records in the answer, and with odd replies.
  * @throws OperationFault if the rules for arguments or answers throw
  */
 function* probeCalls(operation: Operation, example: ExampleInput): Generator<ProbeCall> {
@@ -93,20 +99,24 @@ function* probeCalls(operation: Operation, example: ExampleInput): Generator<Pro
   const withRecord = (record: unknown): Operation => ({ ...operation, extract: () => record });
   const usual = { operation: withRecord(usualRecord), reply: success };
   const isChange = operation.effect !== 'read';
+
   for (const args of probeArguments(operation, example)) {
     const isValid = operation.input().safeParse(args).success;
-    // A change with wrong arguments is only planned, because the error then also has the hints for the other arguments.
+    // With wrong arguments, a change is only planned. The error of a plan says more: it also has hints for the valid arguments.
     if (isValid || !isChange) yield { ...usual, args };
     if (isChange) yield { ...usual, args: { ...args, planOnly: true } };
   }
+
   const largest = largestArguments(operation, example);
   yield { ...usual, args: largest };
+  // If a person is asked, the whole change has to fit into the question.
   if (isChange) yield { ...usual, args: largest, confirm: 'ask' };
+
   for (const record of oddRecords) yield { operation: withRecord(record), args: example, reply: success };
   for (const reply of [success, ...otherReplies]) yield { operation, args: example, reply };
 }
 
-/** Makes a call. Returns the problem if its outcome is wrong. The observer of the operation reports faults of functions. */
+/** Makes a call. Returns the problem if its outcome is wrong. Faults of the operation's functions are reported by their guards. */
 async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall): Promise<string | undefined> {
   let isSent = false;
   const openClient: OpenClient = () => ({
@@ -117,6 +127,7 @@ async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall)
     [Symbol.dispose]: () => undefined,
   });
   const callTool = createOfflineCallTool(openClient, confirm);
+
   let outcome: CallOutcome;
   try {
     outcome = await callTool(operation, args, probeContext());
@@ -124,11 +135,13 @@ async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall)
     if (error instanceof Error) return `a call threw ${error.name}`;
     throw error;
   }
+
   if (outcome.kind !== 'failed') return undefined;
   const { code, mayHaveHappened, next } = outcome.failure;
   if (!isSent && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
-  const isReplacement = operation.method === 'PUT' && operation.change?.ifTooLarge === undefined;
-  if (code === 'TooLargeToShow' && isReplacement)
+  // The default advice is to split the change. A PUT replaces a whole thing, which cannot be split.
+  const hasWrongAdvice = operation.method === 'PUT' && operation.change?.ifTooLarge === undefined;
+  if (code === 'TooLargeToShow' && hasWrongAdvice)
     return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${next.text.text.split('.')[0]}" does not fit a PUT`;
   return undefined;
 }
@@ -142,7 +155,7 @@ const accountWith = (confirm: ConsentMode): Account => ({
     account: defaultAccount,
     region: 'jp-east-1',
     keys,
-    // Every API has an endpoint.
+    // The name of the API does not matter: every name has this endpoint.
     endpoints: new Proxy({}, { get: () => endpoint }),
     signingServices: {},
     storageHeaders: 'amz',
@@ -151,7 +164,7 @@ const accountWith = (confirm: ConsentMode): Account => ({
   confirm,
 });
 
-/** Makes the function for calls with one account, and without a network, a journal or secrets. */
+/** Creates a `CallTool` with one account, which needs no network, no journal and no secrets. All IDs, nonces and times are the same. */
 function createOfflineCallTool(openClient: OpenClient, confirm: ConsentMode): CallTool {
   const account = accountWith(confirm);
   return createCallTool({
@@ -182,7 +195,7 @@ function createOfflineCallTool(openClient: OpenClient, confirm: ConsentMode): Ca
 
 const probeTime = new Date('2026-01-01T00:00:00Z');
 
-/** The context of a caller who agrees to everything. */
+/** The context of a call whose user agrees to every question. */
 const probeContext = (): CallContext => ({
   signal: new AbortController().signal,
   client: 'probe',
@@ -198,7 +211,7 @@ function refuseToken(): never {
   throw new InvalidToken('forged');
 }
 
-/** A journal that keeps nothing. */
+/** A journal that records nothing and contains no changes. */
 const nullJournal: Journal = {
   healthCheck: async () => [],
   unwritten: () => 0,
@@ -217,7 +230,7 @@ const nullJournal: Journal = {
   close: async () => undefined,
 };
 
-/** Bodies of successful replies, most of them wrong. */
+/** Bodies to try in replies with HTTP status 200. Most operations expect something else. */
 const bodies: readonly string[] = [
   '{}',
   '[]',

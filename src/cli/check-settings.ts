@@ -13,9 +13,9 @@ import { defined, exact, join, own, quoted, type SafeText, say, words } from '..
 import { type Finding, ok, problem, warning } from './finding.js';
 import { insecureTlsWarning } from './run-until-signal.js';
 
-/** Checks of `doctor` that depend on settings alone, and not on an account or the journal. */
+/** This file has the checks of `doctor` that need only the settings, and neither an account's keys nor the journal. */
 
-/** Lists the settings that are given, with their origins. */
+/** Lists the settings that the user has given, each with its origin. Warns about settings that the sandbox ignores. */
 export function listSettings({ origins, sandbox }: Config): Finding[] {
   const set = origins.map(({ name, shown, secret, from }) =>
     ok('configuration', say`${own(name)}: ${secret ? exact(shown) : quoted(shown, 200)}, from ${defined(from)}`),
@@ -35,7 +35,7 @@ export function checkTls({ insecureTls }: Config): Finding[] {
   return [warning('TLS', insecureTlsWarning, remedy)];
 }
 
-/** Checks the file of extra certificates. Node reads it at the start and goes on without it if it cannot be read. */
+/** Checks that the file of extra certificates can be read. Node reads it at the start, and silently goes on without it if it cannot. */
 export async function checkCertificates(path: string | undefined): Promise<Finding[]> {
   if (!path) return [];
   const check = 'NODE_EXTRA_CA_CERTS';
@@ -47,7 +47,7 @@ export async function checkCertificates(path: string | undefined): Promise<Findi
   }
 }
 
-/** Fetches the issuer's keys as a server does, if an issuer is set. */
+/** Fetches the OAuth issuer's keys, as a server does at its start. Returns no finding if no issuer is set. */
 export async function checkIssuer({ http: { issuer }, proxies }: Config): Promise<Finding[]> {
   if (issuer === undefined) return [];
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
@@ -78,7 +78,7 @@ export async function checkSecretsFolder(folder: string | undefined, platform: N
   }
 }
 
-/** Says in which processes a planId is valid. */
+/** Reports in which processes a planId is valid. That depends on the state key, or else on a key file next to the journal. */
 export function checkStateKey(config: Config, now: () => Date): Finding {
   const check = 'state key';
   const store = openStore(config.journal, now);

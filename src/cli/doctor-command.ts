@@ -25,7 +25,7 @@ export const doctorCommand: Command = {
   details: 'Exit code 0 all is well, 1 there is a problem, 3 no API could be checked.',
   options: { json: 'switch', bucket: 'value' },
   run: async ({ options, config, terminal }) => {
-    // An explicit exit also ends programs that were started to print keys. A signal would not.
+    // On Ctrl-C, doctor exits by itself, because that also ends the programs that print keys. The signal alone would leave them running.
     terminal.interrupted(() => process.exit(interrupted));
     const { findings: configFindings, apisChecked } = config.ok
       ? await examine(config.config, options.bucket, terminal)
@@ -42,7 +42,7 @@ export const doctorCommand: Command = {
 const configurationProblem = (text: SafeText): Finding =>
   problem('configuration', text, 'Change or unset it, then run doctor again for the other checks.');
 
-/** The exit code after Ctrl-C, as in shells. */
+/** The exit code after Ctrl-C that shells use. */
 const interrupted = 130;
 
 /** The exit code if no API is set up, so that no API was checked. */
@@ -65,26 +65,28 @@ interface Examined {
 /** Runs all checks of a valid configuration. */
 async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Examined> {
   const { now, env, version, platform } = terminal;
-  // Without the journal, because opening it would report unfinished changes here, and then the next server would not report them.
-  const unrecorded = { ...config, journal: devNull, telemetry: false };
-  const runtime = await startRuntime(unrecorded, version, () => undefined, now);
+  const { all, areNamed } = config.accounts;
+
+  // The runtime gets no journal. With one, it would report unfinished changes here, and then no server would report them again.
+  const withoutJournal = { ...config, journal: devNull, telemetry: false };
+  const runtime = await startRuntime(withoutJournal, version, () => undefined, now);
   const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: 10_000 });
   const options = { httpClient, proxies: config.proxies, now };
-  const { all, areNamed } = config.accounts;
   try {
-    const ofAccounts = await checkAccounts({ runtime, bucket, options });
+    const accountFindings = await checkAccounts({ runtime, bucket, options });
     const findings = [
       ...listSettings(config),
       ...checkTls(config),
       ...(await checkCertificates(env.NODE_EXTRA_CA_CERTS)),
-      ...ofAccounts,
+      ...accountFindings,
       ...(await checkJournal(config, now)),
       ...(await checkIssuer(config)),
       await checkSecretsFolder(config.secretsDir, platform),
       ...all.map(({ name, confirm }) => checkConsent(areNamed ? name : '', confirm)),
       checkStateKey(config, now),
     ];
-    return { findings, apisChecked: ofAccounts.filter(({ status }) => status !== 'not checked').length };
+    const apisChecked = accountFindings.filter(({ status }) => status !== 'not checked').length;
+    return { findings, apisChecked };
   } finally {
     await httpClient.close();
     await runtime.close(0);
@@ -93,9 +95,10 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
 
 const colours = { ok: 'green', 'not checked': 'cyan', warning: 'yellow', problem: 'red' } as const;
 const statusColumns = Math.max(...Object.keys(colours).map((status) => status.length)) + 2;
-/** If fewer columns than this are left for the details, they stand below the name of the check. */
+/** If the details would have fewer columns than this, they do not stand next to the name of the check, but below it. */
 const narrowestText = 40;
 
+/** Formats the findings in columns, each with its remedy below, and counts the problems and warnings. */
 function doctorReport(
   findings: readonly Finding[],
   apisChecked: number | undefined,
@@ -105,19 +108,23 @@ function doctorReport(
   const detailColumn = statusColumns + checkColumns;
   const isWide = width - detailColumn >= narrowestText;
   const indent = isWide ? detailColumn : statusColumns;
-  const lines = findings.flatMap(({ check, status, detail, remedy }) => {
-    const state = paint(colours[status], padded(status, statusColumns));
-    const [first = '', ...others] = wrapped(detail, width, indent);
+
+  const findingLines = findings.flatMap(({ check, status, detail, remedy }) => {
+    const paintedStatus = paint(colours[status], padded(status, statusColumns));
+    const [firstLine = '', ...otherLines] = wrapped(detail, width, indent);
+    // On a wide screen, the status and the name of the check stand in the indent of the first line.
     const head = isWide
-      ? [state + padded(check, checkColumns) + first.slice(detailColumn)]
-      : [state + paint('bold', check), first];
-    return [...head, ...others, ...(remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, indent, indent + 2))];
+      ? [paintedStatus + padded(check, checkColumns) + firstLine.slice(detailColumn)]
+      : [paintedStatus + paint('bold', check), firstLine];
+    const remedyLines = remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, indent, indent + 2);
+    return [...head, ...otherLines, ...remedyLines];
   });
+
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const summary = [
     say`problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`,
   ];
   if (apisChecked === 0)
     summary.push(say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`);
-  return `${[...lines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;
+  return `${[...findingLines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;
 }

@@ -1,6 +1,6 @@
 import { type SafeText, type Wording, words } from '../util/safe-text.js';
 
-/** The result of a check of `doctor`. It has a remedy unless its status is `ok`. */
+/** The result of one check of `doctor`. Every finding that is not `ok` has a remedy. */
 export interface Finding {
   readonly check: string;
   readonly status: 'ok' | 'not checked' | 'warning' | 'problem';
