@@ -49,7 +49,7 @@ export const callCommand: Command = {
       printOutcome(tool, outcome, code, invocation);
       return code;
     } catch (error) {
-      // With `--json`, a wrong command line is printed as a failure, like any other.
+      // A program that asked for JSON also gets a wrong command line as JSON.
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const subject = tool === '' ? words('The call') : tool;
       const failure = refusalFailure(subject, new Refusal('Usage', error.problems), false);
@@ -60,7 +60,7 @@ export const callCommand: Command = {
   },
 };
 
-/** Prints the outcome as JSON or for people. */
+/** Prints the outcome in words or, with `--json`, as JSON. `code` is the exit code. */
 function printOutcome(
   tool: string,
   outcome: EndedOutcome,
@@ -69,6 +69,7 @@ function printOutcome(
 ): void {
   const { stdout, stderr } = terminal;
   if (options.json !== undefined) {
+    // A change that waits for consent, or was done in part, is a success, but its exit code is not 0. For programs, it is not `ok`.
     const result =
       outcome.kind === 'succeeded'
         ? { ok: code === 0, tool, answer: outcome.success }
@@ -76,38 +77,44 @@ function printOutcome(
     stdout.write(`${escapeJson(JSON.stringify(result))}\n`);
     return;
   }
+
   if (outcome.kind === 'failed') {
     stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
     return;
   }
+
   const operation = operations.find(({ name }) => name === tool);
   stdout.write(successText(outcome.success, operation, pageOf(terminal, 'stdout'), options.all !== undefined));
-  if (code === 3 && outcome.success.outcome === 'planned')
+  // Without `--plan`, the call was for the change itself, but only its plan was made.
+  if (code === noConsent && outcome.success.outcome === 'planned')
     printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
 }
 
-/** Outcomes of a change on which nobody has decided. */
-const withoutDecision: readonly (string | undefined)[] = ['planned', 'waiting'];
+/** The exit code of a change without consent. */
+const noConsent = 3;
+/** Outcomes of a change that still waits for a decision. */
+const undecided: readonly (string | undefined)[] = ['planned', 'waiting'];
 
 /** @param isPlanOnly true if the call asked only for a plan */
 function exitCode(outcome: EndedOutcome, isPlanOnly: boolean): number {
   if (outcome.kind === 'failed') return failureCode(outcome.failure);
-  const lacksConsent = withoutDecision.includes(outcome.success.outcome) && !isPlanOnly;
-  return lacksConsent ? 3 : partlyCode(outcome.success.outcome);
+  const lacksConsent = undecided.includes(outcome.success.outcome) && !isPlanOnly;
+  return lacksConsent ? noConsent : partlyCode(outcome.success.outcome);
 }
 
-/** The exit code of a call that succeeded: 6 for a change that was done in part. */
+/** The exit code of a call that succeeded: 6 for a change that was done in part, and 0 for all others. */
 export const partlyCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
 
 export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
-  // A failure with an HTTP status has a code of the service, not of this server.
+  // With an HTTP status, the code is the service's, which may have the same name as a code of this server.
   if (status !== undefined) return 1;
   if (['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].includes(code)) return 2;
-  return withoutConsent.includes(code) ? 3 : 1;
+  return consentCodes.includes(code) ? noConsent : 1;
 }
 
-const withoutConsent = [
+/** This server's codes for changes without consent. */
+const consentCodes = [
   'Declined',
   'NobodyAsked',
   'WrongName',
@@ -124,7 +131,7 @@ export interface Call {
 }
 
 /**
- * Reads a call from the command line.
+ * Reads the tool of a call and its arguments from the command line. `--account` and `--plan` are added to the arguments.
  * @throws UsageError
  */
 export async function readCall(invocation: Invocation): Promise<Call> {
@@ -133,6 +140,7 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   // Problems of the configuration come first, because they may be the reason why the tool is unknown.
   const config = validConfig(invocation);
   const operation = operationNamed(tool, operations);
+
   const { account } = options;
   if (account !== undefined && !config.accounts.areNamed)
     throw new UsageError(say`--account names an account of CLOUDOPS_ACCOUNTS_FILE, which is not set.`);
@@ -140,6 +148,8 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   const accountInJson = textAt(json, 'account');
   if (account !== undefined && accountInJson !== undefined && accountInJson !== account)
     throw new UsageError(say`--account and the arguments name different accounts; name one.`);
+
+  // JSON that is no object is passed on unchanged, because the call itself reports the problem.
   const args = account === undefined || !isObject(json) ? json : { ...json, account };
   if (options.plan === undefined) return { operation, args, config };
   if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
@@ -163,25 +173,26 @@ async function readArguments(argument: string, stdin: Terminal['stdin']): Promis
   }
 }
 
-/** Time limit for closing connections. The call has ended by then (milliseconds). */
+/** Time limit for closing connections after the call has ended (milliseconds). */
 const graceMs = 1000;
 
-/** @param agreed true if the user agreed beforehand to a change */
+/** Makes the call, shows its progress, and asks for consent at the terminal. `agreed` is true if the user agreed beforehand with `--yes`. */
 async function execute({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
   const log = commandLog(config, terminal);
   const runtime = await startRuntime(config, terminal.version, log, terminal.now);
   const signal = terminal.interrupted();
-  // A timer or a promise of an outside file must not end the process, because the change may be under way.
+
+  // An error in a timer or a promise of an operation file would end the process, even while a change is under way. So it is only shown.
   const onUncaught = (error: unknown) => {
     log('error', 'crash', crashFacts(error));
-    printLine(
-      terminal.stderr,
-      say`warning: an error that nothing caught (${own(errorName(error))}); the call goes on.`,
-    );
+    const name = own(errorName(error));
+    printLine(terminal.stderr, say`warning: an error that nothing caught (${name}); the call goes on.`);
   };
   process.on('uncaughtException', onUncaught);
-  const spinner = createSpinner(terminal.stderr);
-  const progress = progressOf(operation.name, Number(Object(args).expectedParts), spinner);
+
+  // Calls that list the parts of an upload may have this argument. For all others, it is NaN.
+  const totalParts = Number(Object(args).expectedParts);
+  const progress = progressOf(operation.name, totalParts, createSpinner(terminal.stderr));
   try {
     progress.start();
     const outcome = await runtime.call(operation, args, {
@@ -192,6 +203,7 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
       tokens: createConsentTokens(runtime.server.stateKeys, '', terminal.now, runtime.server.planKeys),
       client: `cloudops-mcp call ${terminal.version}`,
     });
+    // This outcome is only for clients that send the user's answer with a second request.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined)
       warnIfPlanIsLocal(config, runtime.store, terminal.stderr);
@@ -222,7 +234,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
       stderr.write(`${planForQuestion(plan, pageOf(terminal, 'stderr')).join('\n')}\n`);
     },
     ask: async (_message, accept, _over, typedName) => {
-      // After a wrong name, the question is asked again.
+      // `show` has stopped the spinner before the first question. After a wrong name, it runs when the question is asked again.
       progress.stop();
       try {
         return await askForConsent(accept, typedName, terminal, signal);
@@ -234,9 +246,9 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
 }
 
 /**
- * Asks for consent to a change. An empty line, "n" or "no" declines.
+ * Asks for consent to a change. Only the typed name or, without a name, "yes" agrees. Any other reply declines, except for a wrong name.
  * @param accept label of the accepting option, which becomes the question
- * @param typedName the name that the user must type to agree; "yes" if undefined
+ * @param typedName the name that the user must type to agree, for a deletion
  */
 async function askForConsent(
   accept: SafeText,
@@ -247,27 +259,34 @@ async function askForConsent(
   const { stdin, stderr } = terminal;
   // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
   const lines = createInterface({ input: stdin, output: stderr, terminal: false });
+  // At the end of stdin, `question` may never settle.
   const inputEnded = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
   const readLine = async (prompt: string): Promise<string | undefined> => {
     const line = await Promise.race([lines.question(prompt, { signal }), inputEnded]);
     return line?.trim();
   };
+
   const consentWord = typedName ?? 'yes';
   const question = say`${accept}?`.text;
   const instruction = say`Type ${exact(consentWord)} to go ahead: `.text;
   const fitsOneLine = widthOf(question) + widthOf(instruction) < pageOf(terminal, 'stderr').width;
+
   try {
     const line = await readLine(`${question}${fitsOneLine ? ' ' : '\n'}${instruction}`);
     if (line === undefined) return { kind: 'cancelled' };
     if (line === consentWord) return { kind: 'agreed' };
+
     const isRefusal = /^(no?)?$/i.test(line);
     if (typedName !== undefined && !isRefusal) {
       printLine(stderr, 'That is not the name. Type no to decline.');
       return { kind: 'wrongName' };
     }
+
+    // Without a reason, for example after Ctrl-C, the answer is still no.
     const reason = line === '' ? undefined : await readLine(askReason).catch(() => undefined);
     return { kind: 'declined', reason };
   } catch {
+    // Ctrl-C has aborted the question.
     return { kind: 'cancelled' };
   } finally {
     lines.close();
@@ -282,20 +301,21 @@ interface Progress {
   stop(): void;
 }
 
-/** @param total the number of parts, or NaN if it is not known */
-function progressOf(tool: string, total: number, { say: show, stop }: Spinner): Progress {
+/** Shows the pages and retries of a call. `totalParts` is the number of parts that an upload will have, or NaN if it is not known. */
+function progressOf(tool: string, totalParts: number, spinner: Spinner): Progress {
+  const pageText = (pages: number, entries: number): SafeText => {
+    // A comparison with NaN is false.
+    if (totalParts > 0)
+      return say`${exact(progressBar(entries / totalParts))} ${entries} of ${totalParts} parts, page ${pages}`;
+    return say`${own(tool)}: ${entries} entries, page ${pages}`;
+  };
   return {
     listeners: {
-      onPage: (pages, parts) =>
-        show(
-          total > 0
-            ? say`${exact(progressBar(parts / total))} ${parts} of ${total} parts, page ${pages}`
-            : say`${own(tool)}: ${parts} entries, page ${pages}`,
-        ),
+      onPage: (pages, entries) => spinner.say(pageText(pages, entries)),
       onRetry: (attempts) =>
-        show(say`${own(tool)}: attempt ${attempts.length + 1}; ${attemptsText(attempts) ?? words('')}`),
+        spinner.say(say`${own(tool)}: attempt ${attempts.length + 1}; ${attemptsText(attempts) ?? words('')}`),
     },
-    start: () => show(say`${own(tool)}`),
-    stop,
+    start: () => spinner.say(own(tool)),
+    stop: spinner.stop,
   };
 }

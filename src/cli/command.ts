@@ -7,25 +7,25 @@ import { didYouMean } from '../util/did-you-mean.js';
 import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 import { columnsOf, type HelpPage, wrapped } from './layout.js';
 
-/** A terminal with `columns`, or a file or pipe. */
+/** An output stream: a terminal, which has `columns`, or a file or pipe. */
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** The streams, environment and clock of the process that runs a command. */
 export interface Terminal {
   readonly now: () => Date;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** Output of a command. While MCP is served on it, only messages of the protocol. */
+  /** For the output of a command. A server that uses it for MCP writes nothing else to it. */
   readonly stdout: Screen;
-  /** Problems, progress and questions. */
+  /** For problems, progress, questions and the log. */
   readonly stderr: Screen;
-  /** Aborts on the first termination signal, so that the command can end. A second signal kills the process. */
+  /** Returns a signal that aborts on Ctrl-C or a termination signal, so that the command can end. A second signal kills the process. */
   interrupted(onSignal?: (name: string) => void): AbortSignal;
   readonly platform: NodeJS.Platform;
   /** Path of the script that Node runs, with symbolic links resolved. */
   readonly script: string;
   /** Path of the Node.js executable. */
   readonly node: string;
-  /** Time zone of the times that are shown. By default, the zone of the process. */
+  /** Time zone of the times that are printed. By default, the zone of the process. */
   readonly timeZone?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
@@ -33,14 +33,14 @@ export interface Terminal {
 
 export interface Invocation extends Pick<CommandLine, 'positionals' | 'options' | 'settings'> {
   readonly config: ConfigResult;
-  /** All operations, even if the configuration is invalid. */
+  /** All operations, built in and from files. They are known even if the configuration is invalid. */
   readonly operations: readonly Operation[];
-  /** Reasons why no operations of CLOUDOPS_OPERATIONS are among them, one sentence each. */
+  /** Reasons why the operations of CLOUDOPS_OPERATIONS could not be loaded, one sentence each. */
   readonly operationProblems: readonly SafeText[];
   readonly terminal: Terminal;
 }
 
-/** A command. Options that are not in its syntax are settings. */
+/** A command of the program. Besides the options of its syntax, it takes every setting as an option. */
 export interface Command extends CommandSyntax {
   /** Arguments and options after the command's name: `[--json] [--since 24h]`. */
   readonly usage: string;
@@ -48,24 +48,21 @@ export interface Command extends CommandSyntax {
   readonly about: string;
   /** Further sentences for the help of the command. */
   readonly details?: string;
-  /** Values of the first argument, for the completion of a shell. */
+  /** The values that the first argument can have, for the completion of a shell. */
   readonly subjects?: (operations: readonly Operation[]) => readonly string[];
   /** Set for long-running commands, which refuse to start with an invalid setting. */
   readonly serves?: true;
-  /**
-   * Resolves with the exit code.
-   * @throws UsageError
-   */
+  /** Resolves with the exit code. @throws UsageError */
   run(invocation: Invocation): Promise<number>;
 }
 
-/** Commands by name. Each is loaded when it is run, so that a server starts without the others. */
+/** Functions that load a command, by its name. So a server starts without the code of other commands. */
 export type Commands = Readonly<Record<string, () => Promise<Command>>>;
 
 /** Thrown if a command cannot run. `problems` are sentences for the user, without values of secrets. The exit code is 2. */
 export class UsageError extends Error {
   readonly problems: readonly SafeText[];
-  /** Begins the message instead of the command's name. */
+  /** The beginning of the message. By default, the command's name. */
   heading: SafeText | undefined;
   constructor(...problems: readonly SafeText[]) {
     super(problems.join('\n'));
@@ -77,7 +74,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Formats problems. One problem follows the heading, and several are listed below it. */
+/** Formats problems with a heading. A single problem stands in the same line as the heading, and several are listed below it. */
 export function problemsText(heading: SafeText, problems: readonly SafeText[], terminal: Terminal): string {
   const { width } = pageOf(terminal, 'stderr');
   const [first = say``, ...others] = problems;
@@ -94,21 +91,18 @@ export function validConfig({ config }: Invocation): Config {
   throw new UsageError(...config.problems);
 }
 
-/** Options of commands that start or ask an HTTP server. */
+/** Options of the commands `http` and `health`: the address of the HTTP server. */
 export const addressOptions = { host: 'value', port: 'value' } as const;
 export type CommandAddress = Readonly<Partial<Record<keyof typeof addressOptions, string>>>;
 export const defaultAddress = { host: '127.0.0.1', port: '8080' };
 
-/**
- * Parses the value of `--port`.
- * @throws UsageError if it is not a port
- */
+/** Parses the value of `--port`. @throws UsageError if it is not a port */
 export function portOf(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new UsageError(say`--port takes a number from 0 to 65535; 0 takes a free one.`);
 }
 
-/** A sentence about a name, for example of a command or a tool, that is missing or does not exist. */
+/** Says that the name of a command, a tool or another `kind` of thing is missing or unknown, and lists the names that exist. */
 export const notOneOf = <const Kind extends string>(
   kind: Wording<Kind>,
   name: string,
@@ -129,7 +123,7 @@ export function operationNamed(name: string, operations: readonly Operation[]): 
   throw new UsageError(notOneOf('tool', name, names));
 }
 
-/** The layout for a stream. Text on a terminal has colours, unless NO_COLOR is set. */
+/** The layout for text on a stream. Only a terminal shows colours, and none if NO_COLOR is set. */
 export function pageOf(
   { env, timeZone, ...streams }: Pick<Terminal, 'stdout' | 'stderr' | 'env' | 'timeZone'>,
   stream: 'stdout' | 'stderr',
@@ -143,7 +137,7 @@ export function pageOf(
   };
 }
 
-/** A progress bar such as `██████░░░░` for a share from 0 to 1. */
+/** A progress bar such as `██████░░░░`. `share` is 1 if all is done. */
 export function progressBar(share: number): string {
   const width = 30;
   const full = Math.round(Math.min(1, Math.max(0, share)) * width);

@@ -16,7 +16,7 @@ export function enableCompileCache(enable: unknown, process: Process): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (isPrivate(folder, process.getuid?.())) enable(folder);
   } catch {
-    // There is no home folder, or it is not writable. Each start takes a little longer.
+    // Without a folder that can be written to, nothing is cached, and each start takes a little longer.
   }
 }
 
@@ -29,7 +29,7 @@ function cacheFolder({ env, platform }: Process): string {
   return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
 }
 
-/** True for a folder, not a link, that belongs to this user and is closed to others. On Windows, its parent folder ensures that. */
+/** True for a folder (and no link to one) of this user that others cannot open. On Windows, the user's own parent folder ensures that. */
 function isPrivate(folder: string, user: number | undefined): boolean {
   const status = lstatSync(folder);
   return status.isDirectory() && (user === undefined || (status.uid === user && (status.mode & 0o077) === 0));

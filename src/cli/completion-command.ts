@@ -20,7 +20,7 @@ export const completionCommand = (commands: Commands): Command => ({
   },
 });
 
-/** A command with the values of its first argument and its own options. */
+/** A command, with the values that its first argument can have and with its own options. */
 interface Choice {
   readonly name: string;
   readonly about: string;
@@ -30,14 +30,14 @@ interface Choice {
 
 interface Choices {
   readonly commands: readonly Choice[];
-  /** Options of every command. Secrets have none. */
+  /** The settings, which are options of every command. Secret settings are no options. */
   readonly settings: readonly string[];
 }
 
 async function choicesOf(commands: Commands, operations: readonly Operation[]): Promise<Choices> {
   const loaded = Object.entries(commands).map(async ([name, load]): Promise<Choice> => {
     const { usage, about, subjects, options = {} } = await load();
-    // Options that are not in the usage are not for people.
+    // An option that `usage` does not mention, such as `--inside`, is only for this program itself.
     const names = Object.keys(options).flatMap((option) => (usage.includes(`--${option}`) ? `--${option}` : []));
     return { name, about, subjects: subjects?.(operations) ?? [], options: ['--help', ...names] };
   });
@@ -48,7 +48,7 @@ async function choicesOf(commands: Commands, operations: readonly Operation[]): 
 
 const namesIn = ({ commands }: Choices) => commands.map(({ name }) => name).join(' ');
 
-/** The cases of a command in bash and zsh, which write lists differently. */
+/** The branches of a `case` statement, one per command. `list` writes a list in the syntax of bash or zsh. */
 const cases = ({ commands }: Choices, list: (words: readonly string[]) => string) =>
   commands
     .map(({ name, subjects, options }) => `    ${name}) subjects=${list(subjects)} options=${list(options)} ;;`)

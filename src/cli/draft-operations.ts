@@ -11,13 +11,13 @@ import { padded, wrapped } from './layout.js';
 interface DraftRequest {
   /** Path of the model. */
   readonly path: string;
-  /** Operations for a file, separated by commas. If undefined, the operations of the model are listed. */
+  /** The operations to draft, separated by commas. If undefined, all operations of the model are listed instead. */
   readonly operations: string | undefined;
   readonly asJson: boolean;
 }
 
 /**
- * Lists the operations of a model, or prints a draft of a file of operations. The file names the model by its path from the current folder.
+ * Lists the operations of a model, or prints the draft of an operation file. The draft names the model by its path from the current folder.
  * @throws UsageError
  */
 export async function draftOperations({ path, operations, asJson }: DraftRequest, terminal: Terminal): Promise<number> {
@@ -42,7 +42,7 @@ async function openReadableModel(path: string): Promise<Model> {
     return await openModel(dirname(path), basename(path));
   } catch (error) {
     if (!(error instanceof ModelProblems)) throw error;
-    // The problems are our own sentences, in which text of the model is quoted.
+    // The problems can be shown as they are: they are sentences of this program, and quote any text of the model.
     throw new UsageError(...error.problems.map((problem) => say`${defined(problem)}.`));
   }
 }

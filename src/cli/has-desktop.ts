@@ -2,13 +2,13 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Terminal } from './command.js';
 
-/** The program that opens a browser. */
+/** Name of the program that opens an address in the browser. Windows has another way. */
 export const browserOpener = (platform: NodeJS.Platform) => (platform === 'darwin' ? 'open' : 'xdg-open');
 
-/** Variables that are set if the user of the client probably does not see the screen of this machine. */
+/** Variables that are set on remote and automated machines, whose screen the client's user probably does not see. */
 const remoteVariables = ['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'CI'];
 
-/** True if the user of the client would see a browser that is opened on this machine. */
+/** True if a browser can be opened on this machine, and if the client's user would probably see it. */
 export function hasDesktop({ platform, env }: Pick<Terminal, 'platform' | 'env'>): boolean {
   if (remoteVariables.some((name) => env[name])) return false;
   if (platform === 'win32') return true;

@@ -6,7 +6,7 @@ import { exact, say } from '../util/safe-text.js';
 import { addressOptions, type Command, type CommandAddress, defaultAddress, portOf } from './command.js';
 import { printLine } from './layout.js';
 
-/** `cloudops-mcp health` is the health check of a container. Its image has no other HTTP client. */
+/** `cloudops-mcp health` is the health check of a container, because the image has no other HTTP client, such as curl. */
 export const healthCommand: Command = {
   usage: '[--host 127.0.0.1] [--port 8080]',
   about: 'ask a running http server whether it is ready',
@@ -30,17 +30,17 @@ export const healthCommand: Command = {
   },
 };
 
-/** Time limit of the request. The health check of the image waits longer (milliseconds). */
+/** Time limit of the request (milliseconds). It is shorter than the image's limit for its health check, so that the problem is printed. */
 const answerMs = 2_000;
 
-/** The address in the arguments of a process, if they contain `cloudops-mcp http`. An init program may come before it. */
+/** Finds the server's address in the arguments of process 1: the options after `cloudops-mcp http`, which an init program may precede. */
 export function addressIn(args: readonly string[]): CommandAddress {
   const command = args.findIndex(
     (arg, index) => arg === 'http' && /(main\.js|cloudops-mcp)$/.test(args[index - 1] ?? ''),
   );
   if (command < 0) return {};
   const { host, port } = parseCommandLine(args.slice(command + 1), { options: addressOptions }).options;
-  // A server that listens on every address is asked at loopback.
+  // `0.0.0.0` and `::` mean that the server listens on every address. It is then asked on loopback.
   const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
   return { ...(host !== undefined && { host: loopbackOf[host] ?? host }), ...(port !== undefined && { port }) };
 }

@@ -35,7 +35,7 @@ import {
 import { printLine } from './layout.js';
 import { runUntilSignal } from './run-until-signal.js';
 
-/** Time limit for running calls after a termination signal. */
+/** Time limit for running calls after a termination signal (milliseconds). */
 const graceMs = 30_000;
 
 /** `cloudops-mcp http` serves many clients over HTTP. */
@@ -56,7 +56,7 @@ export const httpCommand: Command = {
   },
 };
 
-/** The settings of the server, which are checked before the runtime starts. */
+/** The settings of the server. They have been checked, so that a wrong setting is reported before the runtime starts. */
 interface HttpSetup {
   readonly config: Config;
   readonly terminal: Terminal;
@@ -64,7 +64,7 @@ interface HttpSetup {
   readonly access: Access;
 }
 
-/** Serves until `stop` aborts. Resolves with the exit code. */
+/** Serves until `stop` aborts, and then shuts down in order. Resolves with the exit code. */
 async function serve(
   { config, terminal, address, access }: HttpSetup,
   runtime: Runtime,
@@ -75,12 +75,13 @@ async function serve(
   const { now, stderr } = terminal;
   if (access.openIdentity !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
-  // Each running read adds a listener, and Node would warn from the eleventh on.
+  // Each running read listens to `stop`. Without this, Node would warn of a leak at the eleventh listener.
   setMaxListeners(0, stop);
-  // A change continues after its connection is lost, and its outcome is recorded.
+  // From now on, a change goes on if its connection is lost, so that its outcome is known and recorded.
   inFlight.detach();
 
   const replicaMessages = await openSharedMessages(store);
+  // A server that allows no changes is ready without a journal.
   const journalWatch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
   const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config, runtime, identity, log, now);
@@ -114,6 +115,7 @@ async function serve(
   const decideAt = decisions && `${decisions.publicUrl}/decisions`;
   log('info', 'listening', { host: address.host, port, metricsPort, decisions: decideAt });
   if (stderr.isTTY) printAddresses(stderr, { host: address.host, port }, decideAt);
+
   if (!stop.aborted) await once(stop, 'abort');
   await http.stop(graceMs);
   await replicaMessages?.close();
@@ -124,13 +126,13 @@ async function serve(
 
 type JournalCheck = ReturnType<ReturnType<typeof watchJournal>['lastCheck']>;
 
-/** The notes about the journal that probes show. Warnings about a database are left out: they name its roles, and anybody can probe. */
+/** The notes about the journal for `/readyz`. Anybody can read them, so warnings about a database are left out: they name its roles. */
 function journalNotes({ problem, warnings }: JournalCheck, { path }: Store): readonly SafeText[] {
   const shownWarnings = path === undefined ? [] : warnings;
   return problem === undefined ? shownWarnings : [problem, ...shownWarnings];
 }
 
-/** Prints where clients connect and people decide, for the person who started the server. */
+/** Prints the addresses for clients and for people who decide, for the person who started the server at a terminal. */
 function printAddresses(stderr: Terminal['stderr'], { host, port }: Address, decideAt: string | undefined) {
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/mcp`;
   printLine(stderr, say`Clients connect to ${exact(url)}`);
@@ -142,7 +144,7 @@ const noStateKey = words(
   'CLOUDOPS_STATE_KEY is not set: other replicas, and this one after a restart, refuse the plans and answers of this process.',
 );
 
-/** The page for decisions, if people can sign in to one. */
+/** The options of the page for decisions. Undefined without a public URL, or without authentication, which signing in needs. */
 async function decisionsOf(
   { http, publicUrl }: Config,
   { plans, server: { accounts, operations, call, stateKeys } }: Runtime,
@@ -156,13 +158,13 @@ async function decisionsOf(
   const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
     if (caller === undefined) return undefined;
     if (principalNamed !== undefined) return principalNamed(caller);
-    // An issuer cannot be asked for the current scopes of a caller. The scopes of the caller's token at the time of the call count.
+    // Only a tokens file knows the current scopes of a caller. With an issuer, the scopes in the token of the caller's call count.
     return { name: caller, scopes };
   };
   return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
 }
 
-/** The sign-in of people to the page for decisions: at the issuer, or by a token of the tokens file. */
+/** How people sign in to the page for decisions: at the OAuth issuer, or with a token of the tokens file. */
 async function signInOf(
   { issuer, audience, clientId, clientSecret }: Config['http'],
   publicUrl: string,
@@ -177,36 +179,38 @@ async function signInOf(
 
 /** Who can reach the server, and how it authenticates them. */
 interface Access {
-  /** The host names by which clients reach the server. */
+  /** The host names by which clients reach this server. Requests for other hosts are refused. */
   readonly hosts: readonly string[];
-  /** Undefined if no issuer is set. */
+  /** The metadata for OAuth clients. Undefined if no issuer is set. */
   readonly resource: ProtectedResource | undefined;
-  /** Undefined if callers are not authenticated. */
+  /** Starts the authentication. Undefined if callers are not authenticated. */
   readonly openIdentity: ((log: Log) => Identity) | undefined;
 }
 
-/** @throws UsageError with every problem of the settings that decide on access */
+/** Checks the settings for access, and reads the tokens file. @throws UsageError with every problem */
 async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date): Promise<Access> {
   const { tokensFile, issuer, audience, scopeClaim, clientId } = http;
   const publicHost = hostOf(audience) ?? hostOf(publicUrl);
   const { hosts, exposedAs } = hostsOf(host, http.allowedHosts, publicHost);
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
-  const isForAll = tokensFile === undefined && issuer === undefined;
+
+  const isOpenToAll = tokensFile === undefined && issuer === undefined;
+  const needsClientId = publicUrl !== undefined && issuer !== undefined;
   const problems = sentences(
-    isForAll &&
+    isOpenToAll &&
       exposedAs !== undefined &&
       say`${own(exposedAs)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
-    isForAll &&
+    isOpenToAll &&
       publicUrl !== undefined &&
       say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
     ...(tokens?.problems ?? []),
-    publicUrl !== undefined &&
-      issuer !== undefined &&
+    needsClientId &&
       clientId === undefined &&
       say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
     hosts.length === 0 && say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`,
   );
   if (problems.length > 0) throw new UsageError(...problems);
+
   if (issuer !== undefined && audience !== undefined) {
     const url = publicHost === undefined ? `https://${hosts[0]}/mcp` : audience;
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies);
@@ -216,12 +220,12 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
   return { hosts, resource: undefined, openIdentity };
 }
 
-/** Authenticates callers. */
+/** The authentication of callers, by a tokens file or by an OAuth issuer. */
 interface Identity {
   readonly authenticate: Authenticate;
   /** Looks up a caller of the tokens file with its current scopes. Absent for an issuer. */
   readonly principalNamed?: (name: string) => Promise<Principal | undefined>;
-  /** The client for requests to the issuer. Absent for a tokens file. */
+  /** The HTTP client for requests to the issuer. Absent for a tokens file. */
   readonly httpClient?: HttpClient;
   /** True if the issuer answered the last request. Absent for a tokens file. */
   readonly reachable?: () => boolean;
@@ -233,7 +237,7 @@ function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0])
   return { authenticate, principalNamed: authenticate.principalNamed };
 }
 
-/** Fetches the issuer's keys at once, so that a wrong address shows in the log and the first caller does not wait. */
+/** Authenticates by an issuer. Fetches its keys at once, so that a wrong address is logged now and the first caller need not wait. */
 function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Identity {
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
   const sleep = (milliseconds: number) => delay(milliseconds);
@@ -247,22 +251,22 @@ function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Ide
   };
 }
 
-/** The host names of a server that listens on `host`. `exposedAs` names the server for other machines, if they can reach it. */
+/** The names of a server that listens on `host`. `exposedAs` is how other machines reach the server, and undefined if they cannot. */
 function hostsOf(host: string, allowedHosts: readonly string[], publicHost: string | undefined) {
   const namedHosts = allowedHosts.length === 0 && publicHost !== undefined ? [publicHost] : allowedHosts;
   if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: namedHosts, exposedAs: host };
-  // A proxy on this machine may pass on requests for the named hosts.
+  // Even on loopback, other machines can reach the server if a proxy on this machine passes on their requests for a named host.
   const exposedAs = namedHosts.every(isLoopback) ? undefined : namedHosts.join(', ');
   return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedAs };
 }
 
-/** The host name of a URL. Undefined for other text, because the audience of tokens may be any text. */
+/** The host name of an http or https URL. Undefined for any other text, because the audience of tokens need not be a URL. */
 function hostOf(text: string | undefined): string | undefined {
   const isUrl = text !== undefined && /^https?:/i.test(text) && URL.canParse(text);
   return isUrl ? new URL(text).hostname : undefined;
 }
 
-/** Reads the tokens file before the server starts. With a problem in the file, it does not start. */
+/** Reads the tokens file and returns its problems. With a problem, the server does not start. */
 async function tokensAtStart(path: string) {
   const read = () => readTokensFile(path);
   try {

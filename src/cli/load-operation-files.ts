@@ -16,7 +16,7 @@ export const hostRules: HostRules = {
   reservedNames: [decideTool],
 };
 
-/** Loads the operations of CLOUDOPS_OPERATIONS. An error that their files do not catch is a problem too. */
+/** Loads the operations of CLOUDOPS_OPERATIONS. If a timer or promise of their files fails, none are loaded, and the error is a problem. */
 export async function loadOperationFiles(path: string, terminal: Pick<Terminal, 'stderr'>): Promise<OwnOperations> {
   const { result, uncaughtErrors } = await withContainedFiles(terminal, () => loadOperations(path, hostRules));
   if (uncaughtErrors.length === 0) return result;
@@ -26,14 +26,13 @@ export async function loadOperationFiles(path: string, terminal: Pick<Terminal, 
 
 interface Contained<Result> {
   readonly result: Result;
-  /** Errors of timers and promises that nothing caught, one sentence each. */
+  /** Errors in timers and promises of the files that nothing caught, one sentence each. */
   readonly uncaughtErrors: readonly SafeText[];
 }
 
 /**
- * Runs `work`, which calls code of outside files. Until it has ended, an uncaught error does not end the process, and if the files call
- * `process.exit`, the exit code says that the process failed. From now on, `console` prints to stderr, because stdout belongs to the
- * protocol or to the answer.
+ * Runs `work`, which calls code of outside files. During the work, an error that nothing catches does not end the process, and a call of
+ * `process.exit` ends it with exit code 2. From now on, `console` prints to stderr, because stdout is for the protocol or the answer.
  */
 export async function withContainedFiles<Result>(
   { stderr }: Pick<Terminal, 'stderr'>,
@@ -53,7 +52,7 @@ export async function withContainedFiles<Result>(
   process.on('exit', onExit);
   try {
     const result = await work();
-    // Node reports an unhandled rejection after all promises that are settled.
+    // Node reports an unhandled rejection only after the callbacks of all other promises. This waits until then.
     await setImmediate();
     return { result, uncaughtErrors };
   } finally {

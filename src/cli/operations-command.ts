@@ -17,7 +17,7 @@ import { type Command, type Invocation, pageOf, type Terminal, UsageError, valid
 import { type HelpPage, printLine, wrapped } from './layout.js';
 import { hostRules, withContainedFiles } from './load-operation-files.js';
 
-/** `cloudops-mcp operations` lists the tools, or checks a file of operations. */
+/** `cloudops-mcp operations` lists the tools, or checks or drafts a file of operations. */
 export const operationsCommand: Command = {
   usage: '[check <file> | draft <model> [--operations <names>]] [--json]',
   about: 'list the tools, or check or draft a file of operations',
@@ -30,7 +30,7 @@ export const operationsCommand: Command = {
     if (what === 'list' && file === undefined) return list(invocation);
     if (what === 'draft' && file !== undefined) {
       const { draftOperations } = await import('./draft-operations.js');
-      // In this command, `--operations` names operations of the model. In other commands it is the setting CLOUDOPS_OPERATIONS.
+      // Here, the setting `--operations` has another meaning: it names operations of the model, and no file to load.
       const { OPERATIONS: operations } = invocation.settings;
       return draftOperations({ path: file, operations, asJson: options.json !== undefined }, terminal);
     }
@@ -40,10 +40,10 @@ export const operationsCommand: Command = {
   },
 };
 
-/** Characters of JSON for each token that a model reads: measured with the encoding o200k_base. */
+/** Average number of characters of JSON in a token, measured with the encoding o200k_base. */
 const charactersPerToken = 4.4;
 
-/** Lists the tools that the settings offer, as JSON or for people. */
+/** Prints a list of the tools that the settings offer, as JSON with `--json`. */
 function list(invocation: Invocation): number {
   const { operations, accounts } = validConfig(invocation);
   const { stdout } = invocation.terminal;
@@ -59,7 +59,7 @@ function list(invocation: Invocation): number {
   return 0;
 }
 
-/** The facts about a tool in the list. The names of optional arguments stand in brackets. */
+/** Returns the facts about a tool for the list. The names of optional arguments are in brackets. */
 function describeTool(operation: Operation) {
   const { name, title, description, effect, service } = operation;
   const { input, output } = operation.schemas ?? toolSchemas(operation);
@@ -81,29 +81,34 @@ function toolLines(tool: ReturnType<typeof describeTool>, { width, paint }: Help
 /** Time limit of the import of a file, and of each function that the check calls (milliseconds). */
 const timeLimitMs = 10_000;
 const maximumMegabytes = 512;
-/** Time in which timers and promises that functions leave behind may throw (milliseconds). */
+/** The check waits for this time at its end, so that timers and promises of the operations can still fail (milliseconds). */
 const lingerMs = 100;
-/** File descriptor to which the child writes the name of each function before the call, one per line. */
+/** File descriptor of a pipe. The child process writes the name of each function to it before the call, one per line. */
 const progressFd = 3;
 
-/** Checks a file in a child process, because a loop without an end or a lack of memory would stop this one. */
+/** Checks a file in a child process, because an endless loop or a lack of memory would stop this process. Resolves with the exit code. */
 async function checkInChild(file: string, { script, node, stdout, stderr }: Terminal): Promise<number> {
   const args = [`--max-old-space-size=${maximumMegabytes}`, script, 'operations', 'check', file, '--inside'];
   // The child's stderr is ignored, because it explains nothing when the memory runs out.
   const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] });
+
   const progress = child.stdio[progressFd];
   let lastCalled: string | undefined;
   const timer = setTimeout(() => child.kill('SIGKILL'), timeLimitMs);
+  // The time limit begins again with each function that is called.
   progress?.on('data', (chunk: Buffer) => {
     lastCalled = chunk.toString().trimEnd().split('\n').at(-1);
     timer.refresh();
   });
   child.stdout?.on('data', (chunk: Buffer) => stdout.write(chunk));
+
   const code = await new Promise<number | null>((resolve) => {
     child.once('error', () => resolve(null));
     child.once('close', resolve);
   });
   clearTimeout(timer);
+
+  // Any other code means that the child was killed, ran out of memory, or was ended by an operation.
   if (code === 0 || code === 1) return code;
   printLine(
     stderr,
@@ -112,7 +117,7 @@ async function checkInChild(file: string, { script, node, stdout, stderr }: Term
   return 1;
 }
 
-/** Loads and checks a file. Prints the problems of each operation, and its example. */
+/** Checks a file in this process. Prints the problems of each operation, and its example. Resolves with the exit code. */
 async function check(file: string, { stdout, stderr }: Terminal): Promise<number> {
   const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
   const { result, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
@@ -126,6 +131,7 @@ async function check(file: string, { stdout, stderr }: Terminal): Promise<number
     await sleep(lingerMs);
     return { operationCount: operations.length, problemCount };
   });
+
   const distinctErrors = distinct(uncaughtErrors);
   const problemCount = result.problemCount + distinctErrors.length;
   printLines(stdout, [
@@ -136,7 +142,7 @@ async function check(file: string, { stdout, stderr }: Terminal): Promise<number
   return problemCount === 0 ? 0 : 1;
 }
 
-/** Checks an operation and prints the result. Returns the number of problems. */
+/** Checks an operation, and prints its problems and its example. Returns the number of problems. */
 async function checkAndPrint(operation: Operation, stdout: Terminal['stdout']): Promise<number> {
   const problems = await checkOperation(operation);
   printLines(stdout, [
@@ -145,9 +151,11 @@ async function checkAndPrint(operation: Operation, stdout: Terminal['stdout']): 
     ...operation.limitations.map((limitation) => say`note  ${defined(limitation)}`),
     say``,
   ]);
+
   const example = exampleOf(operation);
   if (example === undefined) return problems.length;
   const lines = await exampleLines(operation, example);
+  // With a problem, the operation may be unable to read an answer, so none is shown.
   if (problems.length === 0) lines.push(say``, say`Answer:`, ...(await exampleAnswer(operation, example)));
   const indented = lines.map((line) => (line.text === '' ? line : say`  ${line}`));
   printLines(stdout, [...indented, say``]);
@@ -158,14 +166,15 @@ function printLines(stdout: Terminal['stdout'], lines: readonly SafeText[]): voi
   for (const line of lines) printLine(stdout, line);
 }
 
-/** Arguments for this server, which a request does not have. */
+/** Arguments that tell this server what to do with a call. They are no part of the request to the cloud. */
 const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'replaces'];
 
-/** The plan of a change, or the request of a read, with the example's arguments. */
+/** The text of the plan and request of a change, or of the request of a read, for the example's arguments and a made-up account. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
   const args = Object.entries(operation.input().parse(example));
   const input = Object.fromEntries(args.filter(([name]) => !controlArguments.includes(name)));
   const apiRequest = await operation.request(input);
+
   const { service, change } = operation;
   const keyId = 'EXAMPLE';
   const { STORAGE_SERVICE: storage, CATALOG_SERVICE: catalog, DEVOPS_SERVICE: devops } = withDefaults({});
@@ -179,11 +188,13 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
   } as const;
   const endpoint = resolveEndpoint(cloud, operation, apiRequest.region);
   const request = wireRequest(operation, apiRequest, endpoint);
+
   if (change !== undefined) {
     const call = { operation, change, input, args: input, request, endpoint, keyId, regionSource: 'default' } as const;
     const plan = makePlan(call);
     return [...linesOf(planText(plan, undefined)), say``, say`Request:`, ...requestLines(plan)];
   }
+
   const { method, headers, target, content } = request;
   const body = content === undefined ? undefined : encodeContent(content).text;
   return requestLines({ method, url: endpoint.origin + target, headers, ...(body !== undefined && { body }) });

@@ -7,12 +7,12 @@ import { join, say, words } from '../util/safe-text.js';
 import type { Terminal } from './command.js';
 import { serverLog } from './terminal-log.js';
 
-/** Time limit for running changes after a termination signal. */
+/** Time limit for running changes after a termination signal (milliseconds). */
 const graceMs = 10_000;
 
 /**
  * Starts the runtime, serves until a signal, and shuts down in order. Resolves with the exit code of `serve`.
- * @param page the page for decisions, if the server opens one itself
+ * @param page the page for decisions, if this server opens it in the browser of this machine
  */
 export async function runUntilSignal(
   config: Config,
@@ -23,14 +23,15 @@ export async function runUntilSignal(
   const { version, now, interrupted } = terminal;
   const log = serverLog(config, terminal);
   const runtime = await startRuntime(config, version, log, now, page);
+
   log('info', 'start', { version, sandbox: config.sandbox });
   const hidden = hiddenBySandbox(config);
   if (hidden.length > 0)
-    log('warn', 'sandbox', {
-      message: say`The sandbox is in use, and these are ignored: ${join(hidden, ', ')}.`,
-    });
+    log('warn', 'sandbox', { message: say`The sandbox is in use, and these are ignored: ${join(hidden, ', ')}.` });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
+
   const stop = interrupted((signal) => log('info', 'stop', { signal }));
+  // After an error that nothing caught, the state of the process is not known. It ends as soon as the changes under way have ended.
   process.on('uncaughtException', (error: unknown) => {
     log('error', 'crash', crashFacts(error));
     runtime.inFlight.detach();

@@ -27,17 +27,21 @@ export const commands: Commands = {
   view: async () => (await import('./view-command.js')).viewCommand,
 };
 
-/** Runs a command line. Resolves with the exit code. */
+/** Runs a command line, and prints the problem if it cannot run. Resolves with the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
-  const [first = ''] = args;
-  const name = first.startsWith('-') ? '' : first;
+  const [firstArg = ''] = args;
+  // Without the name of a command, this is the server on stdin and stdout, and all arguments are options.
+  const name = firstArg.startsWith('-') ? '' : firstArg;
+  const argsOfCommand = name === '' ? args : args.slice(1);
   try {
-    return await run(name, name === '' ? args : args.slice(1), terminal);
+    return await run(name, argsOfCommand, terminal);
   } catch (error) {
+    // An address that is in use is no fault of this program, so its user gets a sentence and no stack trace.
     if (error instanceof Error && 'syscall' in error && error.syscall === 'listen') {
       printLine(terminal.stderr, say`cloudops-mcp cannot listen: ${error.message}`);
       return 1;
     }
+
     const usageError = usageErrorOf(error);
     if (usageError === undefined) throw error;
     const commandText = name === '' ? say`cloudops-mcp` : say`cloudops-mcp ${own(name)}`;
@@ -46,10 +50,10 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   }
 }
 
-/** Returns the error if it is a UsageError, and turns a problem of the sandbox into one. Undefined for other errors. */
+/** Returns a UsageError, or a problem of the sandbox as a UsageError. Undefined for other errors, which are faults of the program. */
 function usageErrorOf(error: unknown): UsageError | undefined {
   if (error instanceof UsageError) return error;
-  // Recognized by its name, because the class is in a module that is loaded only for the sandbox. Its message is safe text.
+  // The class is in a module that is loaded only for the sandbox, so the error is recognized by its name. Its message is safe text.
   const isSandboxProblem = error instanceof Error && error.name === 'SandboxProblem';
   return isSandboxProblem ? new UsageError(say`${defined(error.message)}`) : undefined;
 }
@@ -60,6 +64,8 @@ function usageErrorOf(error: unknown): UsageError | undefined {
  */
 async function run(name: string, args: readonly string[], terminal: Terminal): Promise<number> {
   const command = name === '' ? stdioCommand : await commandNamed(name);
+
+  // The services of operation files have settings of their own, so the files are loaded before the command line is parsed.
   const ownOperations = await loadOwnOperations(args, command, terminal);
   const commandLine = parseCommandLine(args, command, ownSettings(ownOperations));
   const { positionals, options, settings, wants } = commandLine;
@@ -67,19 +73,23 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
     printLine(terminal.stdout, say`${exact(terminal.version)}`);
     return 0;
   }
+
   const config = loadConfig({ env: terminal.env, commandLine, own: ownOperations, readFile: readSettingsFile });
   const operations = allOperations(builtIn, ownOperations);
   const { problems: operationProblems } = ownOperations;
   const invocation = { options, settings, config, operations, operationProblems, terminal };
+
   if (wants === 'help') {
+    // In `cloudops-mcp help call`, the arguments name the topic. In `cloudops-mcp call --help`, it is the command itself.
     const topic = name === '' || name === 'help' ? positionals : [name, ...positionals];
     const helpCommand = await help();
     return helpCommand.run({ ...invocation, positionals: topic });
   }
+
   try {
     return await command.run({ ...invocation, positionals });
   } catch (error) {
-    // A configuration also has the problems of the command line, which concern only the command.
+    // All problems of the command line are also problems of the configuration. If it has more, a setting is wrong, and the heading says so.
     const isMisconfigured = !config.ok && config.problems.length > commandLine.problems.length;
     if (command.serves && isMisconfigured && error instanceof UsageError)
       throw error.under('cloudops-mcp cannot start');
@@ -87,11 +97,11 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   }
 }
 
-/** The path of a file that a shell opens for `<(…)`. The file is a pipe with a writer, so reading it ends. */
+/** Matches the path of a pipe that a shell opens for `<(…)`, such as `/dev/fd/63`. Reading it ends, because a program writes it. */
 const fileOfShell = /^\/(?:dev|proc\/self)\/fd\/\d+$/;
 
 /**
- * Reads a file that a setting names. Reading a pipe without a writer, or a device, would never end.
+ * Reads a file that a setting names. Refuses devices and other pipes, because reading them might never end.
  * @throws ShownError, or NodeJS.ErrnoException
  */
 function readSettingsFile(path: string): string {
@@ -101,7 +111,7 @@ function readSettingsFile(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** Loads the operations of CLOUDOPS_OPERATIONS. The code for that is loaded only if the setting is given. */
+/** Loads the operations of CLOUDOPS_OPERATIONS. Without the setting, there are none, and not even the code for loading them is imported. */
 async function loadOwnOperations(
   args: readonly string[],
   command: Command,
@@ -113,12 +123,13 @@ async function loadOwnOperations(
   return loadOperationFiles(path, terminal);
 }
 
-/** @throws UsageError which suggests `call` if the name is the name of a tool */
+/** Loads a command. @throws UsageError if there is none with the name; for a tool's name, it suggests `cloudops-mcp call` */
 async function commandNamed(name: string): Promise<Command> {
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (load !== undefined) return load();
   const names = Object.keys(commands);
   const tools = builtIn.map((operation) => operation.name);
+  // A tool is suggested only if no command has a similar name.
   const tool = didYouMean(name, names) === undefined ? didYouMean(name, tools) : undefined;
   const problem =
     tool === undefined

@@ -12,7 +12,7 @@ import { hasDesktop } from './has-desktop.js';
 import { printLine } from './layout.js';
 import { runUntilSignal } from './run-until-signal.js';
 
-/** `cloudops-mcp` serves the client that started it until the client closes stdin. stdout carries only messages of the protocol. */
+/** `cloudops-mcp` without a command serves the client that started it, until the client closes stdin. stdout carries only the protocol. */
 export const stdioCommand: Command = {
   usage: '',
   about: 'serve MCP on stdin and stdout',
@@ -38,7 +38,7 @@ export const stdioCommand: Command = {
   },
 };
 
-/** Serves until the client closes its end of stdin or stdout, or until `stop` aborts. */
+/** Serves one client until it closes its end of stdin or stdout, or until `stop` aborts. */
 async function serveClient(
   { server, inFlight }: Runtime,
   log: Log,
@@ -47,35 +47,38 @@ async function serveClient(
 ): Promise<void> {
   const ended = new Promise<void>((resolve) => {
     const end = () => {
+      // A running change goes on without its client, so that its outcome is known and recorded.
       inFlight.detach();
       resolve();
     };
-    // Added before the listeners of the transport, which abort running calls.
+    // These listeners are added before the transport adds its own, which abort running calls. So changes are detached before that.
     for (const event of ['end', 'close', 'error']) stdin.once(event, end);
     stdout.once('error', end);
     stop.addEventListener('abort', end);
   });
+
   const connection = serveStdio(() => createServer(server), {
-    // The message is left out, because it may quote anything.
+    // The error's message is not logged, because it may quote any text that the client sent.
     onerror: (error) => log('warn', 'connection', { error: textAt(error, 'code') ?? errorName(error) }),
   });
   await ended;
   await connection.close();
 }
 
-/** The page for decisions in the browser of this machine. It is served as soon as a first plan waits. */
+/** The page for decisions in the browser of this machine. It is served when the first plan waits for a decision. */
 interface LocalPage {
   readonly page: DecisionPage;
-  /** Sets the runtime. Called before the first call of a tool. */
+  /** Gives the page its runtime, which is started after the page is created. Called before the first call of a tool. */
   attach(runtime: Runtime, log: Log): void;
   close(): Promise<void>;
 }
 
-/** Makes the page. Undefined if there is no desktop, if OPEN_BROWSER is off, or if people sign in to a page over HTTP. */
+/** Creates the page. Undefined if there is no desktop, if CLOUDOPS_OPEN_BROWSER is off, or if people decide on a page with a sign-in. */
 function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined {
   if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
   let servedPage: ReturnType<typeof loadAndServePage> | undefined;
+
   const show = async (): Promise<void> => {
     if (attached === undefined) return;
     const { runtime, log } = attached;
@@ -84,10 +87,12 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
       const page = await servedPage;
       await page.show();
     } catch (error) {
+      // The next plan tries again to serve the page.
       servedPage = undefined;
       log('warn', 'page', { error: reasonOf(error) });
     }
   };
+
   return {
     page: { kind: 'local', show: () => void show() },
     attach(runtime, log) {

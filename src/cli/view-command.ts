@@ -45,16 +45,16 @@ interface PageOptions {
   readonly opens: boolean;
 }
 
-/** Time limit for a running change at the end (milliseconds). */
+/** Time limit for a change that still runs when the command ends (milliseconds). */
 const graceMs = 10_000;
 
-/** After a decision, the page can be loaded again for this time (milliseconds). */
+/** Time after a decision in which the page can still be loaded again, to read the outcome (milliseconds). */
 const lingerMs = 20_000;
 
-/** Time limit of a request to the server, which ends each call earlier (milliseconds). */
+/** Time limit of a request to the server in this process (milliseconds). Each call has a shorter time limit of its own. */
 const answerMs = 15 * 60_000;
 
-/** Calls the tool and shows the result until the user ends it. Resolves with the exit code. */
+/** Calls the tool, and shows the result in the browser until Ctrl-C or a decision. Resolves with the exit code. */
 async function callAndShow(
   { operation, args, config }: Call,
   pageOptions: PageOptions,
@@ -63,7 +63,8 @@ async function callAndShow(
   const { version, now } = terminal;
   const viewName = viewOf(operation);
   if (viewName === undefined) throw new UsageError(say`${own(operation.name)} has no view.`);
-  // Only a click on the page sends the change, even if agents need no consent.
+
+  // With `human`, only a click on the page sends the change, even if agents need no consent.
   const runtime = await startRuntime(withConfirm(config, 'human'), version, commandLog(config, terminal), now);
   const { peer, close } = await connect(runtime.server, version);
   try {
@@ -74,6 +75,7 @@ async function callAndShow(
       printLine(terminal.stderr, fromServer(failure.text));
       return failure.exitCode;
     }
+
     const shownResult =
       operation.effect === 'read'
         ? readResult(operation.name, args, result, callTool)
@@ -85,7 +87,7 @@ async function callAndShow(
   }
 }
 
-/** Serves the page with a result until Ctrl-C, or until the result needs no page any more. Resolves with the exit code. */
+/** Serves the page with a result until Ctrl-C, or until `shown.over` aborts. Resolves with the exit code. */
 async function showInBrowser(
   shown: ShownResult,
   viewName: ViewName,
@@ -95,6 +97,7 @@ async function showInBrowser(
 ): Promise<number> {
   const { stdout, stderr, platform } = terminal;
   const end = AbortSignal.any([terminal.interrupted(), shown.over]);
+
   const page = await serveViewPage({
     port,
     host: await readView('page'),
@@ -102,11 +105,15 @@ async function showInBrowser(
     call: shown.load,
     callTool: shown.callTool,
   });
-  const url = say`${exact(page.url)}`;
-  // In a line of its own, so that no terminal breaks it.
+
+  // The address has a line of its own, so that no terminal breaks it. A program that reads stdout gets only the address.
+  const url = exact(page.url);
   printLine(stdout, stdout.isTTY ? join([shown.hint, url], '\n') : url);
+  // Without a browser, the person can still open the address.
   const browser = opens && stdout.isTTY ? await openBrowser(page.url, platform).catch(() => undefined) : undefined;
   if (!end.aborted) await once(end, 'abort');
+
+  // A change that a click has started goes on without the page.
   inFlight.detach();
   if (inFlight.count() > 0) printLine(stderr, 'A change is under way: it gets ten seconds to end.');
   await inFlight.finish(graceMs);
@@ -117,15 +124,15 @@ async function showInBrowser(
 
 type CallTool = (params: unknown) => Promise<object>;
 
-/** A result on the page. */
+/** The result of a call, as the page shows it. */
 interface ShownResult {
-  /** The text before the address of the page. */
+  /** The line that is printed before the address of the page. */
   readonly hint: SafeText;
   /** Returns the call and its result each time that the page is loaded. */
   readonly load: () => Promise<{ readonly args?: unknown; readonly result: unknown }>;
-  /** Calls a tool for the view. */
+  /** Calls a tool when the view asks for it. Rejects if the view may not call this tool. */
   readonly callTool: CallTool;
-  /** Aborts when the page is not needed any more. */
+  /** Aborts when the page is not needed any more. For a read, it never aborts. */
   readonly over: AbortSignal;
   readonly exitCode: () => number;
 }
@@ -141,24 +148,29 @@ const readResult = (tool: string, args: unknown, result: unknown, callTool: Call
 /** Shows a plan until a click decides on it, and then the outcome for `lingerMs`. */
 function changeResult(plan: unknown, callTool: CallTool, { stdout, stderr }: Terminal): ShownResult {
   let shownResult = plan;
-  let decision: unknown;
+  let decidedResult: unknown;
   const over = new AbortController();
+
+  /** Called with each answer to the view: a decision, or only the state of the plan. */
   const onAnswer = (answer: unknown): void => {
     const outcome = decisionIn(answer);
     if (outcome === undefined) {
-      // An answer without a decision may have a newer plan.
+      // An answer without a decision may have a newer plan, which is shown from now on.
       if (readProposedChange(metaOf(answer)) !== undefined) shownResult = answer;
       return;
     }
-    // The first decision stands.
-    if (decision !== undefined) return;
+    // A second tab may have sent a click, too. The first decision stands.
+    if (decidedResult !== undefined) return;
+
+    // The view needs the plan's data as well, to show the outcome below the plan.
     shownResult = { ...Object(answer), _meta: { ...metaOf(shownResult), ...metaOf(answer) } };
-    decision = answer;
+    decidedResult = answer;
     printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(textInUtc(outcome.sentence))}`);
     if (stdout.isTTY)
       printLine(stderr, 'It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.');
     setTimeout(() => over.abort(), lingerMs).unref();
   };
+
   const callDecideTool = onlyTool(decideTool, callTool);
   return {
     hint: words('Decide in the browser, or press Ctrl-C to end without a decision:'),
@@ -171,13 +183,13 @@ function changeResult(plan: unknown, callTool: CallTool, { stdout, stderr }: Ter
     },
     over: over.signal,
     exitCode: () => {
-      if (decision === undefined) return withoutDecision;
-      return failureOf(decision)?.exitCode ?? partlyCode(decisionIn(decision)?.kind);
+      if (decidedResult === undefined) return withoutDecision;
+      return failureOf(decidedResult)?.exitCode ?? partlyCode(decisionIn(decidedResult)?.kind);
     },
   };
 }
 
-/** Lets a view call one tool only. */
+/** Wraps `callTool`, so that a view can call only one tool. */
 const onlyTool =
   (tool: string, callTool: CallTool): CallTool =>
   async (params) => {
@@ -185,9 +197,10 @@ const onlyTool =
     return callTool(params);
   };
 
-/** The exit code without a decision. `call` has the same exit code without consent. */
+/** The exit code without a decision, which is also the exit code of a `call` without consent. */
 const withoutDecision = 3;
 
+/** Outcomes after which nothing is left to decide. */
 const decisions: readonly OutcomeKind[] = ['accepted', 'partly', 'rejected', 'unknown', 'declined'];
 
 const decisionIn = (result: unknown): ChangeOutcome | undefined => {
@@ -215,13 +228,14 @@ const toolResult = z.object({
   }),
 });
 
-/** Connects to a server in this process as a client that shows views. */
+/** Creates an MCP server in this process, and connects to it as a client that shows views. */
 async function connect(
   dependencies: ServerDependencies,
   version: string,
 ): Promise<{ peer: Peer; close(): Promise<void> }> {
   const server = createServer(dependencies);
   const [clientTransport, serverTransport] = InMemoryTransport.createLinkedPair();
+  // A message is copied through JSON, as on a real connection, so that fields without a value are left out.
   const peer = createPeer((message) => void clientTransport.send(JSON.parse(JSON.stringify(message))), {
     onRequest: (method) => (method === 'ping' ? Promise.resolve({}) : undefined),
     onNotification: () => undefined,
@@ -229,6 +243,7 @@ async function connect(
   clientTransport.onmessage = (message) => peer.receive(message);
   await server.connect(serverTransport);
   await clientTransport.start();
+
   const capabilities = { extensions: { [appsExtension]: { mimeTypes: [viewMimeType] } } };
   const clientInfo = { name: 'cloudops-mcp view', version };
   await peer.request('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo }, answerMs);
