@@ -7,16 +7,16 @@ import { anyText } from './setting-schemas.js';
 import { type Setting, settingNames, settings } from './settings.js';
 import type { Report } from './sources.js';
 
-/** Checks the names and the structure of the accounts file. Its settings are checked like the settings of the environment. */
+/** This file checks the structure of the accounts file and the names in it. `accounts.ts` checks the values of its settings. */
 
-/** An account in the file, before its settings are checked. */
+/** An account as it stands in the accounts file. The values of its settings are not checked yet. */
 export interface WrittenAccount {
   readonly name: string;
   readonly description: string | undefined;
   readonly values: Readonly<Partial<Record<Setting, unknown>>>;
-  /** Paths of the files that hold keys. */
+  /** Paths of the files that hold the account's keys, by setting. */
   readonly files: Readonly<Partial<Record<Setting, string>>>;
-  /** Endpoints of the APIs that files of operations name, by service. */
+  /** Endpoints of the APIs that operation files add, by service. */
   readonly endpoints: Readonly<Record<string, string>>;
 }
 
@@ -28,23 +28,24 @@ interface WrittenAccounts {
 const mostAccounts = 32;
 const maximumBytes = 1024 * 1024;
 
-/** The name of a setting in the file: `storageUrl` for `STORAGE_URL`. */
+/** Writes the name of a setting in the style of JSON: `storageUrl` for `STORAGE_URL`. */
 const camelCase = (setting: string) =>
   setting.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The field of an account that gives a setting. A key is never in the accounts file, so its field names a file that holds the key. */
+/** The field of a setting in an account. Keys are never in the accounts file: `secretAccessKeyFile` is the path of a file with the key. */
 export const fieldOf = (setting: Setting): string => `${camelCase(setting)}${settings[setting].file ? 'File' : ''}`;
 
 const settingsByField: ReadonlyMap<string, Setting> = new Map(
   settingNames.filter((setting) => settings[setting].account).map((setting) => [fieldOf(setting), setting]),
 );
 
-/** The schema of the file, with the schema of each setting. `namingProblems` checks the names of accounts. */
+/** The whole schema of the accounts file, for the documentation and for editors. */
 export const accountsFileSchema = lazy(() => fileSchema((setting) => settings[setting].schema()));
 
-/** The schema of the structure alone. Settings are checked one by one, so that a wrong setting hides no other problem. */
+/** A schema in which settings may have any value. Their values are checked one by one later, so that a wrong one hides no other problem. */
 const structureSchema = lazy(() => fileSchema(() => z.unknown()));
 
+/** Makes a schema of the accounts file, with a field for each setting that an account may have. For a key, it is the path of a file. */
 function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   const fields = Array.from(settingsByField, ([field, setting]) => {
     const { file, help } = settings[setting];
@@ -53,6 +54,7 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
       : schemaOf(setting).describe(withoutCommas(help));
     return [field, schema.optional()];
   });
+
   const account = z.strictObject(
     {
       description: anyText()
@@ -67,6 +69,7 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
     },
     'must be an object',
   );
+
   return z.strictObject(
     {
       $schema: z.string('must be a text').optional(),
@@ -77,59 +80,69 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   );
 }
 
-/** Removes the remark about commas from the help of a list, because lists in the file are JSON. */
+/** Removes "comma-separated" from the help of a list, because a list in the accounts file is a JSON array. */
 const withoutCommas = (help: string) => help.replace(/^comma-separated /, '');
 
-/** Parses the content of the file and reports every problem. Undefined if the file has no accounts that can be checked further. */
+/** Parses the accounts file, and reports every problem of its structure. Undefined if the problems leave no accounts to check. */
 export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
   const reportFile = (problem: SafeText) => report(say`The accounts file: ${problem}.`);
   if (content.length > maximumBytes) {
     reportFile(say`it is larger than 1 MiB`);
     return undefined;
   }
+
+  // Some editors begin a file with a byte order mark.
   const json = parseJson(content.replace(/^\uFEFF/, ''));
   if (json === undefined) {
     reportFile(say`it is not JSON`);
     return undefined;
   }
+
   const repeated = repeatedKeys(content);
   for (const path of repeated) reportFile(say`${path} is there twice`);
   if (repeated.length > 0) return undefined;
+
   const { error } = structureSchema().safeParse(json);
-  for (const issue of error?.issues ?? []) for (const problem of problemsOf(issue)) reportFile(problem);
+  const structureProblems = error?.issues.flatMap(problemsOf) ?? [];
+  for (const problem of structureProblems) reportFile(problem);
   if (!isObject(json) || !isObject(json.accounts)) return undefined;
   const { accounts } = json;
   const byDefault = textAt(json, 'default')?.trim();
   for (const problem of namingProblems(Object.keys(accounts), byDefault)) reportFile(problem);
+
+  // An account that is no object has been reported above.
   const writtenAccounts = Object.entries(accounts).flatMap(([name, account]) =>
     isObject(account) ? [readAccount(name, account)] : [],
   );
   return { accounts: writtenAccounts, byDefault };
 }
 
-/** Matches a string, with the colon if the string is a key, or a bracket of an object or a list. */
+/** Matches a bracket, or a string. If the string is a key, the match includes its colon. */
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
-/** The paths of duplicate keys in valid JSON. `JSON.parse` silently keeps the last value. */
+/** Returns the paths of keys that an object has twice. `JSON.parse` cannot find them: it silently keeps the last value. */
 function repeatedKeys(json: string): SafeText[] {
-  /** The objects and lists around the present token, from outside to inside. */
+  /** The objects and lists around the current token, the outermost first. A list has no keys. */
   const containers: { readonly keys: Set<string>; lastKey: string | undefined }[] = [];
   const repeated = new Map<string, SafeText>();
-  for (const [token, text, colon] of json.matchAll(jsonToken)) {
-    const inner = containers.at(-1);
-    if (token === '{' || token === '[') containers.push({ keys: new Set(), lastKey: undefined });
-    else if (token === '}' || token === ']') containers.pop();
-    else if (text !== undefined && colon !== undefined && inner !== undefined) {
-      inner.lastKey = String(JSON.parse(text));
-      const path = containers.flatMap(({ lastKey }) => lastKey ?? []);
-      if (inner.keys.has(inner.lastKey)) repeated.set(JSON.stringify(path), pathOf(path));
-      inner.keys.add(inner.lastKey);
+  for (const [token, quotedKey, colon] of json.matchAll(jsonToken)) {
+    const container = containers.at(-1);
+    if (token === '{' || token === '[') {
+      containers.push({ keys: new Set(), lastKey: undefined });
+    } else if (token === '}' || token === ']') {
+      containers.pop();
+    } else if (quotedKey !== undefined && colon !== undefined && container !== undefined) {
+      const key = String(JSON.parse(quotedKey));
+      container.lastKey = key;
+      const path = containers.map(({ lastKey }) => lastKey).filter((step) => step !== undefined);
+      if (container.keys.has(key)) repeated.set(JSON.stringify(path), pathOf(path));
+      container.keys.add(key);
     }
   }
   return [...repeated.values()];
 }
 
-/** The problems of the accounts' names and of their number. */
+/** The problems with the names of accounts, with their number, and with the name of the default account. */
 function namingProblems(names: readonly string[], byDefault: string | undefined): SafeText[] {
   const problems: SafeText[] = [];
   for (const name of names)
@@ -147,7 +160,7 @@ function namingProblems(names: readonly string[], byDefault: string | undefined)
 /** Formats a path: `accounts.prod.storageUrl`. */
 const pathOf = (steps: readonly string[]): SafeText => namesOf(steps, '.');
 
-/** Sentences for an issue. They show no value, because a value in the wrong field may be a secret. */
+/** Describes an issue of the schema. No value is shown, because a value in the wrong field may be a secret. */
 function problemsOf(issue: z.core.$ZodIssue): SafeText[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKeyProblem(path, key));
@@ -155,7 +168,7 @@ function problemsOf(issue: z.core.$ZodIssue): SafeText[] {
   return [say`${subject} ${defined(issue.message)}`];
 }
 
-/** @param path path of the object that has the key; empty for the file itself */
+/** @param path path of the object with the unknown key; empty for the outermost object of the file */
 function unknownKeyProblem(path: readonly string[], key: string): SafeText {
   const name = pathOf([...path, key]);
   if (settingsByField.has(`${key}File`))
@@ -167,7 +180,7 @@ function unknownKeyProblem(path: readonly string[], key: string): SafeText {
   return say`${name} is not a setting of ${words(isTop ? 'the file' : 'an account')}${hint}`;
 }
 
-/** Reads an account, and leaves out values of a wrong type, which the schema has reported. */
+/** Reads an account. Its settings are not checked yet. A description or endpoints of a wrong type have been reported, and are left out. */
 function readAccount(name: string, account: Readonly<Record<string, unknown>>): WrittenAccount {
   const values: Partial<Record<Setting, unknown>> = {};
   const files: Partial<Record<Setting, string>> = {};
@@ -176,6 +189,7 @@ function readAccount(name: string, account: Readonly<Record<string, unknown>>): 
     if (typeof value === 'string' && settings[setting].file) files[setting] = value.trim();
     else values[setting] = value;
   }
+
   const { description, endpoints } = account;
   return {
     name,

@@ -15,18 +15,18 @@ import { type ExplicitValues, type NameOf, parseSettings, type SettingValues, wi
 import { endpointSettings, isSetting, type Setting, safeVariableName, settingNames } from './settings.js';
 import { type ConfigSources, type GatheredSettings, type Report, readSettingFile } from './sources.js';
 
-/** An account as it is configured, before its keys are opened. */
+/** The settings of an account, checked and with defaults. Its keys are not opened yet. */
 export interface AccountConfig
   extends Pick<Account, 'name' | 'description' | 'policy' | 'confirm' | 'confirmDelete' | 'budget'> {
   readonly cloud: Omit<Cloud, 'account' | 'keys'> & { readonly regionIsConfigured: boolean };
-  /** True if plain http to other hosts is allowed. */
+  /** True if plain http is allowed for hosts other than loopback. */
   readonly allowHttp: boolean;
   readonly keys: KeySettings;
 }
 
 export interface AccountsConfig {
   readonly all: readonly [AccountConfig, ...AccountConfig[]];
-  /** Name of the account of calls that name none. */
+  /** Name of the account for calls that name no account. */
   readonly byDefault: string | undefined;
   /** True if the accounts come from a file, which gives them names. */
   readonly areNamed: boolean;
@@ -36,20 +36,20 @@ export interface AccountsConfig {
 export interface ParsedEnvironment extends Pick<GatheredSettings, 'texts' | 'files'> {
   readonly explicit: ExplicitValues;
   readonly values: SettingValues;
-  /** Endpoints of the APIs that files of operations name, by service. */
+  /** Endpoints of the APIs that operation files add, by service. */
   readonly endpoints: Cloud['endpoints'];
   /** All operations, built in and from files. */
   readonly operations: readonly Operation[];
 }
 
-/** The account that the environment alone describes. */
+/** The only account, which the settings of the environment describe if there is no accounts file. */
 export const onlyAccount = ({ explicit, files, endpoints }: ParsedEnvironment): AccountsConfig => ({
   all: [accountOf(defaultAccount, explicit, files, endpoints)],
   byDefault: defaultAccount,
   areNamed: false,
 });
 
-/** The accounts of a file. They inherit the settings that they leave out. Undefined if the file cannot be read as accounts. */
+/** The accounts of the accounts file. The environment gives the settings that they leave out. Undefined if no account is usable. */
 export function accountsOfFile(
   content: string,
   environment: ParsedEnvironment,
@@ -60,11 +60,12 @@ export function accountsOfFile(
   if (file === undefined) return undefined;
   const [first, ...others] = file.accounts.map((account) => accountOfFile(account, environment, readFile, report));
   if (first === undefined) return undefined;
+  // The only account of a file is the default account, even if the file does not say so.
   const byDefault = file.byDefault ?? (others.length === 0 ? first.name : undefined);
   return { all: [first, ...others], byDefault, areNamed: true };
 }
 
-/** Checks the settings of an account and adds those that it inherits. Reports every problem. */
+/** Checks an account of the accounts file, and adds the settings that it inherits from the environment. Reports every problem. */
 function accountOfFile(
   written: WrittenAccount,
   environment: ParsedEnvironment,
@@ -72,24 +73,26 @@ function accountOfFile(
   report: Report,
 ): AccountConfig {
   const { name, description, files } = written;
-  /** True if the account has the setting itself, and does not inherit it. */
-  const isOwn = (setting: Setting) => written.values[setting] !== undefined || files[setting] !== undefined;
+  /** True if the account itself gives the setting. Otherwise, it inherits the setting. */
+  const accountGives = (setting: Setting) => written.values[setting] !== undefined || files[setting] !== undefined;
   const nameOf: NameOf = (setting) =>
-    isOwn(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
-  const hasOwnKeys = settingNames.some((setting) => isKeySetting(setting) && isOwn(setting));
+    accountGives(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
+  const accountGivesKeys = settingNames.some((setting) => isKeySetting(setting) && accountGives(setting));
   const isInherited = (setting: string): boolean => {
-    if (isSetting(setting) && isOwn(setting)) return false;
-    // An account with keys of its own inherits no key, because an ID and a secret of two keys do not match.
-    return !(hasOwnKeys && isKeySetting(setting));
+    if (isSetting(setting) && accountGives(setting)) return false;
+    // If the account gives a part of a key, it inherits no part, because the ID and the secret of two keys do not match.
+    return !(accountGivesKeys && isKeySetting(setting));
   };
+
   const keyTexts = readKeyFiles(files, nameOf, readFile, report);
-  const ownValues = parseSettings({ ...written.values, ...keyTexts }, nameOf, report);
-  const explicit: ExplicitValues = { ...pickFields(environment.explicit, isInherited), ...ownValues };
+  const writtenValues = parseSettings({ ...written.values, ...keyTexts }, nameOf, report);
+  const explicit: ExplicitValues = { ...pickFields(environment.explicit, isInherited), ...writtenValues };
   const values = withDefaults(explicit);
-  if (hasOwnKeys) reportKeys(isOwn, own(`accounts.${name}`), report);
-  reportWidening(values, environment, isOwn, nameOf, report);
+  if (accountGivesKeys) reportKeys(accountGives, own(`accounts.${name}`), report);
+  reportWidening(values, environment, accountGives, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
-  const endpoints = { ...environment.endpoints, ...ownEndpoints(written, values, environment, report) };
+
+  const endpoints = { ...environment.endpoints, ...addedEndpoints(written, values, environment, report) };
   const allFiles = { ...pickFields(environment.files, isInherited), ...files };
   return { ...accountOf(name, explicit, allFiles, endpoints), description };
 }
@@ -100,7 +103,7 @@ const pickFields = <Fields extends object>(fields: Fields, isPicked: (name: stri
   return picked;
 };
 
-/** Reads the files that hold keys. Returns the texts by setting, and reports files that cannot be read. */
+/** Reads the files that hold keys. Returns their texts by setting, and reports files that cannot be read. */
 function readKeyFiles(
   files: WrittenAccount['files'],
   nameOf: NameOf,
@@ -116,8 +119,8 @@ function readKeyFiles(
 }
 
 /**
- * Makes an account.
- * @param explicit its settings without defaults, because the region of a profile wins over the default region
+ * Makes the settings of an account from the values of settings.
+ * @param explicit values without defaults. A region among them wins over the region of a profile, but the default region does not.
  */
 function accountOf(
   name: string,
@@ -155,8 +158,8 @@ const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS }: SettingValues)
   extensions: STORAGE_HEADERS === 'amz' ? ['s3'] : [],
 });
 
-/** The endpoints that an account has for the APIs of operation files. */
-function ownEndpoints(
+/** Checks the endpoints that an account gives for APIs of operation files, and returns those without a problem. */
+function addedEndpoints(
   { name, endpoints }: WrittenAccount,
   { ALLOW_HTTP: allowHttp }: SettingValues,
   { operations }: ParsedEnvironment,
@@ -169,7 +172,7 @@ function ownEndpoints(
   return parseEndpoints(endpoints, allowHttp, nameOf, report);
 }
 
-/** Checks the endpoints of APIs that files of operations name, and returns those without a problem. */
+/** Checks the endpoints of APIs that operation files add. Reports problems, and returns the endpoints without a problem. */
 export function parseEndpoints(
   texts: Cloud['endpoints'],
   allowHttp: boolean,
@@ -185,72 +188,77 @@ export function parseEndpoints(
   return Object.fromEntries(usable);
 }
 
-/** The problem of an endpoint, as the end of a sentence that begins with its name. */
+/** The problem of an endpoint, as the end of a sentence that begins with the name of its setting. */
 function endpointProblem(url: string, allowHttp: boolean): SafeText | undefined {
   const [issue] = endpoint().safeParse(url).error?.issues ?? [];
   if (issue !== undefined) return say`${defined(issue.message)}.`;
   return !allowHttp && isPlainHttp(url) ? plainHttp : undefined;
 }
 
-/** Reports keys from several sources, because an ID and a secret of two keys do not match. */
+/** Reports that keys are set in several ways, because the ID and the secret of two keys do not match. */
 export function reportKeySources(isGiven: (setting: Setting) => boolean, what: SafeText, report: Report): void {
   const problem = severalSourcesProblem(isGiven);
   if (problem !== undefined) report(say`${what}: ${problem}.`);
 }
 
-function reportKeys(isOwn: (setting: Setting) => boolean, account: SafeText, report: Report): void {
-  reportKeySources(isOwn, account, report);
-  if (!isWholeSource(isOwn))
+function reportKeys(accountGives: (setting: Setting) => boolean, account: SafeText, report: Report): void {
+  reportKeySources(accountGives, account, report);
+  if (!isWholeSource(accountGives))
     report(say`${account} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
 }
 
-/** Reports an account that may do more than the environment allows, or that asks for less consent. */
+/** Reports settings by which an account may do more than the environment allows, or needs less consent. */
 function reportWidening(
   values: SettingValues,
   environment: ParsedEnvironment,
-  isOwn: (setting: Setting) => boolean,
+  accountGives: (setting: Setting) => boolean,
   nameOf: NameOf,
   report: Report,
 ): void {
   const limits = environment.values;
   if (limits.READ_ONLY && !values.READ_ONLY)
     report(say`${nameOf('READ_ONLY')} may not be false while ${safeVariableName('READ_ONLY')} is set.`);
+
   for (const setting of ['TOOLS', 'REGIONS'] as const) {
+    // Without a list in the environment, every name is allowed.
     const excluded = (values[setting] ?? []).filter((name) => limits[setting]?.includes(name) === false);
     if (excluded.length > 0)
       report(say`${nameOf(setting)} names ${namesOf(excluded)}, which ${safeVariableName(setting)} leaves out.`);
   }
+
   const isWeaker = {
     CONFIRM: !isAsStrict(values.CONFIRM, limits.CONFIRM),
     CONFIRM_DELETE: values.CONFIRM_DELETE === 'click' && limits.CONFIRM_DELETE === 'type',
   };
   for (const setting of ['CONFIRM', 'CONFIRM_DELETE'] as const) {
-    // Only a value that the environment sets is a limit, and not the default.
+    // Only a value that the environment sets is a limit. An account may need less consent than the default.
     const isLimited = environment.texts[setting] !== undefined;
-    if (isOwn(setting) && isLimited && isWeaker[setting])
+    if (accountGives(setting) && isLimited && isWeaker[setting])
       report(
         say`${nameOf(setting)} may not be ${own(values[setting])} while ${safeVariableName(setting)} is ${own(limits[setting])}.`,
       );
   }
 }
 
-/** Reports settings of an account that contradict each other. */
+/** Reports settings of an account that contradict each other, and tools that do not exist. */
 export function reportContradictions(
   values: SettingValues,
   operations: readonly Operation[],
   nameOf: NameOf,
   report: Report,
 ): void {
-  const { REGION: region, REGIONS: regions } = values;
   for (const setting of endpointSettings)
     if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${plainHttp}`);
+
+  const { REGION: region, REGIONS: regions } = values;
   if (regions?.includes(region) === false)
     report(say`${nameOf('REGIONS')} does not include ${own(region)}, which is ${nameOf('REGION')}.`);
+
   const names = operations.map(({ name }) => name);
-  const unknown = (values.TOOLS ?? []).filter((tool) => !names.includes(tool));
-  for (const tool of unknown)
+  const unknownTools = (values.TOOLS ?? []).filter((tool) => !names.includes(tool));
+  for (const tool of unknownTools)
     report(say`${nameOf('TOOLS')} names ${quoted(tool, 60)}, which is not a tool; the tools are ${namesOf(names)}.`);
-  if (unknown.length === 0 && !operations.some((operation) => isAllowed(policyOf(values), operation)))
+  if (unknownTools.length === 0 && !operations.some((operation) => isAllowed(policyOf(values), operation)))
     report(say`${nameOf('TOOLS')} and ${nameOf('READ_ONLY')} together leave no tool to offer.`);
 }
 

@@ -35,6 +35,7 @@ type IsGiven = (setting: KeySetting) => boolean;
 
 export const isKeySetting = (name: string): name is KeySetting => Object.hasOwn(keySettings, name);
 
+/** The source of an account's keys. The sources exclude each other, which `severalSourcesProblem` checks. */
 export function keysOf(values: KeyValues, files: Readonly<Partial<Record<KeySetting, string>>>): KeySettings {
   if (values.PROFILE !== undefined) return { kind: 'profile', name: values.PROFILE };
   if (values.CREDENTIAL_PROCESS !== undefined) return { kind: 'process', command: values.CREDENTIAL_PROCESS };
@@ -53,18 +54,19 @@ export function keysOf(values: KeyValues, files: Readonly<Partial<Record<KeySett
   };
 }
 
+/** For each way to set keys, the settings that belong to it. */
 const sources: readonly (readonly KeySetting[])[] = [
   ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'],
   ['CREDENTIAL_PROCESS'],
   ['PROFILE'],
 ];
 
-/** The problem of keys from several sources, because an ID and a secret of two keys do not match. */
+/** The problem that keys are set in several ways, because the ID and the secret of two keys do not match. */
 export const severalSourcesProblem = (isGiven: IsGiven): SafeText | undefined =>
   sources.filter((settings) => settings.some(isGiven)).length > 1
     ? words('set one of keys, a program that prints them, and a profile')
     : undefined;
 
-/** True if a source gives both halves of a key. */
+/** True if the settings give a whole key: the ID and the secret, or a program or a profile that has both. */
 export const isWholeSource = (isGiven: IsGiven): boolean =>
   (isGiven('ACCESS_KEY_ID') && isGiven('SECRET_ACCESS_KEY')) || isGiven('CREDENTIAL_PROCESS') || isGiven('PROFILE');

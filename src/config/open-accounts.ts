@@ -14,11 +14,11 @@ import { variableName } from './settings.js';
 type SandboxCloud = Pick<Cloud, 'endpoints' | 'signingServices'> & { readonly credentials: Credentials };
 
 interface OpenAccountsDependencies extends KeyDependencies {
-  /** Replaces the cloud of every account, if the sandbox is in use. */
+  /** Starts the sandbox, which replaces the endpoints and the keys of every account. Undefined if the sandbox is not in use. */
   readonly sandbox: (() => Promise<SandboxCloud>) | undefined;
 }
 
-/** Makes accounts that can be called. Keys are read with the first call. */
+/** Makes accounts that can be used in calls. Their keys are read with the first call. */
 export function openAccounts(
   { all, byDefault, areNamed }: AccountsConfig,
   dependencies: OpenAccountsDependencies,
@@ -27,17 +27,23 @@ export function openAccounts(
   return { all: opened, byDefault: opened.find(({ name }) => name === byDefault), areNamed };
 }
 
+/** Makes an account. Its `cloud()` resolves with the account's endpoints and keys, or with the sandbox's. */
 function openAccount(config: AccountConfig, dependencies: OpenAccountsDependencies): Account {
-  const { name, description, cloud, keys, policy, confirm, confirmDelete, budget } = config;
+  const { name, description, policy, confirm, confirmDelete, budget } = config;
   const { sandbox } = dependencies;
+  const cloudSettings = { ...config.cloud, account: name };
+  /** Set by the first call. It does not reject, because opening reads no keys: each call reads files, profiles and programs again. */
   let keysOpening: Promise<OpenKeys> | undefined;
+
   const configuredCloud = async (): Promise<Cloud> => {
-    const missing = missingVariables(keys);
-    if (missing.length > 0) return { ...cloud, account: name, keys: { missing } };
-    keysOpening ??= loadAndOpenKeys(keys, dependencies);
+    const missing = missingVariables(config.keys);
+    if (missing.length > 0) return { ...cloudSettings, keys: { missing } };
+
+    keysOpening ??= loadAndOpenKeys(config.keys, dependencies);
     const openKeys = await keysOpening;
-    const profile = await openKeys.profile?.();
-    return { ...cloud, account: name, keys: openKeys.keys, ...(profile && settingsOfProfile(config, profile)) };
+    if (openKeys.profile === undefined) return { ...cloudSettings, keys: openKeys.keys };
+    const profile = await openKeys.profile();
+    return { ...cloudSettings, keys: openKeys.keys, ...settingsOfProfile(config, profile) };
   };
   return {
     name,
@@ -49,18 +55,18 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
     async cloud() {
       if (sandbox === undefined) return configuredCloud();
       const { credentials, ...sandboxCloud } = await sandbox();
-      return { ...cloud, account: name, keys: fixedKeys(credentials), isSandbox: true, ...sandboxCloud };
+      return { ...cloudSettings, keys: fixedKeys(credentials), isSandbox: true, ...sandboxCloud };
     },
   };
 }
 
-/** Opens a source of keys. Its code is loaded with the first call. */
+/** Opens a source of keys. The code for that is loaded only now, so that a server starts without it. */
 async function loadAndOpenKeys(settings: KeySettings, dependencies: KeyDependencies): Promise<OpenKeys> {
   const { openKeys } = await import('../signing/open-keys.js');
   return openKeys(settings, dependencies);
 }
 
-/** Names of the variables that are not set, although a key needs them. */
+/** Names of the variables for the halves of an access key that are not set. None if a program or a profile gives the keys. */
 function missingVariables(keys: KeySettings): string[] {
   if (keys.kind !== 'keys') return [];
   const { accessKeyId, secretAccessKey } = keys.credentials;
@@ -71,8 +77,8 @@ function missingVariables(keys: KeySettings): string[] {
 }
 
 /**
- * The region and the endpoints of an account. A profile's region and endpoint count only if no setting gives them. The endpoint is for
- * storage, because profiles of other tools name the endpoint of S3.
+ * The region and the endpoints of an account with a profile. The profile's region and endpoint count only if no setting gives them. The
+ * endpoint is for storage, because in profiles of other tools it is the endpoint of S3.
  * @throws Refusal if the profile cannot be used
  */
 function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
@@ -86,6 +92,7 @@ function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpoi
       'NotConfigured',
       problems.map((problem) => say`the profile cannot be used: ${problem}`),
     );
+
   return {
     region: cloud.regionIsConfigured ? cloud.region : (region ?? cloud.region),
     regionIsConfigured: cloud.regionIsConfigured || region !== undefined,
