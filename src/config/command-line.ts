@@ -3,11 +3,11 @@ import { didYouMean } from '../util/did-you-mean.js';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
 import { inputs, optionName, safeVariableName, settings } from './settings.js';
 
-/** Arguments and options of a command, besides settings. */
+/** The arguments and options that a command takes besides the settings. */
 export interface CommandSyntax {
   /** Maximum number of arguments that are not options. */
   readonly positionals?: number;
-  /** The command's own options, without dashes. */
+  /** The command's own options: their names without dashes, and whether they need a value. */
   readonly options?: Readonly<Record<string, 'switch' | 'value'>>;
 }
 
@@ -22,13 +22,13 @@ export interface CommandLine {
   readonly problems: readonly SafeText[];
 }
 
-/** Options that replace the command by its help or by the version. */
+/** Options that print the help of the command, or the version, and do not run the command. */
 const infoFlags = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
 const isInfoFlag = (arg: string): arg is keyof typeof infoFlags => Object.hasOwn(infoFlags, arg);
 
 interface Option {
   readonly name: string;
-  /** The record for the value. Settings are options of every command. */
+  /** `options` for an option of the command, and `settings` for a setting, which every command takes. */
   readonly owner: 'options' | 'settings';
   readonly isSwitch: boolean;
   readonly isSecret: boolean;
@@ -38,7 +38,7 @@ type OptionsByFlag = ReadonlyMap<string, Option>;
 
 /**
  * Parses the arguments of a command: its own options, and settings such as `--region jp-east-1`, `--region=jp-east-1` or `--read-only`.
- * @param furtherSettings names of settings that are not in the table, without prefix
+ * @param furtherSettings names of settings that operation files add, without the prefix `CLOUDOPS_`
  */
 export function parseCommandLine(
   args: readonly string[],
@@ -47,12 +47,15 @@ export function parseCommandLine(
 ): CommandLine {
   const { positionals: mostPositionals = 0, options = {} } = syntax;
   const optionsByFlag = listOptions(options, furtherSettings);
+  const tokens = tokensOf(args);
+  const flags = tokens.filter(({ isOption }) => isOption).map(({ arg }) => arg);
+  const infoFlag = flags.find(isInfoFlag);
+  const wants = infoFlag && infoFlags[infoFlag];
+
   const positionals: string[] = [];
   const problems: SafeText[] = [];
   const values: Record<Option['owner'], Record<string, string>> = { options: {}, settings: {} };
-  const tokens = tokensOf(args);
-  const [wants] = tokens.flatMap(({ arg, isOption }) => (isOption && isInfoFlag(arg) ? [infoFlags[arg]] : []));
-  /** Index of the argument that is the value of the last option. */
+  /** Index of the argument that the last option took as its value. */
   let valueIndex = -1;
   for (const { arg, index, isOption } of tokens) {
     if (index === valueIndex || (isOption && isInfoFlag(arg))) continue;
@@ -65,14 +68,15 @@ export function parseCommandLine(
     if (parsed.kind === 'problem') problems.push(parsed.problem);
     else values[parsed.option.owner][parsed.option.name] = parsed.value;
   }
-  if (positionals.splice(mostPositionals).length > 0)
+
+  if (positionals.length > mostPositionals)
     problems.push(words('There is one argument too many: the command comes first, and options begin with --.'));
-  return { positionals, options: values.options, settings: values.settings, problems, wants };
+  return { positionals: positionals.slice(0, mostPositionals), ...values, problems, wants };
 }
 
-/** Splits arguments with Node's parser. The values of options are found later, so that every problem is reported and no secret is shown. */
+/** Tells options from other arguments. Node's parser does not parse the values, because its error would show a value and only one problem. */
 function tokensOf(args: readonly string[]) {
-  // Node would split `-name` into four options, so it gets a second hyphen.
+  // Node would take `-name` for four options with one letter each, so it gets a second hyphen here.
   const longArgs = args.map((arg) => (/^-[^-]./.test(arg) ? `-${arg}` : arg));
   const { tokens } = parseArgs({ args: longArgs, strict: false, tokens: true });
   return tokens
@@ -80,7 +84,7 @@ function tokensOf(args: readonly string[]) {
     .map(({ kind, index }) => ({ index, arg: args[index] ?? '', isOption: kind === 'option' }));
 }
 
-/** All options by flag. An option of the command hides a setting with the same flag. */
+/** All options by flag, such as `--region`. If a setting and an option of the command have the same flag, the command's option counts. */
 function listOptions(
   ownOptions: NonNullable<CommandSyntax['options']>,
   furtherSettings: readonly string[],
@@ -95,19 +99,19 @@ function listOptions(
   return byFlag;
 }
 
-/** An option with its value, or a problem. `takesNext` is true if the next argument is the value. */
+/** An option with its value, or a problem. `takesNext` is true if the value is the next argument. */
 type ParsedOption = { readonly takesNext: boolean } & (
   | { readonly kind: 'value'; readonly option: Option; readonly value: string }
   | { readonly kind: 'problem'; readonly problem: SafeText }
 );
 
-/** @param next the argument after the option, which may be its value */
+/** Parses an option. `next` is the argument after the option, and its value if the option needs one and has none after `=`. */
 function parseOption(arg: string, next: string | undefined, optionsByFlag: OptionsByFlag): ParsedOption {
   const [flag = ''] = arg.split('=', 1);
   const hasInlineValue = arg !== flag;
   const option = optionsByFlag.get(flag);
   const needsNext = !hasInlineValue && option?.isSwitch !== true;
-  // The value of a misspelt option is taken as well, because it may be a secret.
+  // An unknown option also takes the next argument. It may be the secret value of a misspelt option, and must not be taken for a word.
   const takesNext = needsNext && next !== undefined && !next.startsWith('--') && !isInfoFlag(next);
   const refuse = (problem: SafeText): ParsedOption => ({ kind: 'problem', problem, takesNext });
   if (option === undefined) return refuse(say`${own(flag)} is not an option${hint(flag, [...optionsByFlag.keys()])}`);
@@ -117,11 +121,11 @@ function parseOption(arg: string, next: string | undefined, optionsByFlag: Optio
   return value === '' ? refuse(say`${own(flag)} needs a value.`) : { kind: 'value', option, value, takesNext };
 }
 
-/** The problem of a secret on the command line. */
+/** The problem that a secret is on the command line, where other users of the machine can read it. */
 export const secretOption = (name: string): SafeText =>
   say`${own(optionName(name))} would show the secret to everybody on this machine: use ${safeVariableName(name)} or ${own(`${optionName(name)}-file`)}.`;
 
-/** Ends a sentence about a name that does not exist. */
+/** Completes a sentence about an unknown name, with a similar name or with the command that lists all names. */
 export function hint(name: string, names: readonly string[]): SafeText {
   const similarName = didYouMean(name, names);
   return similarName === undefined

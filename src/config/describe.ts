@@ -15,7 +15,7 @@ import {
   variableName,
 } from './settings.js';
 
-/** Settings that callers over HTTP see. Key IDs, paths and addresses are not among them. */
+/** Settings that callers over HTTP may see. Key IDs, paths and addresses are for the operator only. */
 const sharedSettings: readonly Setting[] = [
   'REGION',
   'REGIONS',
@@ -52,7 +52,7 @@ export function describeConfig(
   return `${parts.join('\n\n')}\n`;
 }
 
-/** The name, value, source and meaning of a setting. */
+/** The cells of a setting: its name, value, source and meaning. */
 function settingRow(setting: Setting, origins: Config['origins']): readonly string[] {
   const row = settings[setting];
   const help = helpOf(row);
@@ -64,18 +64,18 @@ function settingRow(setting: Setting, origins: Config['origins']): readonly stri
   return [name, String(row.default ?? 'not set'), 'default', help];
 }
 
-/** Settings that have no effect because the sandbox replaces them. Users are warned, because they may have forgotten that they set both. */
+/** Settings that the sandbox replaces. Users are warned, because they may have forgotten that CLOUDOPS_SANDBOX is set. */
 export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly SafeText[] =>
   sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
 
-/** True for variables of keys and endpoints. A name that is not among the settings is the endpoint of an API of operation files. */
+/** True for variables of keys and endpoints. A variable that no setting has is the endpoint of an API that operation files add. */
 function isKeyOrEndpoint(variable: string): boolean {
   const name = variable.slice(prefix.length).replace(/_FILE$/, '');
   const isEndpoint = endpointSettings.some((setting) => setting === name);
   return isEndpoint || isKeySetting(name) || !(isSetting(name) || isSetting(`${name}_FILE`));
 }
 
-/** Compares the accounts by the settings that decide which calls are possible. */
+/** A table of the accounts with these names, with the settings that decide which calls are possible. */
 function accountsTable({ all, byDefault }: AccountsConfig, names: readonly string[]): string {
   const rows = all
     .filter(({ name }) => names.includes(name))

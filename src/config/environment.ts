@@ -4,12 +4,12 @@ import { own, type SafeText, say } from '../util/safe-text.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower or upper case. */
+/** Reads the variables `https_proxy`, `http_proxy` and `no_proxy`. Each may also be in upper case. */
 export function readProxies(env: Environment, report: (problem: SafeText) => void): Proxies {
   const read = (name: string) => env[name] || env[name.toUpperCase()] || undefined;
   const readAddress = (name: string) => {
     const address = read(name);
-    // The value is not shown, because it may hold a password.
+    // The problem does not show the address, because it may hold a password.
     if (address !== undefined && !isProxy(address))
       report(say`${own(name.toUpperCase())} is not the address of a proxy, such as http://proxy.example.com:3128.`);
     return address;
@@ -34,7 +34,7 @@ export function asksForTraces(env: Environment): boolean {
   return Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
 }
 
-/** The default path of the journal, in the user's state folder. The sandbox has a journal of its own. */
+/** The default path of the journal, in the user's state folder. Changes in the sandbox are recorded in another file. */
 export function defaultJournal(env: Environment, sandbox: boolean): string {
   const home = env.HOME ?? env.USERPROFILE ?? '.';
   const state = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(home, '.local', 'state');

@@ -26,10 +26,10 @@ export type Config = ReturnType<typeof configOf>;
 
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
-  /** All problems, one sentence each. No value of a secret is in them. */
+  /** All problems, one sentence each. They show no value of a secret. */
   | { readonly ok: false; readonly problems: readonly SafeText[] };
 
-/** Loads the configuration, or returns all problems at once, including misspelt names. */
+/** Loads and checks all settings. Returns the configuration, or all problems at once, including misspelt names of settings. */
 export function loadConfig(sources: ConfigSources): ConfigResult {
   const problems: SafeText[] = [];
   const report: Report = (problem) => void problems.push(words(problem));
@@ -40,23 +40,27 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   const accounts = loadAccounts(environment, sources.readFile, report);
   reportDecisions(environment.values, accounts, report);
   if (problems.length === 0) return { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
-  // An account that inherits settings repeats their contradictions.
+  // Each account that inherits a wrong setting reports the same problem again, so each problem is kept once.
   return { ok: false, problems: distinct(problems) };
 }
 
 /** Checks the settings of the environment and the command line, and adds defaults. Reports every problem. */
 function parseEnvironment(
   { texts, files, endpoints: endpointTexts }: GatheredSettings,
-  own: OwnOperations = noOwnOperations,
+  ownOperations: OwnOperations = noOwnOperations,
   report: Report,
 ): ParsedEnvironment {
-  for (const problem of own.problems) report(problem);
-  const operations = allOperations(builtIn, own);
+  for (const problem of ownOperations.problems) report(problem);
+  const operations = allOperations(builtIn, ownOperations);
+
   const explicit = parseSettings(valuesOfTexts(texts), safeVariableName, report);
   const values = withDefaults(explicit);
-  const urls = ownServices(own.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]);
+
+  const addedServices = ownServices(ownOperations.operations);
+  const urls = addedServices.map((service) => [service, endpointTexts[endpointSetting(service)]]);
   const nameOf = (service: Service) => safeVariableName(endpointSetting(service));
   const endpoints = parseEndpoints(Object.fromEntries(urls), values.ALLOW_HTTP, nameOf, report);
+
   reportContradictions(values, operations, safeVariableName, report);
   const keySettings = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
   reportKeySources((setting) => explicit[setting] !== undefined, keySettings, report);
@@ -72,7 +76,7 @@ function valuesOfTexts(texts: GatheredSettings['texts']): Partial<Record<Setting
   return values;
 }
 
-/** The configuration as the rest of the program reads it. */
+/** Makes the configuration of the program from the values of settings, the accounts and some other environment variables. */
 function configOf(
   { values, operations }: Pick<ParsedEnvironment, 'values' | 'operations'>,
   accounts: AccountsConfig,
@@ -96,10 +100,10 @@ function configOf(
       values.DECISIONS_WEBHOOK === undefined
         ? undefined
         : { url: values.DECISIONS_WEBHOOK, key: values.DECISIONS_WEBHOOK_KEY },
-    /** The origin of the page for decisions. It needs a state key. */
+    /** Origin of the page for decisions, such as `https://cloudops.example.com`. If it is set, `stateKeys` is set, too. */
     publicUrl: values.HTTP_PUBLIC_URL === undefined ? undefined : new URL(values.HTTP_PUBLIC_URL).origin,
     secretsDir: values.SECRETS_DIR,
-    /** Path of a file, or the address of a PostgreSQL database, which may hold a password. */
+    /** Path of the journal's file, or address of its PostgreSQL database, which may hold a password. */
     journal: values.JOURNAL ?? defaultJournal(env, values.SANDBOX),
     /** Time limit of a whole call, with all its attempts. */
     timeoutMs: values.TIMEOUT_MS,
@@ -123,34 +127,36 @@ function configOf(
       metrics: values.HTTP_METRICS_PORT,
     },
     proxies,
-    /** Environment variables without our prefix, for programs that this server starts. */
+    /** Environment variables for programs that this server starts: all except its own settings. */
     otherVariables: Object.fromEntries(Object.entries(env).filter(([name]) => !name.toUpperCase().startsWith(prefix))),
-    /** The settings that are given, for people to read. */
+    /** The settings that the user has given, for people to read. */
     origins,
   };
 }
 
-/** The configuration with consent at least as strict as `least` in every account. */
+/** The same configuration, except that the consent of every account is at least as strict as `least`. */
 export const withConfirm = (config: Config, least: ConsentMode): Config => {
-  const strict = (account: AccountConfig) =>
+  const withLeast = (account: AccountConfig) =>
     isAsStrict(account.confirm, least) ? account : { ...account, confirm: least };
   const [first, ...others] = config.accounts.all;
-  const all = [strict(first), ...others.map(strict)] as const;
+  const all = [withLeast(first), ...others.map(withLeast)] as const;
   return { ...config, accounts: { ...config.accounts, all } };
 };
 
-/** The accounts of the accounts file, or else the account that the environment describes. */
+/** The accounts of the accounts file. Without the file, or if none is usable, the account that the environment describes. */
 function loadAccounts(
   environment: ParsedEnvironment,
   readFile: ConfigSources['readFile'],
   report: Report,
 ): AccountsConfig {
   const { ACCOUNTS_FILE: path } = environment.values;
-  const content = path && readSettingFile('ACCOUNTS_FILE', path, readFile, report, safeVariableName('ACCOUNTS_FILE'));
-  return (content && accountsOfFile(content, environment, readFile, report)) || onlyAccount(environment);
+  if (path === undefined) return onlyAccount(environment);
+  const content = readSettingFile('ACCOUNTS_FILE', path, readFile, report, safeVariableName('ACCOUNTS_FILE'));
+  const accounts = content === undefined ? undefined : accountsOfFile(content, environment, readFile, report);
+  return accounts ?? onlyAccount(environment);
 }
 
-/** Reports settings for HTTP that contradict each other. */
+/** Reports settings for the HTTP server that contradict each other or are not usable. */
 function reportHttp({ values, texts }: ParsedEnvironment, report: Report): void {
   const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience, HTTP_TOKENS_FILE: tokensFile } = texts;
   for (const name of ['HTTP_ISSUER', 'HTTP_PUBLIC_URL', 'DECISIONS_WEBHOOK'] as const)

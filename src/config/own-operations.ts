@@ -5,7 +5,7 @@ import type { CommandLine } from './command-line.js';
 import type { Environment } from './environment.js';
 import { prefix } from './settings.js';
 
-/** The built-in operations, with the follow-up reads that files add to them, and the operations of files. */
+/** The built-in operations and the operations of files. A file may also add a follow-up read to a built-in operation. */
 export const allOperations = (
   builtIn: readonly Operation[],
   { operations, follows = {} }: OwnOperations,
@@ -19,11 +19,11 @@ export const allOperations = (
 
 export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 
-/** The path that CLOUDOPS_OPERATIONS or `--operations` gives, if any. */
+/** The path that `--operations` or CLOUDOPS_OPERATIONS gives. Undefined if neither is set. */
 export const operationsPath = (env: Environment, { settings }: Pick<CommandLine, 'settings'>): string | undefined =>
   settings.OPERATIONS ?? (env[`${prefix}OPERATIONS`]?.trim() || undefined);
 
-/** The services of operations that are not built in. `endpointSetting` names the setting for the endpoint of each. */
+/** The APIs that operation files add. `endpointSetting` names the setting for the endpoint of each. */
 export const ownServices = (operations: readonly Operation[]): Service[] => [
   ...new Set(
     operations
@@ -32,5 +32,5 @@ export const ownServices = (operations: readonly Operation[]): Service[] => [
   ),
 ];
 
-/** The settings for the endpoints of these services, without prefix. */
+/** Names of the settings for the endpoints of APIs that operation files add, without the prefix `CLOUDOPS_`. */
 export const ownSettings = ({ operations }: OwnOperations): string[] => ownServices(operations).map(endpointSetting);

@@ -4,9 +4,9 @@ import { storePlace } from '../journal/store-place.js';
 import { namesOf, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /**
- * The schemas of settings. They are functions because building a schema is slow and most settings are not given.
+ * This file has the schemas of settings. They are functions, because building a schema is slow and most settings are not given.
  *
- * A message is the end of a sentence that begins with the setting's name. A value that may be a secret is in no message.
+ * Error messages are the end of a sentence that begins with the setting's name. They show no value that may be a secret.
  */
 
 export const anyText = () => z.string('must be a text').trim().min(1, { error: 'must not be empty', abort: true });
@@ -39,7 +39,7 @@ const region = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 export const regionName = () => matching(region, 'a region name such as jp-east-1');
 export const serviceName = () => matching(/^[\w-]+$/, 'a service name');
 
-/** Text that is sent in a header. It may be a secret. */
+/** Text that is sent in an HTTP header. It may be a secret, so messages do not show it. */
 export const headerText = () =>
   anyText().regex(/^[\x21-\x7e]*$/, 'has a character that no key has: a space, a line break or one that is not ASCII');
 
@@ -54,7 +54,7 @@ export const longSecrets = (minimum: number) => () => {
     .pipe(z.tuple([secret], secret));
 };
 
-/** A program and its arguments. An argument may be a secret. */
+/** A program and its arguments. Messages show no argument, because it may be a secret. */
 export const command = () => {
   const rule = 'must be a JSON array of a program and its arguments, such as ["/usr/local/bin/keys", "--json"]';
   const argument = z.string(rule).regex(/^[^\0]*$/, rule);
@@ -63,7 +63,7 @@ export const command = () => {
 
 const minuteMs = 60_000;
 
-/** The number of changes that are allowed within some minutes or hours, such as `5/1h`. */
+/** The number of changes that are allowed within some minutes or hours, such as `5/1h` for five changes an hour. */
 export const budget = () =>
   anyText().transform((text, { issues }): Budget => {
     if (text === '0') return { mostChanges: 0, windowMs: longestWindowMs };
@@ -105,7 +105,7 @@ export const listenAddress = () =>
     return z.NEVER;
   });
 
-/** Text in which `problemOf` finds no problem. Only the problem is shown, because the text may hold a password. */
+/** Text in which `problemOf` finds no problem. Messages show the problem alone, because the text may hold a password. */
 const usable = (problemOf: (text: string) => SafeText | undefined) =>
   anyText().check(({ value, issues }) => {
     const problem = problemOf(value);
@@ -113,22 +113,24 @@ const usable = (problemOf: (text: string) => SafeText | undefined) =>
       issues.push({ code: 'custom', input: value, message: say`is not usable: ${problem}`.text });
   });
 
-/** The URL of an API. It may be plain http: `isPlainHttp` checks that, because it depends on `ALLOW_HTTP`. */
+/** The URL of an API. Plain http is checked later with `isPlainHttp`, because the setting `ALLOW_HTTP` may allow it. */
 export const endpoint = () => usable(endpointProblem);
 
-/** The reason why a text is no URL of an API. Whoever may choose a region must not choose the host, so a fixed domain follows `{region}`. */
+/** The problem with the URL of an API, if any. With `https://{region}`, agents could choose any host, so a domain must follow `{region}`. */
 function endpointProblem(text: string): SafeText | undefined {
-  // No real host name has this label, and URL leaves it unchanged.
+  // Stands in for `{region}`, because `URL` refuses braces in a host name. No real host name has this label.
   const regionLabel = 'region-stands-here';
   const withRegion = text.replaceAll('{region}', regionLabel);
   if (!URL.canParse(withRegion)) return say`it is not a URL such as https://storage.{region}.example.com`;
+
   const url = new URL(withRegion);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return say`it must begin with https://`;
   if (url.username !== '' || url.password !== '') return say`it must not hold a user name or password`;
   if (url.search !== '' || url.hash !== '') return say`it must not hold a query or fragment`;
   if (/[{}]/.test(withRegion)) return say`the only placeholder is {region}`;
   if (!url.hostname.includes(regionLabel)) return undefined;
-  // For https://s3-{region}x.example.com, this is "x.example.com", and the fixed labels are "example" and "com".
+
+  // For https://s3-{region}x.example.com, the text is "x.example.com", and the fixed labels are "example" and "com".
   const textAfterRegion = url.hostname.split(regionLabel).at(-1) ?? '';
   const fixedLabels = textAfterRegion.replace(/\.$/, '').split('.').slice(1);
   const isDomain = fixedLabels.length >= 2 && !fixedLabels.includes('') && /[a-z]/.test(fixedLabels.at(-1) ?? '');

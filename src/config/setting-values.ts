@@ -5,7 +5,7 @@ import type { Report } from './sources.js';
 
 type ValueOf<Name extends Setting> = z.output<ReturnType<Table[Name]['schema']>>;
 
-/** Values of the settings that are given, without defaults. */
+/** Values of the settings that the user has given, without defaults. */
 export type ExplicitValues = { readonly [Name in Setting]?: ValueOf<Name> | undefined };
 
 /** Values of all settings. A switch that is not given is off, and a setting without a default may be undefined. */
@@ -15,11 +15,11 @@ export type SettingValues = {
     : ValueOf<Name> | undefined;
 };
 
-/** The name of a setting in a sentence about it. */
+/** Returns the name of a setting, as the user wrote it, for a sentence about the setting. */
 export type NameOf = (setting: Setting) => SafeText;
 
 /**
- * Checks the values that are given. A wrong value counts as undefined, so that the others are checked together.
+ * Checks the values of settings. Reports every wrong value, which then counts as not given, so that the others can still be used.
  * @param report takes a problem, without the value of a secret
  */
 export function parseSettings(
@@ -41,6 +41,6 @@ export function withDefaults(explicit: ExplicitValues): SettingValues {
     const { kind, default: defaultValue } = settings[name];
     return [name, explicit[name] ?? (kind === 'switch' ? false : defaultValue)];
   });
-  // Object.fromEntries loses the type of each value.
+  // `Object.fromEntries` loses the types of the values. Each value has the type of its setting, because it was checked or is a default.
   return Object.fromEntries(values) as unknown as SettingValues;
 }

@@ -8,11 +8,11 @@ import { own, type SafeText } from '../util/safe-text.js';
 import { keySettings } from './key-settings.js';
 import * as schemas from './setting-schemas.js';
 
-/** Describes a setting. */
+/** The description of a setting. */
 export interface Row {
   /**
-   * A switch needs no value as an option. A path is made absolute for clients that start the server elsewhere. A list is separated by
-   * commas, and a command is a list in JSON.
+   * `switch`: as an option, it needs no value. `path`: `client-config` makes it absolute. `list`: the elements are separated by commas.
+   * `command`: a program and its arguments, as a JSON array.
    */
   readonly kind?: 'switch' | 'path' | 'list' | 'command';
   /** The meaning of the setting, for `--help`, the configuration resource and docs/CONFIGURATION.md. */
@@ -31,7 +31,7 @@ export interface Row {
   readonly schema: () => z.ZodType;
 }
 
-/** Every setting, without the prefix `CLOUDOPS_`, under the heading that documents give it. */
+/** All settings by their names without the prefix `CLOUDOPS_`, in sections whose headings stand in the help and the documentation. */
 export const sections = {
   Account: {
     ...keySettings,
@@ -247,7 +247,7 @@ export const settings: Readonly<Record<Setting, Row>> = table;
 export const isSetting = (name: string): name is Setting => Object.hasOwn(table, name);
 export const settingNames = Object.keys(table).filter(isSetting);
 
-/** Converts a text to the value that the accounts file would have. Text that cannot be converted is left for the schema to refuse. */
+/** Converts the text of a setting to a list or a boolean, if its kind needs that. Text that cannot be converted is for the schema to refuse. */
 export function valueOfText(setting: Setting, text: string): unknown {
   const { kind } = settings[setting];
   if (kind === 'list') return text.split(',');
@@ -260,7 +260,7 @@ export function valueOfText(setting: Setting, text: string): unknown {
 
 export const prefix = 'CLOUDOPS_';
 
-/** The help of a setting with its other source, if there is one, and its default. */
+/** The help of a setting, with its default, and with a hint if its value may also come from a file. */
 export function helpOf({ help, file, default: defaultValue }: Row): string {
   return [
     help,

@@ -10,30 +10,30 @@ import { inputs, optionName, prefix, type Setting, safeVariableName, settings, v
 
 export interface ConfigSources {
   readonly env: Environment;
-  /** The parsed command line. Its settings win over the environment, and its problems are reported together with all others. */
+  /** The parsed command line. Its settings win over the environment, and its problems are reported with all others. */
   readonly commandLine?: Pick<CommandLine, 'settings' | 'problems'>;
-  /** Operations that are not built in. Their services have settings for their endpoints. */
+  /** The operations of files. Each API that they add has a setting for its endpoint. */
   readonly own?: OwnOperations;
   readonly readFile: (path: string) => string;
 }
 
-/** The settings before they are parsed, and their origins. */
+/** The texts of the settings that are given, before they are parsed. */
 export interface GatheredSettings {
   readonly texts: Readonly<Partial<Record<Setting, string>>>;
-  /** Paths of the files that texts come from. */
+  /** The path of the file from which a text comes, if it comes from a file. */
   readonly files: Readonly<Partial<Record<Setting, string>>>;
-  /** Endpoints of services that are not built in, by setting, such as `ENDPOINT_BILLING_URL`. */
+  /** Endpoints of the APIs that operation files add, by setting, such as `ENDPOINT_BILLING_URL`. */
   readonly endpoints: Readonly<Record<string, string>>;
   readonly origins: readonly Origin[];
 }
 
-/** A setting that is given, for people to read. */
+/** A setting that the user has given, with its origin, for people to read. */
 interface Origin {
   /** Name of the variable, such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
   readonly name: string;
-  /** The value without secrets. */
+  /** The value, or `set, not shown` for a secret. The address of a database has no password. */
   readonly value: string;
-  /** The value for agents and doctor. For a command, only the name of the program, because an argument may be a secret. */
+  /** The value for agents and doctor. Of a command, it is only the program's name, because an argument may be a secret. */
   readonly shown: string;
   /** True if the real value is a secret or may hold one. */
   readonly secret: boolean;
@@ -42,13 +42,13 @@ interface Origin {
   readonly from: string;
 }
 
-/** Takes a problem, one sentence, without the value of a secret. */
+/** Collects a problem, which is one sentence and shows no value of a secret. */
 export type Report = <const Text extends string>(problem: Wording<Text>) => void;
 
-/** A setting as the environment or the command line gives it. */
+/** A text that the environment or the command line gives for a setting. */
 interface SettingInput {
   readonly name: string;
-  /** Undefined for the endpoint of a service that is not built in. */
+  /** Undefined for the endpoint of an API that operation files add. */
   readonly setting: Setting | undefined;
   readonly isFile: boolean;
   readonly isSecret: boolean;
@@ -56,27 +56,30 @@ interface SettingInput {
   readonly text: string;
 }
 
-/** Collects the settings from the environment, the command line, and the files that they name. */
+/** Collects the texts of all settings from the environment, the command line, and the files that both name. */
 export function gatherSettings(
   { env, commandLine, own = noOwnOperations, readFile }: ConfigSources,
   report: Report,
 ): GatheredSettings {
   const { settings: options = {}, problems = [] } = commandLine ?? {};
-  const ownInputs = ownSettings(own).map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
-  const knownInputs = [...inputs, ...ownInputs];
+  const addedInputs = ownSettings(own).map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
+  const knownInputs = [...inputs, ...addedInputs];
   const knownVariables = knownInputs.map(({ name }) => variableName(name));
-  // If operations could not be loaded, their services are not known, and their endpoints would be reported as unknown settings.
+  // If operation files could not be loaded, their APIs are not known. Then endpoints are ignored, and not reported as unknown settings.
   const checkedEnv = own.problems.length > 0 ? withoutEndpoints(env) : env;
   const variables = readVariables(checkedEnv, knownVariables, report);
   for (const problem of problems) report(problem);
+
   const usedInputs: SettingInput[] = [];
   for (const input of knownInputs) {
     const option = options[input.name];
     const text = option ?? variables[input.name];
     if (text !== undefined) usedInputs.push({ ...input, text, isOption: option !== undefined });
   }
+  // Other users of the machine can read the command line, and so a password in it.
   for (const input of usedInputs)
     if (input.isOption && isDatabase(input) && storePlace(input.text).holdsPassword) report(secretOption(input.name));
+
   const files = usedInputs.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
   const endpoints = usedInputs.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
   return {
@@ -87,11 +90,11 @@ export function gatherSettings(
   };
 }
 
-/** Leaves out the endpoints of services that are not built in. */
+/** Leaves out the endpoints of APIs that are not built in. */
 const withoutEndpoints = (env: Environment): Environment =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^CLOUDOPS_ENDPOINT_.*_URL$/.test(name)));
 
-/** Returns the text of each setting, which may come from a file. */
+/** Returns the text of each setting. If the user gave the path of a file, the text is read from the file. */
 function textsOf(
   usedInputs: readonly SettingInput[],
   readFile: ConfigSources['readFile'],
@@ -126,7 +129,7 @@ function originOf(input: SettingInput): Origin {
 
 const hiddenValue = 'set, not shown';
 
-/** The program's name in the JSON array of a command. */
+/** The name of the program in the text of a command, which is a JSON array. */
 function programIn(text: string): string {
   const command = parseJson(text);
   const [program]: readonly unknown[] = Array.isArray(command) ? command : [];
@@ -135,27 +138,35 @@ function programIn(text: string): string {
 
 const isDatabase = ({ name, text }: SettingInput): boolean => name === 'JOURNAL' && storePlace(text).path === undefined;
 
-/** Our variables by setting. An empty value counts as absent, because clients set one for a field that the user leaves empty. */
+/** Matches `${NAME}` and `$NAME`, which the MCP client should have replaced by a value. */
+const placeholder = /^(\$\{[^{}]*\}|\$[A-Z_]+)$/;
+
+/** Returns the values of variables with the prefix `CLOUDOPS_`, by setting. Reports unknown variables, and values that the MCP client left encrypted or unreplaced. */
 function readVariables(env: Environment, known: readonly string[], report: Report): Readonly<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const [variable, value = ''] of Object.entries(env)) {
     if (!variable.startsWith(prefix)) continue;
+    const name = ownName(variable);
     const text = value.trim();
-    if (!known.includes(variable)) report(say`${ownName(variable)} is not a setting${hint(variable, known)}`);
-    else if (text.startsWith('__encrypted__:'))
+    if (!known.includes(variable)) {
+      report(say`${name} is not a setting${hint(variable, known)}`);
+    } else if (text.startsWith('__encrypted__:')) {
       report(
-        say`${ownName(variable)} arrived still encrypted: enter it again in the settings that your client keeps for this server.`,
+        say`${name} arrived still encrypted: enter it again in the settings that your client keeps for this server.`,
       );
-    else if (/^(\$\{[^{}]*\}|\$[A-Z_]+)$/.test(text))
+    } else if (placeholder.test(text)) {
       report(
-        say`${ownName(variable)} is a placeholder that your client did not replace: give it a value in the client's settings for this server, or remove it there.`,
+        say`${name} is a placeholder that your client did not replace: give it a value in the client's settings for this server, or remove it there.`,
       );
-    else if (text !== '') values[variable.slice(prefix.length)] = text;
+    } else if (text !== '') {
+      // An empty variable counts as not set, because clients set one for each field that the user leaves empty.
+      values[variable.slice(prefix.length)] = text;
+    }
   }
   return values;
 }
 
-/** The text of the file that holds a setting, if it can be read. It may be a secret. */
+/** Reads the file with the text of a setting, which may be a secret. Undefined if it is empty or cannot be read, which is reported. */
 export function readSettingFile(
   setting: Setting,
   path: string,
