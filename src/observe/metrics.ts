@@ -4,41 +4,43 @@ import type { CallOutcome } from '../calls/context.js';
 import type { Failure } from '../consent/outcome.js';
 import { isRefusal } from '../consent/refusal.js';
 
-/** The metrics of a process. Labels come from fixed lists, never from a client's text. */
+/** The metrics of a process. The values of labels come from fixed lists and never from a client, so their number is limited. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** The current state of a process. Parts that the process does not have are undefined. */
+/** The current state of a process. A function is undefined if the process has no such part, for example no OAuth issuer. */
 export interface ProcessState {
   concurrentCalls(): number;
   journalReachable: (() => boolean) | undefined;
   /** Number of outcomes that are not yet in the journal. */
   unwrittenOutcomes(): number;
   issuerReachable: (() => boolean) | undefined;
-  /** Number of users who are being asked. */
+  /** Number of users who are being asked for consent now. */
   waitingQuestions(): number;
-  /** Number of plans that wait for the page, on all replicas together. */
+  /** Number of plans that wait for a decision on the page, on all replicas together. */
   waitingPlans: (() => Promise<number>) | undefined;
 }
 
 /**
  * Creates the metrics of one process.
- * @param accounts names of the accounts, which become labels; empty if accounts have no names
+ * @param accounts names of the accounts, which become values of a label; empty if accounts have no names
  * @param tools names of the tools that change something
  */
 export function createMetrics(state: ProcessState, accounts: readonly string[] = [], tools: readonly string[] = []) {
-  const byAccount = accounts.length > 0 ? (['account'] as const) : [];
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+
+  const hasAccounts = accounts.length > 0;
   const calls = new Counter({
     name: 'cloudops_calls_total',
     help: 'Tool calls, by outcome',
-    labelNames: ['tool', 'outcome', ...byAccount],
+    labelNames: ['tool', 'outcome', ...(hasAccounts ? ['account'] : [])],
     registers,
   });
-  const accountLabels = byAccount.length > 0 ? [...accounts, 'none'].map((account) => ({ account })) : [{}];
-  // Counters start at zero, because an alert sees only increases and would miss the first unknown outcome.
+  const accountLabels = hasAccounts ? [...accounts, 'none'].map((account) => ({ account })) : [{}];
+  // Counters of unknown outcomes are zero from the start. An alert on increases would miss a counter that first appears with one.
   for (const tool of tools) for (const label of accountLabels) calls.inc({ tool, outcome: 'unknown', ...label }, 0);
+
   const durations = new Histogram({
     name: 'cloudops_call_duration_seconds',
     help: 'How long tool calls took',
@@ -52,6 +54,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     labelNames: ['reason'],
     registers,
   });
+
   const gauge = (name: string, help: string, read: (() => number | boolean) | undefined): void => {
     if (read === undefined) return;
     new Gauge({
@@ -67,6 +70,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   gauge('cloudops_journal_reachable', '1 if changes can be recorded', state.journalReachable);
   gauge('cloudops_unwritten_outcomes', 'Outcomes that are not in the journal yet', state.unwrittenOutcomes);
   gauge('cloudops_issuer_reachable', "1 if the issuer's keys could be fetched last", state.issuerReachable);
+
   const waitingPlans = state.waitingPlans && withReadLimit(state.waitingPlans);
   new Gauge({
     name: 'cloudops_waiting_decisions',
@@ -74,16 +78,18 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     labelNames: ['way'],
     registers,
     async collect() {
+      // If the plans cannot be read now, their last number would otherwise stay.
       this.reset();
       this.set({ way: 'question' }, state.waitingQuestions());
       const plans = await waitingPlans?.();
       if (plans !== undefined) this.set({ way: 'page' }, plans);
     },
   });
+
   return {
     called: (tool: string, result: CallOutcome | undefined, milliseconds: number): void => {
       const account = accountOf(result);
-      const label = byAccount.length > 0 && { account: accounts.includes(account) ? account : 'none' };
+      const label = hasAccounts ? { account: accounts.includes(account) ? account : 'none' } : {};
       calls.inc({ tool, outcome: outcomeOf(result), ...label });
       durations.observe({ tool }, milliseconds / 1000);
     },
@@ -93,10 +99,10 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   };
 }
 
-/** Time limit for reading a number, so that a hanging database does not hold up the other metrics. */
+/** Time limit for reading the number of plans (milliseconds), so that a database that hangs does not hold up the other metrics. */
 const readLimitMs = 1_000;
 
-/** Makes one read at a time. Its result is undefined if the read fails or takes longer than `readLimitMs`. */
+/** Wraps `read`: only one read runs at a time, and the result is undefined if it fails or takes longer than `readLimitMs`. */
 function withReadLimit(read: () => Promise<number>): () => Promise<number | undefined> {
   let currentRead: Promise<number | undefined> | undefined;
   return () => {
@@ -109,13 +115,13 @@ function withReadLimit(read: () => Promise<number>): () => Promise<number | unde
   };
 }
 
-/** Returns the account of a call; empty for a call without an account or with an open question. */
+/** Returns the name of a call's account. Empty if accounts have no names, or if the call ends with a question to the user. */
 function accountOf(outcome: CallOutcome | undefined): string {
   if (outcome?.kind === 'succeeded') return outcome.success.account ?? '';
   return outcome?.kind === 'failed' ? (outcome.failure.account ?? '') : '';
 }
 
-/** The outcome label. Reads are `ok`, `rejected`, `refused` or `failed`; the other labels are for changes. */
+/** Returns the value of the label `outcome`. A read has `ok`, `rejected`, `refused` or `failed`, and a change may have others, too. */
 function outcomeOf(outcome: CallOutcome | undefined): string {
   if (outcome === undefined) return 'failed';
   if (outcome.kind === 'inputRequired') return 'asked';

@@ -35,6 +35,7 @@ export function startTelemetry(version: string, log: Log) {
   const otel = provider.getTracer('cloudops-mcp', version);
   const propagator = new W3CTraceContextPropagator();
 
+  /** Starts a span of any kind below `parent`. */
   const startSpan = (
     name: string,
     kind: SpanKind,
@@ -53,23 +54,27 @@ export function startTelemetry(version: string, log: Log) {
       },
     };
   };
+
   const tracer: Tracer = (name, attributes, { linkOnly = false, ...headers }) => {
     const callerContext = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
     if (!linkOnly) return startSpan(name, SpanKind.SERVER, attributes, callerContext);
+
+    // The call begins a trace of its own, which only refers to the caller's span.
     const context = trace.getSpanContext(callerContext);
     const links = context === undefined ? [] : [{ context }];
     return startSpan(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, links);
   };
+
   return {
     tracer,
-    /** Sends the last spans. Never rejects. */
+    /** Sends the last spans, for at most `flushMs`. Never rejects. */
     close: async (): Promise<void> => {
       await Promise.race([provider.shutdown().catch(() => undefined), delay(flushMs, undefined, { ref: false })]);
     },
   };
 }
 
-/** Logs when the collector starts to fail, and when it recovers. */
+/** Wraps an exporter. Logs when the collector starts to fail and when it recovers, but no failure in between. */
 function withFailureLog(exporter: OTLPTraceExporter, log: Log): SpanExporter {
   let hasFailed = false;
   return {

@@ -4,8 +4,8 @@ import { textAt } from '../util/objects.js';
 import type { TraceOrigin, Tracer } from '../util/trace.js';
 
 /**
- * Wraps calls in a span each, named by OpenTelemetry's conventions for MCP. A result with `isError` counts as an error of the tool,
- * although the protocol's answer is no error.
+ * Wraps `callTool`, so that each call has a span. The span follows OpenTelemetry's conventions for MCP: a result with `isError` is an error
+ * of the tool, although the protocol's answer is no error.
  */
 export const withTracing =
   (callTool: CallTool, tracer: Tracer): CallTool =>
@@ -24,12 +24,12 @@ export const withTracing =
     return outcome;
   };
 
-/** The fields of a request's context for its trace. */
+/** The fields of a request's context that its trace needs. */
 interface TracedRequest extends Pick<ServerContext, 'http'> {
   readonly mcpReq: Pick<ServerContext['mcpReq'], 'id' | '_meta'>;
 }
 
-/** Returns the W3C trace context of a request, from `_meta` or else from the HTTP headers. */
+/** Returns the caller's span as the request names it (W3C Trace Context): in `_meta`, or else in the HTTP headers. */
 export function traceOrigin({ mcpReq: { id, _meta }, http }: TracedRequest): TraceOrigin {
   const headers = http?.req?.headers;
   const traceparent = textAt(_meta, 'traceparent');
