@@ -74,25 +74,25 @@ function accountOfFile(
 ): AccountConfig {
   const { name, description, files } = written;
   /** True if the account itself gives the setting. Otherwise, it inherits the setting. */
-  const accountGives = (setting: Setting) => written.values[setting] !== undefined || files[setting] !== undefined;
+  const isGiven = (setting: Setting) => written.values[setting] !== undefined || files[setting] !== undefined;
   const nameOf: NameOf = (setting) =>
-    accountGives(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
-  const accountGivesKeys = settingNames.some((setting) => isKeySetting(setting) && accountGives(setting));
+    isGiven(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
+  const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
   const isInherited = (setting: string): boolean => {
-    if (isSetting(setting) && accountGives(setting)) return false;
+    if (isSetting(setting) && isGiven(setting)) return false;
     // If the account gives a part of a key, it inherits no part, because the ID and the secret of two keys do not match.
-    return !(accountGivesKeys && isKeySetting(setting));
+    return !(givesKeys && isKeySetting(setting));
   };
 
   const keyTexts = readKeyFiles(files, nameOf, readFile, report);
   const writtenValues = parseSettings({ ...written.values, ...keyTexts }, nameOf, report);
   const explicit: ExplicitValues = { ...pickFields(environment.explicit, isInherited), ...writtenValues };
   const values = withDefaults(explicit);
-  if (accountGivesKeys) reportKeys(accountGives, own(`accounts.${name}`), report);
-  reportWidening(values, environment, accountGives, nameOf, report);
+  if (givesKeys) reportKeys(isGiven, own(`accounts.${name}`), report);
+  reportWidening(values, environment, isGiven, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
 
-  const endpoints = { ...environment.endpoints, ...addedEndpoints(written, values, environment, report) };
+  const endpoints = { ...environment.endpoints, ...endpointsOf(written, values, environment, report) };
   const allFiles = { ...pickFields(environment.files, isInherited), ...files };
   return { ...accountOf(name, explicit, allFiles, endpoints), description };
 }
@@ -159,7 +159,7 @@ const policyOf = ({ READ_ONLY, TOOLS, REGIONS, STORAGE_HEADERS }: SettingValues)
 });
 
 /** Checks the endpoints that an account gives for APIs of operation files, and returns those without a problem. */
-function addedEndpoints(
+function endpointsOf(
   { name, endpoints }: WrittenAccount,
   { ALLOW_HTTP: allowHttp }: SettingValues,
   { operations }: ParsedEnvironment,

@@ -47,22 +47,24 @@ export function parseCommandLine(
 ): CommandLine {
   const { positionals: mostPositionals = 0, options = {} } = syntax;
   const optionsByFlag = listOptions(options, furtherSettings);
-  const tokens = tokensOf(args);
-  const flags = tokens.filter(({ isOption }) => isOption).map(({ arg }) => arg);
-  const infoFlag = flags.find(isInfoFlag);
-  const wants = infoFlag && infoFlags[infoFlag];
 
   const positionals: string[] = [];
   const problems: SafeText[] = [];
   const values: Record<Option['owner'], Record<string, string>> = { options: {}, settings: {} };
+  let wants: CommandLine['wants'];
   /** Index of the argument that the last option took as its value. */
   let valueIndex = -1;
-  for (const { arg, index, isOption } of tokens) {
-    if (index === valueIndex || (isOption && isInfoFlag(arg))) continue;
+  for (const { arg, index, isOption } of tokensOf(args)) {
+    if (index === valueIndex) continue;
     if (!isOption) {
       positionals.push(arg);
       continue;
     }
+    if (isInfoFlag(arg)) {
+      wants ??= infoFlags[arg];
+      continue;
+    }
+
     const parsed = parseOption(arg, args[index + 1], optionsByFlag);
     if (parsed.takesNext) valueIndex = index + 1;
     if (parsed.kind === 'problem') problems.push(parsed.problem);

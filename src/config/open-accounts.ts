@@ -41,9 +41,9 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
 
     keysOpening ??= loadAndOpenKeys(config.keys, dependencies);
     const openKeys = await keysOpening;
-    if (openKeys.profile === undefined) return { ...cloudSettings, keys: openKeys.keys };
-    const profile = await openKeys.profile();
-    return { ...cloudSettings, keys: openKeys.keys, ...settingsOfProfile(config, profile) };
+    const profile = await openKeys.profile?.();
+    const profileSettings = profile === undefined ? {} : settingsOfProfile(config, profile);
+    return { ...cloudSettings, keys: openKeys.keys, ...profileSettings };
   };
   return {
     name,
