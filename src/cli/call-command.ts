@@ -234,7 +234,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
       stderr.write(`${planForQuestion(plan, pageOf(terminal, 'stderr')).join('\n')}\n`);
     },
     ask: async (_message, accept, _over, typedName) => {
-      // `show` has stopped the spinner before the first question. After a wrong name, it runs when the question is asked again.
+      // `show` stops the spinner only before the first question. After a wrong name, the question comes again, and the spinner runs.
       progress.stop();
       try {
         return await askForConsent(accept, typedName, terminal, signal);
@@ -259,7 +259,7 @@ async function askForConsent(
   const { stdin, stderr } = terminal;
   // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
   const lines = createInterface({ input: stdin, output: stderr, terminal: false });
-  // At the end of stdin, `question` may never settle.
+  // `question` may never settle if stdin ends, so each line is awaited together with that end.
   const inputEnded = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
   const readLine = async (prompt: string): Promise<string | undefined> => {
     const line = await Promise.race([lines.question(prompt, { signal }), inputEnded]);

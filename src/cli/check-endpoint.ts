@@ -16,7 +16,7 @@ export interface CheckOptions {
   readonly now: () => Date;
 }
 
-/** Sends an unsigned request. If there is any answer, resolves with findings about the endpoint and its clock, or else with its problem. */
+/** Sends an unsigned request. After any answer, even an error, reports the endpoint and its clock, and otherwise only the problem. */
 export async function checkEndpoint(
   check: string,
   { origin, pathPrefix }: Endpoint,

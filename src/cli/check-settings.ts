@@ -35,7 +35,7 @@ export function checkTls({ insecureTls }: Config): Finding[] {
   return [warning('TLS', insecureTlsWarning, remedy)];
 }
 
-/** Checks that the file of extra certificates can be read. Node reads it at the start, and silently goes on without it if it cannot. */
+/** Checks that the file of extra certificates can be read. At its start, Node silently goes on without a file that it cannot read. */
 export async function checkCertificates(path: string | undefined): Promise<Finding[]> {
   if (!path) return [];
   const check = 'NODE_EXTRA_CA_CERTS';

@@ -188,7 +188,9 @@ function localServer(
   const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
   const accessKey = config.sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
   const secretsToSet = [...new Set([...accessKey.filter((name) => !isCopied(name)), ...givenSecrets])];
+  // The block refers to a secret by its variable or, for a client that cannot look up variables, by the path of a file.
   const secretsInFiles = keepsNoSecrets ? secretsToSet.filter(hasFile) : [];
+  const secretsInVariables = secretsToSet.filter((name) => !secretsInFiles.includes(name));
 
   // This client shows plans with a button. With `human`, a change needs a click on that button.
   const needsClick = decisionWay === 'by view' && takesPlanIds(config) && !isCopied('CLOUDOPS_CONFIRM');
@@ -200,8 +202,7 @@ function localServer(
   ]);
 
   const [command = '', ...args] = commandLineOf(launch);
-  const secrets = secretsToSet.filter((name) => !secretsInFiles.includes(name));
-  return { server: { command, args, env, secrets }, secretsToSet };
+  return { server: { command, args, env, secrets: secretsInVariables }, secretsToSet };
 }
 
 /** The command line for the client. On Windows, npm installs `npx` and `cloudops-mcp` as scripts, which only `cmd` can run. */

@@ -74,7 +74,7 @@ const withReferences = ({ env, secrets }: LocalServer, reference: Reference) => 
   ...Object.fromEntries(secrets.map((name) => [name, reference(name)])),
 });
 
-/** Returns the functions `local` and `remote` of a client with a JSON file. Clients differ in the name of the list and in some fields. */
+/** Returns the functions `local` and `remote` of a client with a JSON file. Clients differ in the field for servers and in some other fields. */
 const jsonFile = (
   reference: Reference,
   { servers = 'mcpServers', urlField = 'url', local = {}, remote = {} } = {},

@@ -30,7 +30,7 @@ export const healthCommand: Command = {
   },
 };
 
-/** Time limit of the request (milliseconds). It is shorter than the image's limit for its health check, so that the problem is printed. */
+/** Time limit of the request (milliseconds). It is shorter than the image's limit for its health check, so that this command can print the problem. */
 const answerMs = 2_000;
 
 /** Finds the server's address in the arguments of process 1: the options after `cloudops-mcp http`, which an init program may precede. */

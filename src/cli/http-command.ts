@@ -216,6 +216,7 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies);
     return { hosts, resource: { url, issuer }, openIdentity };
   }
+  // Without an issuer and without a tokens file, callers are not authenticated.
   const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
   return { hosts, resource: undefined, openIdentity };
 }

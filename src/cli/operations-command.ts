@@ -169,7 +169,7 @@ function printLines(stdout: Terminal['stdout'], lines: readonly SafeText[]): voi
 /** Arguments that tell this server what to do with a call. They are no part of the request to the cloud. */
 const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'replaces'];
 
-/** The text of the plan and request of a change, or of the request of a read, for the example's arguments and a made-up account. */
+/** Shows the example's call with a made-up account: the plan and the request of a change, or only the request of a read. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
   const args = Object.entries(operation.input().parse(example));
   const input = Object.fromEntries(args.filter(([name]) => !controlArguments.includes(name)));

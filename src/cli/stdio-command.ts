@@ -87,7 +87,7 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
       const page = await servedPage;
       await page.show();
     } catch (error) {
-      // The next plan tries again to serve the page.
+      // With the failed attempt forgotten, the next plan tries again.
       servedPage = undefined;
       log('warn', 'page', { error: reasonOf(error) });
     }
