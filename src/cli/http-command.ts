@@ -212,7 +212,7 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
   if (problems.length > 0) throw new UsageError(...problems);
 
   if (issuer !== undefined && audience !== undefined) {
-    const url = publicHost === undefined ? `https://${hosts[0]}/mcp` : audience;
+    const url = resourceUrl(audience, publicUrl, hosts);
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies);
     return { hosts, resource: { url, issuer }, openIdentity };
   }
@@ -259,6 +259,13 @@ function hostsOf(host: string, allowedHosts: readonly string[], publicHost: stri
   // Even on loopback, other machines can reach the server if a proxy on this machine passes on their requests for a named host.
   const exposedAs = namedHosts.every(isLoopback) ? undefined : namedHosts.join(', ');
   return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedAs };
+}
+
+/** The URL of this server for OAuth clients: the audience of tokens, if it is a URL. */
+function resourceUrl(audience: string, publicUrl: string | undefined, [host]: readonly string[]): string {
+  if (hostOf(audience) !== undefined) return audience;
+  const origin = publicUrl ?? `https://${host}`;
+  return `${origin}/mcp`;
 }
 
 /** The host name of an http or https URL. Undefined for any other text, because the audience of tokens need not be a URL. */

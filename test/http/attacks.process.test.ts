@@ -161,6 +161,17 @@ describe('who may not enter a server that is not on loopback alone', () => {
     for (const text of texts) expect(run.stderr).toContain(text);
   });
 
+  test('an audience that is no URL: the refusal still says where to get a token', async () => {
+    const env = { CLOUDOPS_STATE_KEY: 'k'.repeat(64), CLOUDOPS_HTTP_PUBLIC_URL: 'https://cloudops.example.com' };
+    const issuer = ['--http-issuer', 'https://id.invalid', '--http-audience', 'cloudops', '--http-client-id', 'id'];
+    const server = await startHttpProcess(['--sandbox', ...issuer], { env });
+    const refused = await post(server.url, message('ping'));
+    expect(refused.status).toBe(401);
+    const metadata = 'https://cloudops.example.com/.well-known/oauth-protected-resource/mcp';
+    expect(refused.headers.get('www-authenticate')).toContain(metadata);
+    await server.stop();
+  });
+
   test('with tokens it starts, and the Host header must be one of those allowed', async () => {
     const hosts = ['--http-allowed-hosts', 'cloudops.example.com'];
     const server = await startHttpProcess([
