@@ -184,9 +184,9 @@ function localServer(
   // A path such as CLOUDOPS_SECRET_ACCESS_KEY_FILE is no secret, and gives the setting as well.
   const isCopied = (name: string) => copiedSettings.some((setting) => setting.name.replace(/_FILE$/, '') === name);
 
-  // The user has to set the secrets that are given here, and the access key even if it is not given. The sandbox has its own key.
+  // The user has to set the secrets that are given here, and the access key if an account lacks it.
   const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
-  const accessKey = config.sandbox ? [] : ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'];
+  const accessKey = lacksKeys(config) ? ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'] : [];
   const secretsToSet = [...new Set([...accessKey.filter((name) => !isCopied(name)), ...givenSecrets])];
   // The block refers to a secret by its variable or, for a client that cannot look up variables, by the path of a file.
   const secretsInFiles = keepsNoSecrets ? secretsToSet.filter(hasFile) : [];
@@ -204,6 +204,15 @@ function localServer(
   const [command = '', ...args] = commandLineOf(launch);
   return { server: { command, args, env, secrets: secretsInVariables }, secretsToSet };
 }
+
+/** True if an account has neither a whole access key nor a program or profile for it. The sandbox has its own key. */
+const lacksKeys = ({ sandbox, accounts }: Config) =>
+  !sandbox &&
+  accounts.all.some(({ keys }) => {
+    if (keys.kind !== 'keys') return false;
+    const { accessKeyId, secretAccessKey } = keys.credentials;
+    return accessKeyId === undefined || secretAccessKey === undefined;
+  });
 
 /** The command line for the client. On Windows, npm installs `npx` and `cloudops-mcp` as scripts, which only `cmd` can run. */
 function commandLineOf({ commandLine, isAbsolute, isWindows }: Launch): readonly string[] {

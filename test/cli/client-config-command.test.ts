@@ -193,6 +193,13 @@ test('the sandbox needs no secret', async () => {
   });
 });
 
+test.each([{ CLOUDOPS_PROFILE: 'prod' }, { CLOUDOPS_CREDENTIAL_PROCESS: '["/usr/local/bin/keys"]' }])(
+  'with %j, no access key is asked for, because the server would refuse both',
+  async (given) => {
+    expect(await print('cursor', { given })).not.toContain('ACCESS_KEY');
+  },
+);
+
 test('keys that are not set have a place to be put in, and what is missing is said', async () => {
   const text = await print('zed', { given: {} });
   expect(text).toContain('"CLOUDOPS_ACCESS_KEY_ID_FILE": "/home/me/.config/cloudops-mcp/access-key-id"');
