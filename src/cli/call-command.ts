@@ -223,7 +223,7 @@ function warnIfPlanIsLocal({ sandbox, stateKeys }: Config, { path }: Store, stde
   printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${hint}`);
 }
 
-/** Shows plans and asks for consent at the terminal. Undefined if stdin or stderr is no terminal. */
+/** Shows whole plans and asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because nobody could answer. */
 function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;

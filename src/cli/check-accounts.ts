@@ -120,11 +120,10 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
   const { check, operation, probe, runtime, bucket, account } = signatureCheck;
   const { call, server } = runtime;
   const bucketToRead = 'bucket' in probe.arguments ? bucket : undefined;
-  const args = {
-    ...probe.arguments,
-    ...(bucketToRead !== undefined && { bucket: bucketToRead }),
-    ...(server.accounts.areNamed && { account }),
-  };
+  const bucketArgument = bucketToRead === undefined ? {} : { bucket: bucketToRead };
+  const accountArgument = server.accounts.areNamed ? { account } : {};
+  const args = { ...probe.arguments, ...bucketArgument, ...accountArgument };
+
   const tokens = createConsentTokens(server.stateKeys, '', server.now);
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');

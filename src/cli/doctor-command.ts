@@ -121,9 +121,8 @@ function doctorReport(
   });
 
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
-  const summary = [
-    say`problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`,
-  ];
+  const counts = say`problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`;
+  const summary = [counts];
   if (apisChecked === 0)
     summary.push(say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`);
   return `${[...findingLines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;

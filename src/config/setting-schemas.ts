@@ -116,7 +116,7 @@ const usable = (problemOf: (text: string) => SafeText | undefined) =>
 /** The URL of an API. Plain http is checked later with `isPlainHttp`, because the setting `ALLOW_HTTP` may allow it. */
 export const endpoint = () => usable(endpointProblem);
 
-/** The problem with the URL of an API, if any. With `https://{region}`, agents could choose any host, so a domain must follow `{region}`. */
+/** The problem with the URL of an API, if any. With `https://{region}.com`, agents could choose the host, so a domain must follow `{region}`. */
 function endpointProblem(text: string): SafeText | undefined {
   // Stands in for `{region}`, because `URL` refuses braces in a host name. No real host name has this label.
   const regionLabel = 'region-stands-here';
