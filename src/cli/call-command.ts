@@ -82,7 +82,6 @@ function printOutcome(
     stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
     return;
   }
-
   const operation = operations.find(({ name }) => name === tool);
   stdout.write(successText(outcome.success, operation, pageOf(terminal, 'stdout'), options.all !== undefined));
   // Without `--plan`, the call was for the change itself, but only its plan was made.
@@ -275,7 +274,6 @@ async function askForConsent(
     const line = await readLine(`${question}${fitsOneLine ? ' ' : '\n'}${instruction}`);
     if (line === undefined) return { kind: 'cancelled' };
     if (line === consentWord) return { kind: 'agreed' };
-
     const isRefusal = /^(no?)?$/i.test(line);
     if (typedName !== undefined && !isRefusal) {
       printLine(stderr, 'That is not the name. Type no to decline.');

@@ -123,7 +123,6 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
   const bucketArgument = bucketToRead === undefined ? {} : { bucket: bucketToRead };
   const accountArgument = server.accounts.areNamed ? { account } : {};
   const args = { ...probe.arguments, ...bucketArgument, ...accountArgument };
-
   const tokens = createConsentTokens(server.stateKeys, '', server.now);
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');

@@ -29,7 +29,6 @@ import { exact, type SafeText, say, words } from '../util/safe-text.js';
 export async function checkOperation(operation: Operation): Promise<string[]> {
   const { name } = operation;
   const problems = new Set<string>();
-
   // A parsed operation has guarded functions: each of their faults is reported to `failed`. Generated schemas are no part of a definition.
   const { schemas: _, ...definition } = operation;
   const parsed = createDefinitionParser({ failed: ({ message }) => problems.add(message) })(definition);

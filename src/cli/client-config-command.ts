@@ -188,6 +188,7 @@ function localServer(
   const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
   const accessKey = lacksKeys(config) ? ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'] : [];
   const secretsToSet = [...new Set([...accessKey.filter((name) => !isCopied(name)), ...givenSecrets])];
+
   // The block refers to a secret by its variable or, for a client that cannot look up variables, by the path of a file.
   const secretsInFiles = keepsNoSecrets ? secretsToSet.filter(hasFile) : [];
   const secretsInVariables = secretsToSet.filter((name) => !secretsInFiles.includes(name));

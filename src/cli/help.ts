@@ -39,7 +39,6 @@ async function linesAbout(
 
   const operation = operations.find((candidate) => candidate.name === tool);
   if (operation !== undefined) return toolLines(name, command, operation, page);
-
   const tools = operations.map((candidate) => candidate.name);
   if (operationProblems.length === 0) throw new UsageError(notOneOf('tool', tool, tools));
   // The tool may be one of the operations that could not be loaded.

@@ -71,7 +71,6 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   } finally {
     await journal.close();
   }
-
   if (isEmpty && options.json === undefined) printLine(stdout, nothingSince(since, page));
   return 0;
 }

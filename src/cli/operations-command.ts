@@ -107,7 +107,6 @@ async function checkInChild(file: string, { script, node, stdout, stderr }: Term
     child.once('close', resolve);
   });
   clearTimeout(timer);
-
   // Any other code means that the child was killed, ran out of memory, or was ended by an operation.
   if (code === 0 || code === 1) return code;
   printLine(
@@ -174,7 +173,6 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
   const args = Object.entries(operation.input().parse(example));
   const input = Object.fromEntries(args.filter(([name]) => !controlArguments.includes(name)));
   const apiRequest = await operation.request(input);
-
   const { service, change } = operation;
   const keyId = 'EXAMPLE';
   const { STORAGE_SERVICE: storage, CATALOG_SERVICE: catalog, DEVOPS_SERVICE: devops } = withDefaults({});
@@ -194,7 +192,6 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
     const plan = makePlan(call);
     return [...linesOf(planText(plan, undefined)), say``, say`Request:`, ...requestLines(plan)];
   }
-
   const { method, headers, target, content } = request;
   const body = content === undefined ? undefined : encodeContent(content).text;
   return requestLines({ method, url: endpoint.origin + target, headers, ...(body !== undefined && { body }) });

@@ -41,7 +41,6 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
       printLine(terminal.stderr, say`cloudops-mcp cannot listen: ${error.message}`);
       return 1;
     }
-
     const usageError = usageErrorOf(error);
     if (usageError === undefined) throw error;
     const commandText = name === '' ? say`cloudops-mcp` : say`cloudops-mcp ${own(name)}`;
@@ -64,7 +63,6 @@ function usageErrorOf(error: unknown): UsageError | undefined {
  */
 async function run(name: string, args: readonly string[], terminal: Terminal): Promise<number> {
   const command = name === '' ? stdioCommand : await commandNamed(name);
-
   // The services of operation files have settings of their own, so the files are loaded before the command line is parsed.
   const ownOperations = await loadOwnOperations(args, command, terminal);
   const commandLine = parseCommandLine(args, command, ownSettings(ownOperations));
@@ -78,7 +76,6 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   const operations = allOperations(builtIn, ownOperations);
   const { problems: operationProblems } = ownOperations;
   const invocation = { options, settings, config, operations, operationProblems, terminal };
-
   if (wants === 'help') {
     // In `cloudops-mcp help call`, the arguments name the topic. In `cloudops-mcp call --help`, it is the command itself.
     const topic = name === '' || name === 'help' ? positionals : [name, ...positionals];

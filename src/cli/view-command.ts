@@ -97,7 +97,6 @@ async function showInBrowser(
 ): Promise<number> {
   const { stdout, stderr, platform } = terminal;
   const end = AbortSignal.any([terminal.interrupted(), shown.over]);
-
   const page = await serveViewPage({
     port,
     host: await readView('page'),
@@ -161,7 +160,6 @@ function changeResult(plan: unknown, callTool: CallTool, { stdout, stderr }: Ter
     }
     // A second tab may have sent a click, too. The first decision stands.
     if (decidedResult !== undefined) return;
-
     // The view needs the plan's data as well, to show the outcome below the plan.
     shownResult = { ...Object(answer), _meta: { ...metaOf(shownResult), ...metaOf(answer) } };
     decidedResult = answer;

@@ -189,7 +189,6 @@ function readAccount(name: string, account: Readonly<Record<string, unknown>>): 
     if (typeof value === 'string' && settings[setting].file) files[setting] = value.trim();
     else values[setting] = value;
   }
-
   const { description, endpoints } = account;
   return {
     name,

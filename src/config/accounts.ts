@@ -249,7 +249,6 @@ export function reportContradictions(
 ): void {
   for (const setting of endpointSettings)
     if (!values.ALLOW_HTTP && isPlainHttp(values[setting])) report(say`${nameOf(setting)} ${plainHttp}`);
-
   const { REGION: region, REGIONS: regions } = values;
   if (regions?.includes(region) === false)
     report(say`${nameOf('REGIONS')} does not include ${own(region)}, which is ${nameOf('REGION')}.`);

@@ -60,7 +60,6 @@ function parseEnvironment(
   const urls = addedServices.map((service) => [service, endpointTexts[endpointSetting(service)]]);
   const nameOf = (service: Service) => safeVariableName(endpointSetting(service));
   const endpoints = parseEndpoints(Object.fromEntries(urls), values.ALLOW_HTTP, nameOf, report);
-
   reportContradictions(values, operations, safeVariableName, report);
   const keySettings = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
   reportKeySources((setting) => explicit[setting] !== undefined, keySettings, report);
