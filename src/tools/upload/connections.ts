@@ -2,89 +2,98 @@ import { distanceFrom, median } from './numbers.js';
 import type { UploadPart } from './part.js';
 import { tuned } from './tuned.js';
 
-/** How a client uploads. Times are milliseconds since 1970. */
+/** How a client uploads, as its arrived parts show. Times are milliseconds since 1970. */
 export interface Connections extends ConnectionTimes {
-  /** True if parts arrived about in the order of their numbers, or in the reverse order. Both may hold for a few parts. */
+  /** True if parts arrived about in the order of their numbers, or in the reverse order. If there are few parts, both may be true. */
   readonly order: { readonly ascending: boolean; readonly descending: boolean };
 }
 
-/** The times from which the begin of each part follows. */
+/** The facts from which `beginOf` derives when the sending of each part began. */
 interface ConnectionTimes {
-  /** Parts that the client uploads at a time. */
+  /** Number of parts that the client uploads at a time. */
   readonly count: number;
-  /** The last parts, in the order of their arrival. */
+  /** The last `examinedParts` parts, in the order of their arrival. */
   readonly arrivals: readonly UploadPart[];
-  /** Start of the upload. Undefined if it is unknown, or if `arrivals` lacks the first parts. */
+  /** Start of the upload. Undefined if it is unknown, or if the first parts are not in `arrivals`. */
   readonly startedAt: number | undefined;
 }
 
-/** More parts at a time than clients are known to upload. */
+/** Limit of the number of connections. Known clients have fewer. */
 const maximumConnections = 32;
-/** Number of the last parts that are examined, which is five rounds of most clients. */
+/** Only this number of the last parts is examined: five rounds of a client with `maximumConnections` connections. */
 const examinedParts = 160;
-/** Shorter efforts are mostly rounding, because some services give times in whole seconds. */
+/** A shorter time of a part counts as `shortestMs`. Some services give times in whole seconds, so a very short time is mostly rounding. */
 const shortestMs = 100;
 
 /**
- * Returns the time at which the sending of a part began: when the connection was free, which is the arrival of the part `count` places
- * before, or the start of the upload.
- * @param index of the part in `arrivals`. Higher indexes are parts in flight
+ * Returns the time at which the sending of a part began, which is when a connection became free for it. With four connections, the fifth
+ * part began when the first part arrived; the first four parts began with the upload.
+ * @param index of the part in `arrivals`. Indexes past the end stand for the parts in flight
  */
 export const beginOf = ({ count, arrivals, startedAt }: ConnectionTimes, index: number): number | undefined =>
   index < count ? startedAt : arrivals[index - count]?.uploadedAt;
 
 /**
- * Finds the number of connections for which all parts took about as long for their size. With too few connections, the parts of one burst
- * would have taken no time at all; with too many, the parts of the first round would have taken less than all later ones.
+ * Finds the smallest number of connections for which all parts took about the same time for their size. With too few connections, parts
+ * that arrived together would have taken no time at all; with too many, the first parts would have taken much less time than later ones.
  * @param all parts in the order of their arrival, with known times
  * @param uploadStart the start of the upload, if known
  */
 export function connectionsOf(all: readonly UploadPart[], uploadStart: number | undefined): Connections {
   const arrivals = all.slice(-examinedParts);
+  // A start after an arrival is wrong. A correct start does not help either if the first parts are not among the examined ones.
   const isStartBefore = uploadStart !== undefined && arrivals.every(({ uploadedAt }) => uploadedAt >= uploadStart);
   const startedAt = isStartBefore && arrivals.length === all.length ? uploadStart : undefined;
+
   const numbers = arrivals.map(({ partNumber }) => partNumber);
   const openIfAscending = mostOpen(numbers);
   const openIfDescending = mostOpen(numbers.map((number) => -number));
-  const counts = possibleCounts(arrivals, Math.min(openIfAscending, openIfDescending), startedAt !== undefined);
-  const candidates = counts.map((count) => ({
+  const openAtOnce = Math.min(openIfAscending, openIfDescending);
+
+  const candidates = possibleCounts(arrivals, { openAtOnce, isStartKnown: startedAt !== undefined }).map((count) => ({
     count,
-    // The sum of several efforts is more even than a single effort, by the root of their number.
+    // The time of a part is the sum of `count` waits between arrivals, which varies less by the root of `count`. The factor undoes that.
     unevenness: Math.sqrt(count) * unevennessOf({ count, arrivals, startedAt }),
   }));
   const leastUnevenness = Math.min(...candidates.map(({ unevenness }) => unevenness));
   const factor = startedAt === undefined ? tuned.doubtfulFactor : tuned.sureFactor;
   const acceptedUnevenness = Math.max(tuned.evenEnough, factor * leastUnevenness);
+  // The candidates are sorted by `count`, so this is the smallest that explains the times well enough.
   const count = candidates.find(({ unevenness }) => unevenness <= acceptedUnevenness)?.count ?? 1;
+
+  // Parts arrive about in an order if they would not need many more connections than there are.
   const order = { ascending: openIfAscending <= 1.5 * count, descending: openIfDescending <= 1.5 * count };
   return { count, order, arrivals, startedAt };
 }
 
-/**
- * Numbers of connections that the arrivals allow, the smallest first.
- * @param open number of parts that were open at once, if parts were begun in an order
- */
-function possibleCounts(arrivals: readonly UploadPart[], open: number, isStartKnown: boolean): number[] {
+/** The numbers of connections that are possible, the smallest first. `openAtOnce` parts were open at once, if begun in order. */
+function possibleCounts(
+  arrivals: readonly UploadPart[],
+  { openAtOnce, isStartKnown }: { readonly openAtOnce: number; readonly isStartKnown: boolean },
+): number[] {
   const arrived = arrivals.length;
-  const isOrdered = open <= Math.min(maximumConnections, arrived / 3);
-  const openAtOnce = isOrdered ? open : 1;
-  // Without a start, nothing is known about the first round but the parts that came in one burst.
-  const least = isStartKnown ? openAtOnce : Math.max(openAtOnce, firstBurstOf(arrivals));
+  // A larger `openAtOnce` shows that parts are begun in no order, so it says nothing about the number of connections.
+  const isOrdered = openAtOnce <= Math.min(maximumConnections, arrived / 3);
+  const leastOpen = isOrdered ? openAtOnce : 1;
+
+  // If the start is unknown, a burst at the beginning shows how many parts the first round has at least. The begins of the first round are
+  // then unknown too, so at least half of the parts must have come after it.
+  const least = isStartKnown ? leastOpen : Math.max(leastOpen, firstBurstOf(arrivals));
   const most = Math.floor(Math.min(maximumConnections, isStartKnown ? arrived : arrived / 2));
-  return Array.from({ length: Math.max(1, most - least + 1) }, (_, more) => least + more);
+  return Array.from({ length: Math.max(1, most - least + 1) }, (_, index) => least + index);
 }
 
-/** Number of parts that came before the first long wait, which is several times as long as all the time until then; 1 if there is none. */
+/** The number of parts that arrived in a burst at the beginning, before a wait `apartFactor` times as long. 1 if there was no burst. */
 export function firstBurstOf(arrivals: readonly UploadPart[]): number {
-  const first = arrivals[0]?.uploadedAt ?? 0;
+  const firstTime = arrivals[0]?.uploadedAt ?? 0;
   const indexAfterBurst = arrivals.findIndex(({ uploadedAt }, index) => {
-    const previous = arrivals[index - 1]?.uploadedAt ?? first;
-    return index > 2 && uploadedAt - previous > tuned.apartFactor * (previous - first);
+    const previousTime = arrivals[index - 1]?.uploadedAt ?? firstTime;
+    return index > 2 && uploadedAt - previousTime > tuned.apartFactor * (previousTime - firstTime);
   });
   return Math.min(maximumConnections, Math.max(1, indexAfterBurst));
 }
 
-/** Average distance of the efforts' logarithms from their median, where the effort of a part is its time for its size. */
+/** How uneven the efforts are: the average distance of their logarithms from the median. An effort is the time of a part for its size. */
 function unevennessOf(times: ConnectionTimes): number {
   const logs = times.arrivals.flatMap(({ uploadedAt, size }, index) => {
     const begin = beginOf(times, index);
@@ -95,17 +104,19 @@ function unevennessOf(times: ConnectionTimes): number {
 }
 
 /**
- * The most parts that were open at once, if parts were begun by rising numbers: a part that arrives, and all lower parts that arrive later.
+ * Returns the largest number of parts that were open at once, if parts were begun by rising numbers. If part 5 arrives first, parts 1 to 4
+ * must have been begun before it, so five parts were open.
  * @param numbers part numbers in the order of their arrival
  */
 function mostOpen(numbers: readonly number[]): number {
   const ascending = [...numbers].sort((a, b) => a - b);
   const rankOf = new Map(ascending.map((number, index) => [number, index + 1]));
-  let highestRank = 0;
-  let most = 1;
+  // If the part with the fifth number has arrived, at least five parts were begun.
+  let begunCount = 0;
+  let mostAtOnce = 1;
   for (const [arrivedBefore, number] of numbers.entries()) {
-    highestRank = Math.max(highestRank, rankOf.get(number) ?? 0);
-    most = Math.max(most, highestRank - arrivedBefore);
+    begunCount = Math.max(begunCount, rankOf.get(number) ?? 0);
+    mostAtOnce = Math.max(mostAtOnce, begunCount - arrivedBefore);
   }
-  return most;
+  return mostAtOnce;
 }

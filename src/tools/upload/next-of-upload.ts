@@ -2,7 +2,7 @@ import { forReader, say, words } from '../../util/safe-text.js';
 import { callAgain, type Next, next } from '../next.js';
 import type { Summary } from './sentences.js';
 
-/** Limits of the time until the next look (seconds). */
+/** The advised time until the next call is at least `shortestWait` and at most `longestWait` (seconds). */
 const shortestWait = 30;
 const longestWait = 600;
 
@@ -14,31 +14,39 @@ const abortAdvice = forReader({
 const askWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
 
 /**
- * The step after a summary of an upload.
- * @param canAbort whether the caller is offered the tool that aborts uploads
+ * Returns the step after the summary of an upload, which depends on whether the upload is complete, empty, stopped or going on.
+ * @param canAbort true if the caller may use the tool that aborts uploads
  */
 export function nextOfUpload(
   { partCount = 0, percent, stopped, estimatedSecondsLeft }: Summary,
   canAbort: boolean,
 ): Next {
-  if (percent === 100)
+  if (percent === 100) {
     return next(
       'user',
       'check',
       say`${forReader({ agent: 'Tell the user that the', person: 'The' })} client that uploads has to complete it: no tool here does.`,
     );
-  if (partCount === 0)
+  }
+
+  if (partCount === 0) {
     return next(
       'user',
       'ask',
       say`${askWhether} the client that uploads has begun to send parts, and what its log says.`,
     );
-  if (stopped === true)
+  }
+
+  if (stopped === true) {
+    const howToAbort = canAbort ? abortAdvice : words('the person who runs this server can abort the upload');
     return next(
       'user',
       'ask',
-      say`${askWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${canAbort ? abortAdvice : words('the person who runs this server can abort the upload')}.`,
+      say`${askWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${howToAbort}.`,
     );
+  }
+
+  // While the upload goes on, the next look is due after a tenth of the time left.
   const wait = Math.min(Math.max(Math.round((estimatedSecondsLeft ?? 0) / 10), shortestWait), longestWait);
   return next(
     'agent',

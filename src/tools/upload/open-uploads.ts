@@ -6,13 +6,13 @@ import type { Lenient } from '../define-operation.js';
 import { like, rare } from '../schema/outputs.js';
 import { countNotShown, firstThatFit, notShown } from './shorten-lists.js';
 
-/** A summary of the multipart uploads that are open in a bucket, in a size that does not depend on their number. */
+/** This file summarizes the multipart uploads that are open in a bucket. The summary has a limited size, however many uploads there are. */
 
-/** An upload as the service lists it. */
+/** An open upload, as the service lists it. */
 export interface OpenUpload {
   readonly object: string;
   readonly uploadId: string;
-  /** Should be ISO 8601. */
+  /** Start of the upload. The service should give ISO 8601, but it may be any text. */
   readonly initiated?: string | undefined;
   readonly initiator?: string | undefined;
 }
@@ -35,7 +35,7 @@ const sameObject = () =>
     oldestAgeHours: z.int().optional(),
   });
 
-/** The fields of the summary. */
+/** The fields of the summary, for a schema. */
 export const openUploadsFields = () => ({
   uploadCount: z.int(),
   olderThanHours: z.int().optional(),
@@ -56,45 +56,46 @@ export const openUploadsFields = () => ({
 
 type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof openUploadsFields>>>>;
 
-/** Number of entries that a list of counts shows. */
+/** Number of entries that the lists `byPrefix` and `byInitiator` show. */
 const shownCounts = 10;
-/** Number of objects with several uploads that are shown. */
+/** Number of entries that the list `sameObject` shows. */
 const shownObjects = 5;
-/** Characters of JSON for single uploads, which are about 700 tokens. */
+/** Length limit of the list `uploads` in characters of JSON, about 700 tokens. */
 const shownCharacters = 1600;
-/** More uploads never fit into `shownCharacters`. */
+/** Number of uploads that are kept for the list `uploads`. More would never fit into `shownCharacters`. */
 const maximumFirst = 100;
-/** Distinct names are counted up to this number. */
+/** Limit of the distinct folders, initiators and objects that are counted, to limit the memory. */
 const maximumNames = 10_000;
 
-/** Arguments that choose uploads. */
+/** Arguments of the call that say which uploads to count. */
 export interface UploadFilter {
   readonly prefix?: string | undefined;
   readonly olderThanHours?: number | undefined;
 }
 
-/** The uploads of one object whose start is known. */
+/** The uploads of one object, without those whose start is unknown. */
 interface UploadsOfObject {
   readonly oldest: OpenUpload;
   readonly newest: OpenUpload;
   readonly count: number;
 }
 
-/** The state of reading the list. Its size does not depend on the number of uploads. */
+/** The state while the pages are read. Its size is limited, however many uploads there are. */
 export interface OpenUploadsSoFar {
   readonly countOfAnyAge: number;
-  /** Number of uploads that are old enough. All fields below are about these uploads. */
+  /** Number of uploads that are old enough for `olderThanHours`. `oldest` to `objects` are about these uploads, too. */
   readonly count: number;
   readonly oldest?: OpenUpload | undefined;
   /** The first `maximumFirst` uploads. */
   readonly first: OpenUpload[];
-  /** Number of uploads by folder and by initiator. */
+  /** Number of uploads in each folder. */
   readonly folders: Map<string, number>;
+  /** Number of uploads that each initiator started. */
   readonly initiators: Map<string, number>;
   readonly objects: Map<string, UploadsOfObject>;
-  /** Keys of the uploads on the last page, because pages may overlap. */
+  /** Identities of the uploads on the last page. Pages may overlap, so an upload in this set was already counted. */
   readonly onLastPage: ReadonlySet<string>;
-  /** Time of the service's last answer. Without it, ages are unknown. */
+  /** Time of the service's last answer (ISO 8601). If it is unknown, so are all ages. */
   readonly checkedAt?: string | undefined;
 }
 
@@ -109,8 +110,8 @@ export const noUploads = (): OpenUploadsSoFar => ({
 });
 
 /**
- * Adds the uploads of a page, each of which counts once.
- * @param checkedAt the time of the service's answer
+ * Adds the uploads of a page to the state. An upload that is listed twice, or that the page before had too, counts once.
+ * @param checkedAt time of the service's answer, from which ages follow
  */
 export function addUploads(
   state: OpenUploadsSoFar,
@@ -119,10 +120,16 @@ export function addUploads(
   checkedAt: string | undefined,
 ): OpenUploadsSoFar {
   const { first, folders, initiators, objects, onLastPage } = state;
-  const byKey = new Map(page.map((upload) => [JSON.stringify([upload.object, upload.uploadId]), upload]));
-  const newOnPage = [...byKey].flatMap(([key, upload]) => (onLastPage.has(key) ? [] : [upload]));
-  const isOld = (upload: OpenUpload) => (ageOf(upload, checkedAt) ?? Number.POSITIVE_INFINITY) > olderThanHours * 3600;
-  const uploads = olderThanHours === 0 || checkedAt === undefined ? newOnPage : newOnPage.filter(isOld);
+  const byIdentity = new Map(page.map((upload) => [JSON.stringify([upload.object, upload.uploadId]), upload]));
+  const newOnPage = [...byIdentity].filter(([identity]) => !onLastPage.has(identity)).map(([, upload]) => upload);
+
+  const isOldEnough = (upload: OpenUpload) => {
+    const age = ageOf(upload, checkedAt);
+    // An upload whose start is unknown counts as old enough, so that it is not hidden.
+    return age === undefined || age > olderThanHours * 3600;
+  };
+  const uploads = olderThanHours === 0 || checkedAt === undefined ? newOnPage : newOnPage.filter(isOldEnough);
+
   let { oldest } = state;
   for (const upload of uploads) {
     if (first.length < maximumFirst) first.push(upload);
@@ -131,6 +138,7 @@ export function addUploads(
     if (upload.initiator !== undefined) countName(initiators, upload.initiator);
     addToObject(objects, upload);
   }
+
   return {
     first,
     folders,
@@ -140,65 +148,68 @@ export function addUploads(
     checkedAt,
     countOfAnyAge: state.countOfAnyAge + newOnPage.length,
     count: state.count + uploads.length,
-    onLastPage: new Set(byKey.keys()),
+    onLastPage: new Set(byIdentity.keys()),
   };
 }
 
-/** Start of an upload in milliseconds since 1970. An upload without a start counts as the newest. */
+/** Start of an upload in milliseconds since 1970. Infinity if it is unknown, so that the upload is never the oldest. */
 function startOf(upload: OpenUpload | undefined): number {
   const time = Date.parse(upload?.initiated ?? '');
   return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
 }
 
-/** Age in seconds, if known. */
+/** Age of an upload in seconds; undefined if it is unknown. */
 function ageOf({ initiated = '' }: OpenUpload, checkedAt = ''): number | undefined {
   const age = (Date.parse(checkedAt) - Date.parse(initiated)) / 1000;
   return Number.isNaN(age) ? undefined : age;
 }
 
-/** Counts a name. One name above `maximumNames` is counted, to show that there are too many. */
+/** Adds one to the count of a name. The map may get one name more than `maximumNames`, which shows that there are too many names. */
 function countName(counts: Map<string, number>, name: string): void {
   if (counts.size <= maximumNames) counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
-/** Adds an upload to those of its object, if its start is known. */
+/** Adds an upload to the uploads of its object, if its start is known. */
 function addToObject(objects: Map<string, UploadsOfObject>, upload: OpenUpload): void {
   const start = startOf(upload);
   if (!Number.isFinite(start)) return;
-  const earlier = objects.get(upload.object);
-  if (earlier === undefined) {
+
+  const known = objects.get(upload.object);
+  if (known === undefined) {
     if (objects.size >= maximumNames) deleteSingleUploads(objects);
     if (objects.size < maximumNames) objects.set(upload.object, { oldest: upload, newest: upload, count: 1 });
     return;
   }
+
   objects.set(upload.object, {
-    oldest: start < startOf(earlier.oldest) ? upload : earlier.oldest,
-    newest: start > startOf(earlier.newest) ? upload : earlier.newest,
-    count: earlier.count + 1,
+    oldest: start < startOf(known.oldest) ? upload : known.oldest,
+    newest: start > startOf(known.newest) ? upload : known.newest,
+    count: known.count + 1,
   });
 }
 
-/** Makes room for further objects. Uploads come in the order of their keys, so an earlier object gets no second upload. */
+/** Makes room for further objects. Uploads are listed in the order of their keys, so earlier objects with one upload get no second one. */
 function deleteSingleUploads(objects: Map<string, UploadsOfObject>): void {
   for (const [object, { count }] of objects) if (count === 1) objects.delete(object);
 }
 
-/** A key up to its next slash after the prefix. */
+/** The key up to its first slash after the prefix: `backups/2026/` for `backups/2026/a.zip` and the prefix `backups/`. */
 function folderOf(object: string, prefix: string): string {
   const end = object.indexOf('/', prefix.length);
   return end < 0 ? prefix : object.slice(0, end + 1);
 }
 
-/** The summary of all pages. Its fields are `openUploadsFields`. */
+/** Makes the summary from the state after the last page. Its fields are those of `openUploadsFields`. */
 export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: UploadFilter) {
   const { countOfAnyAge, count, oldest, first, checkedAt } = state;
-  const folders = mostFirst(state.folders);
-  const initiators = mostFirst(state.initiators);
+
+  // If one person started all uploads, single uploads do not repeat the name.
   const hasInitiators = state.initiators.size > 1;
   const uploads = firstThatFit(
     first.map((upload) => shownUploadOf(upload, checkedAt, hasInitiators)),
     shownCharacters,
   );
+
   const objects = [...state.objects].filter(([, { count }]) => count > 1).sort(([, a], [, b]) => b.count - a.count);
   const sameObject = objects.slice(0, shownObjects).map(([object, { oldest, newest, count }]) =>
     withoutUndefined({
@@ -209,8 +220,12 @@ export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: Uploa
       oldestAgeHours: hoursOf(oldest, checkedAt),
     }),
   );
+
+  const folders = mostFirst(state.folders);
+  const initiators = mostFirst(state.initiators);
   const byPrefix = folders.slice(0, shownCounts).map(([prefix, uploads]) => ({ prefix, uploads }));
   const byInitiator = initiators.slice(0, shownCounts).map(([initiator, uploads]) => ({ initiator, uploads }));
+
   return withoutUndefined({
     uploadCount: count,
     olderThanHours,
@@ -237,7 +252,7 @@ const shownUploadOf = ({ initiator, ...upload }: OpenUpload, checkedAt: string |
     initiator: hasInitiators ? initiator : undefined,
   });
 
-/** Age in whole hours, if known. */
+/** Age of an upload in whole hours; undefined if it is unknown. */
 function hoursOf(upload: OpenUpload, checkedAt: string | undefined): number | undefined {
   const seconds = ageOf(upload, checkedAt);
   return seconds === undefined ? undefined : Math.max(0, Math.floor(seconds / 3600));
@@ -245,14 +260,15 @@ function hoursOf(upload: OpenUpload, checkedAt: string | undefined): number | un
 
 const unlessEmpty = <Entry>(entries: readonly Entry[]) => (entries.length === 0 ? undefined : entries);
 
-/** Counts by name, largest first. Empty if there were too many names. */
+/** Names with their counts, largest first. Empty if there are more than `maximumNames`, because some were not counted. */
 const mostFirst = (counts: ReadonlyMap<string, number>) =>
   counts.size > maximumNames ? [] : [...counts].sort(([, a], [, b]) => b - a);
 
-/** The summary in sentences. `where` names bucket and prefix. */
+/** Describes the summary in sentences. `where` names bucket and prefix: `bucket "logs" with keys that begin with "2026/"`. */
 export function openUploadsSentences(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, olderThanHours, uploads = [], checkedAt, isTruncated } = summary;
   const isAgeUnknown = olderThanHours !== undefined && checkedAt === undefined;
+  // If the list was not read to its end, the counts are not of all uploads in the bucket.
   const ofAll = words(isTruncated ? ' that were read' : '');
   return join(
     sentences(
@@ -268,32 +284,37 @@ export function openUploadsSentences(summary: Summary, where: SafeText): SafeTex
   );
 }
 
+/** Says how many uploads are open or, with `olderThanHours`, how many of the open uploads are older. */
 function countSentence(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt, isTruncated } = summary;
   if (isTruncated) return countSoFar(summary, where);
+
   const uploads = counted(uploadCount, 'multipart upload');
   if (hours === undefined || checkedAt === undefined) {
     return uploadCount === 0
       ? say`No multipart upload is open in ${where}.`
       : say`${uploads} ${are(uploadCount)} open in ${where}.`;
   }
+
   const started = say`started more than ${counted(hours, 'hour')} ago`;
   return uploadCount === 0
     ? say`No multipart upload in ${where} was ${started}; ${countOfAnyAge} ${are(countOfAnyAge)} open.`
     : say`${uploads} in ${where} ${were(uploadCount)} ${started}, of ${countOfAnyAge} that are open.`;
 }
 
-/** The counts of a list that is longer than one call reads. */
+/** Says how many uploads were counted in the beginning of a list that is longer than one call reads. */
 function countSoFar(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt } = summary;
   const more = words('the list goes on where this call ended');
-  if (hours === undefined || checkedAt === undefined)
+  if (hours === undefined || checkedAt === undefined) {
     return say`At least ${counted(uploadCount, 'multipart upload')} ${are(uploadCount)} open in ${where}: ${more}.`;
+  }
   return say`Of the first ${counted(countOfAnyAge, 'multipart upload')} in ${where}, ${uploadCount} ${were(uploadCount)} started more than ${counted(hours, 'hour')} ago: ${more}.`;
 }
 
 const are = (count: number) => words(count === 1 ? 'is' : 'are');
 const were = (count: number) => words(count === 1 ? 'was' : 'were');
+/** In a list that was not read to its end, a sentence is only about the uploads that were read. */
 const ofThese = (isTruncated: boolean | undefined) => words(isTruncated ? ' of these' : '');
 const ago = (hours: number) => (hours === 0 ? words('less than an hour ago') : say`${duration(hours * 3600)} ago`);
 
@@ -302,7 +323,7 @@ function oldestSentence({ uploadCount = 0, oldest, isTruncated }: Summary): Safe
   return say`The oldest${ofThese(isTruncated)}, of ${oldest.object ?? ''}, was started ${ago(oldest.ageHours)}.`;
 }
 
-/** Names the object with the most uploads, if an object has several. */
+/** Names the object with the most uploads; false if no object has several. */
 function sameObjectSentence({ sameObject = [] }: Summary): SafeText | false {
   const [first] = sameObject;
   if (first === undefined) return false;
@@ -312,18 +333,18 @@ function sameObjectSentence({ sameObject = [] }: Summary): SafeText | false {
   return say`${first.object ?? ''} has ${first.uploads ?? 0} uploads${newest}.${others}`;
 }
 
-/** Says who started the uploads, if that is one person or unknown. */
-function initiatorSentence({
-  uploadCount = 0,
-  byInitiator = [],
-  uploads = [],
-  isTruncated,
-}: Summary): SafeText | false {
+/** Says that one person started all uploads, or that the cloud does not say who did; false in all other cases. */
+function initiatorSentence(summary: Summary): SafeText | false {
+  const { uploadCount = 0, byInitiator = [], uploads = [], isTruncated } = summary;
   if (uploadCount === 0) return false;
+
   const [first] = byInitiator;
   if (first === undefined) {
+    // The list by initiator is also missing if there are too many initiators to count. Then single uploads show them.
     const areInitiatorsShown = uploads.some(({ initiator }) => initiator !== undefined);
-    return !areInitiatorsShown && say`The cloud does not say here who started them.`;
+    return areInitiatorsShown ? false : say`The cloud does not say here who started them.`;
   }
-  return first.uploads === uploadCount && say`All${ofThese(isTruncated)} were started by ${first.initiator ?? ''}.`;
+
+  if (first.uploads !== uploadCount) return false;
+  return say`All${ofThese(isTruncated)} were started by ${first.initiator ?? ''}.`;
 }

@@ -4,18 +4,20 @@ import type { UploadPart } from './part.js';
 import { tuned } from './tuned.js';
 
 /**
- * The model of an upload: a client keeps a number of connections busy, and each connection sends one part after the other. So a part was
- * begun when the part `connections` places before it arrived, and the parts of the first round were begun with the upload. The effort of a
- * part is the time that the part took for its size, and the average effort gives the rate. A first round counts only until another
- * round has arrived, because clients prepare before they send. A silence that is unlike all others is a pause, and efforts that span a pause
- * do not count. A change of speed divides the efforts into two rates that explain them clearly better than one rate, and only efforts
- * since the change count. Parts in flight for much longer than usual are overdue, and if most of them are, the rate is unknown until
- * they arrive. The time left is the rest of the bytes at the rate. Its range holds the rates of both halves of the efforts, and a margin.
- *
- * Times are milliseconds since 1970, sizes are bytes.
+ * This file has the model of an upload. A client keeps a number of connections busy, and each connection sends one part after the other.
+ * Times are milliseconds since 1970, sizes are bytes. The terms:
+ * - Begin of a part: the time when a connection became free for it. With four connections, the fifth part began when the first arrived.
+ * - Round: as many parts as there are connections. The parts of the first round began with the upload.
+ * - Effort of a part: the time that the part took for its size. The average effort gives the rate. Efforts of the first round count only
+ *   until a second round has arrived, because clients prepare before they send.
+ * - Pause: a silence that is much longer than all others. The clock of the model stands still in a pause, so no part seems slow.
+ * - Change of speed: a time that divides the efforts into two rates, which explain the efforts clearly better than one rate does. Only
+ *   efforts since the change count.
+ * - Overdue part: a part that has been in flight for much longer than usual. If most are overdue, the rate is unknown until they arrive.
+ * - Time left: the rest of the bytes at the rate. Its range holds the rates of both halves of the efforts, and a margin.
  */
 
-/** One part's time for its size. */
+/** The time that a part took for its size. */
 interface Effort {
   readonly ms: number;
   readonly size: number;
@@ -26,8 +28,8 @@ interface Effort {
  * The pace of an upload:
  * - `unknown`: no part has come, or no time could be read.
  * - `live`: parts come at a known rate.
- * - `unclear`: there is no rate at the moment.
- * - `stopped`: no part has come for so long that none is likely to come. The rate is the one before.
+ * - `unclear`: there is no rate for the reason `why`. `clearAt` is when there will be a rate or, with `late`, when the next part was due.
+ * - `stopped`: no part has come for so long that none is likely to come. `rate` is the rate before the upload stopped.
  */
 export type Pace =
   | { readonly kind: 'unknown' }
@@ -35,7 +37,7 @@ export type Pace =
       readonly kind: 'live';
       readonly rate: Rate;
       readonly change?: SpeedChange | undefined;
-      /** False if efforts differ too much to tell which parts are in flight, because some clients fill their memory before they send. */
+      /** False if efforts differ too much to tell which parts are in flight, as with clients that fill their memory before they send. */
       readonly isEven: boolean;
     })
   | (Observed & {
@@ -48,23 +50,23 @@ export type Pace =
 
 interface Observed {
   readonly connections: Connections;
-  /** Corrected time of the answer. Like the times of the connections, it stands still in the pause. */
+  /** Time of the service's answer, corrected by `lostMs`. Like the times in `connections`, it stands still in a pause. */
   readonly now: number;
   readonly pause: Pause | undefined;
 }
 
 /**
  * Why there is no rate:
- * - `begun`: the first parts are arriving, and there may be more of them.
- * - `one round`: all parts may have been begun at once, at an unknown time.
- * - `late`: most parts in flight are overdue.
+ * - `begun`: the first round is arriving, and may have more parts.
+ * - `one round`: all parts may have been begun at once, at an unknown time, so no part shows how long it took.
+ * - `late`: most parts in flight are overdue, because of a pause or a slower rate.
  */
 type WhyUnclear = 'begun' | 'one round' | 'late';
 
-/** Milliseconds that one connection takes for a byte. */
+/** A rate in milliseconds that a connection takes for a byte. */
 export interface Rate {
   readonly millisecondsPerByte: number;
-  /** The ends of the range. */
+  /** The ends of the range in which the rate is, in milliseconds per byte. `fastest` is the smaller number. */
   readonly fastest: number;
   readonly slowest: number;
 }
@@ -75,30 +77,30 @@ interface SpeedChange {
   readonly since: number;
 }
 
-/** Promises to users. */
+/** Limits that users can rely on. */
 const promised = {
-  /** Rates of a claimed change differ by at least this factor. */
+  /** A change of speed is reported only if the rates differ by at least this factor. */
   changeFactor: 1.25,
-  /** A claimed change has at least this many parts before it, and one round. */
+  /** A change of speed is reported only if at least this many parts, and at least one round, came before it. */
   partsBeforeChange: 5,
-  /** Silence, in usual parts, after which an upload has stopped. */
+  /** An upload has stopped after a silence of this many times the usual time of a part. */
   stoppedRounds: 5,
-  /** An upload is not called stopped after a shorter silence. */
+  /** After a shorter silence, an upload is never called stopped. */
   stoppedMs: 120_000,
-  /** A longer silence needs half as many rounds, so that a dead upload is called stopped within five minutes. */
+  /** After a longer silence, half of `stoppedRounds` is enough, so that a dead upload is usually called stopped within five minutes. */
   longSilenceMs: 280_000,
   /** An upload without any rate is called stopped after this silence. */
   stoppedWithoutRateMs: 1_800_000,
 };
 
-/** Half a second is lost on average, because services give the time of an answer in whole seconds. */
+/** Services cut the time of an answer to whole seconds, so half a second is lost on average. */
 const lostMs = 500;
-/** Times shorter than this are mostly rounding. */
+/** Times shorter than this are too inexact for conclusions, because services round them to whole seconds. */
 const roundingMs = 5000;
 
 /**
  * Returns the pace of an upload.
- * @param answeredAt time of the service's answer
+ * @param answeredAt time of the service's answer. If it is unknown, so is the pace
  * @param startedAt start of the upload, if known
  */
 export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefined, startedAt?: number): Pace {
@@ -106,60 +108,73 @@ export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefi
   const arrivals = withoutShortFirst(timed.sort((a, b) => a.uploadedAt - b.uploadedAt));
   const last = arrivals.at(-1);
   if (last === undefined || answeredAt === undefined) return { kind: 'unknown' };
+
   const now = Math.max(answeredAt + lostMs, last.uploadedAt);
   const idleMs = now - last.uploadedAt;
+
+  // From here on, all times are on the clock that stands still in a pause.
   const pause = pauseIn(arrivals, startedAt);
   const activeArrivals = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
   const connections = connectionsOf(activeArrivals, startedAt);
   const observed = { connections, now: activeTime(now, pause), pause };
+
   const efforts = effortsOf(connections);
   if (efforts.length === 0 || isMaybeOneRound(connections, idleMs)) {
+    // Without a rate, nothing shows how long a silence is usual. So the upload is called stopped only after a very long one.
     if (idleMs > promised.stoppedWithoutRateMs) return { kind: 'stopped', ...observed };
     return { kind: 'unclear', why: 'one round', ...observed };
   }
-  const clearAt = firstRoundEnd(connections);
-  if (clearAt !== undefined && observed.now < clearAt) {
-    return { kind: 'unclear', why: 'begun', clearAt: Number.isFinite(clearAt) ? clearAt : undefined, ...observed };
+
+  const firstRoundEndsAt = firstRoundEnd(connections);
+  if (firstRoundEndsAt !== undefined && observed.now < firstRoundEndsAt) {
+    // An infinite time means that only another part can end the first round.
+    const clearAt = Number.isFinite(firstRoundEndsAt) ? firstRoundEndsAt : undefined;
+    return { kind: 'unclear', why: 'begun', clearAt, ...observed };
   }
   return paceOfEfforts(efforts, observed, idleMs);
 }
 
-/** Some clients send the short last part first. Its time says little about the others. */
+/** Drops the first arrival if it is short, because some clients send the short last part first. Its time says little about the others. */
 function withoutShortFirst(arrivals: readonly UploadPart[]): readonly UploadPart[] {
   const isShort = 2 * (arrivals[0]?.size ?? 0) < median(arrivals.map(({ size }) => size));
   return isShort ? arrivals.slice(1) : arrivals;
 }
 
-/** A silence that is unlike all others. The clock of the model stands still for `ms`. */
+/** A silence that is much longer than all others. The clock of the model stands still from `from` on for `ms`. */
 interface Pause {
   readonly from: number;
   readonly ms: number;
 }
 
-/** The pause before the last arrival, if there was one. */
+/** The pause between two arrivals, if there was one. The silence since the last arrival is never called a pause. */
 function pauseIn(arrivals: readonly UploadPart[], startedAt: number | undefined): Pause | undefined {
   const [first] = arrivals;
-  if (first === undefined || (startedAt === undefined && arrivals.length <= tuned.moreThanOneRound)) return undefined;
+  if (first === undefined) return undefined;
+  // With few parts and an unknown start, the longest silence may just be the usual time between two rounds.
+  if (startedAt === undefined && arrivals.length <= tuned.moreThanOneRound) return undefined;
+
   const [longest, secondLongest] = silencesOf(arrivals).sort((a, b) => b.ms - a.ms);
   if (longest === undefined || secondLongest === undefined) return undefined;
+
   const beforeFirstMs = startedAt === undefined ? 0 : first.uploadedAt - startedAt;
   const usualMs = Math.max(secondLongest.ms, beforeFirstMs);
   if (longest.ms <= tuned.pauseFactor * Math.max(usualMs, lostMs)) return undefined;
+  // Only the part of the silence that is longer than usual is the pause.
   return { from: longest.from, ms: longest.ms - usualMs };
 }
 
-/** The times between one part and the next. */
+/** The silences between each part and the next, with their begin (`from`) and length. */
 const silencesOf = (arrivals: readonly UploadPart[]) =>
   arrivals.slice(1).map(({ uploadedAt }, index) => {
     const from = arrivals[index]?.uploadedAt ?? uploadedAt;
     return { from, ms: uploadedAt - from };
   });
 
-/** A time on the clock that stands still in a pause. */
+/** Converts a time of the service to the clock that stands still in a pause. */
 const activeTime = (time: number, pause: Pause | undefined) =>
   pause === undefined || time <= pause.from ? time : Math.max(pause.from, time - pause.ms);
 
-/** The time of the service for a time on that clock. */
+/** Converts a time on the clock that stands still in a pause to a time of the service. */
 const serviceTime = (time: number, pause: Pause | undefined) =>
   pause === undefined || time <= pause.from ? time : time + pause.ms;
 
@@ -167,30 +182,36 @@ const serviceTime = (time: number, pause: Pause | undefined) =>
 function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs: number): Pace {
   const { connections, now } = observed;
   const { count } = connections;
+
+  // Only efforts since the last change of speed show how fast the upload is now.
   const efforts = countedEfforts(allEfforts, count);
   const changeIndex = indexOfChange(efforts, count);
   const recent = efforts.slice(changeIndex ?? 0);
   const usualMs = median(recent.map(({ ms }) => ms));
   if (idleMs > stoppedAfter(usualMs)) return { kind: 'stopped', rate: rateOf(recent, count), ...observed };
+
   const overdue = overdueEfforts(observed, averageEffort(recent));
   const rate = rateOf([...recent, ...overdue], count);
   if (idleMs > usualMs && overdue.length > count / 2) {
-    // Between the rate before a silence, if it is a pause, and the rate of the overdue parts, if it is a slower rate.
+    // If this is a pause, the upload will go on at its rate. If it has become slower, the overdue parts show how slow it is at least.
     const slowest = Math.max(rate.slowest, averageEffort(overdue));
-    return { kind: 'unclear', why: 'late', clearAt: now - idleMs + usualMs, rate: { ...rate, slowest }, ...observed };
+    const nextPartDueAt = now - idleMs + usualMs;
+    return { kind: 'unclear', why: 'late', clearAt: nextPartDueAt, rate: { ...rate, slowest }, ...observed };
   }
+
   const isEven = unevennessOf(recent) < tuned.unevenFrom;
-  const change = changeIndex === undefined ? undefined : claimOf(efforts, changeIndex, observed);
+  const change = changeIndex === undefined ? undefined : changeAt(efforts, changeIndex, observed);
   return { kind: 'live', rate, isEven, change, ...observed };
 }
 
-/** The silence after which an upload has stopped (milliseconds). `usualMs` is the usual time of a part. */
+/** The silence after which an upload has stopped (milliseconds). `usualMs` is the usual time of a part. See `promised` for the rules. */
 function stoppedAfter(usualMs: number): number {
   const roundsMs = promised.stoppedRounds * usualMs;
-  return Math.max(promised.stoppedMs, Math.min(roundsMs, Math.max(promised.longSilenceMs, roundsMs / 2)));
+  const longMs = Math.max(promised.longSilenceMs, roundsMs / 2);
+  return Math.max(promised.stoppedMs, Math.min(roundsMs, longMs));
 }
 
-/** The efforts of the parts with a known begin. */
+/** The efforts of the parts whose begin and size are known. */
 function effortsOf(connections: Connections): Effort[] {
   return connections.arrivals.flatMap(({ uploadedAt, size }, index) => {
     const begin = beginOf(connections, index);
@@ -199,39 +220,42 @@ function effortsOf(connections: Connections): Effort[] {
   });
 }
 
-/** True if all parts may have been begun at once at an unknown time. */
+/** True if all parts may have been begun at once at an unknown time. Then nothing shows how long a part took. */
 function isMaybeOneRound({ count, arrivals, startedAt }: Connections, idleMs: number): boolean {
   if (startedAt !== undefined) return false;
   const waits = silencesOf(arrivals).map(({ ms }) => ms);
   if (count === 1) return arrivals.length <= tuned.moreThanOneRound && !isRegular(waits);
+  // If only one wait was long, it may have been a pause in a single round, not the time between two rounds.
   const [longest = 0, secondLongest = 0] = [...waits, idleMs].sort((a, b) => b - a);
-  // The only long wait may have been a pause.
   if (arrivals.length <= 3 * count && longest > tuned.doubtfulFactor * secondLongest) return true;
   if (arrivals.length > tuned.moreThanOneRound) return false;
+  // Few parts are two rounds only if a burst of `count` parts was followed by as many again.
   return arrivals.length < 2 * count || count !== firstBurstOf(arrivals);
 }
 
-/** True if the waits between parts are so even that the parts were sent one after the other. */
+/** True if the waits between parts are so even that the parts must have been sent one after the other. */
 function isRegular(waits: readonly number[]): boolean {
   const spanMs = waits.reduce((sum, wait) => sum + wait, 0);
   if (waits.length < 3 || spanMs < roundingMs) return false;
   const irregularity = distanceFrom(spanMs / waits.length, waits) / spanMs;
+  // Many waits are hardly even by chance, so more irregularity is allowed.
   const isLong = waits.length >= tuned.moreThanOneRound / 2;
   return irregularity <= (isLong ? 3 : 1) * tuned.unevenFrom;
 }
 
-/** The time at which the first round is over if no further part comes. Undefined if it is over, or if its start is unknown. */
+/** When the first round is over if no further part comes; `Infinity` for never. Undefined if it is over, or if its start is unknown. */
 function firstRoundEnd({ count, arrivals, startedAt }: Connections): number | undefined {
   const last = arrivals.at(-1)?.uploadedAt;
   if (startedAt === undefined || last === undefined || arrivals.length > count) return undefined;
-  // A single part that is not the first may be the short last one, or come in any order.
+  // A single part with a high number says little, because it may be the short last part, or parts may arrive in any order.
   if (arrivals.length === 1 && (arrivals[0]?.partNumber ?? 0) > 2) return Number.POSITIVE_INFINITY;
+  // At this time, the silence since the last part is the share `firstRoundSilence` of the whole time since the start.
   return last + ((last - startedAt) * tuned.firstRoundSilence) / (1 - tuned.firstRoundSilence);
 }
 
 /**
- * Drops the efforts of the first round if another round has arrived, because clients prepare before they send. A first round of many
- * parts that took several times as long was sent at another speed, and may show a change.
+ * Drops the efforts of the first round if a second round has arrived, because clients also prepare during the first round. It stays if it has
+ * many parts and took more than `largeChange` times as long: preparing cannot be the only reason then, so the speed may have changed.
  */
 function countedEfforts(efforts: readonly Effort[], connectionCount: number): readonly Effort[] {
   const hasSecondRound = efforts.length >= connectionCount + Math.max(3, connectionCount);
@@ -243,7 +267,7 @@ function countedEfforts(efforts: readonly Effort[], connectionCount: number): re
   return mayShowChange ? efforts : laterRounds;
 }
 
-/** The parts in flight that take much longer than usual, each as if it had the usual size and arrived now. */
+/** The efforts of the overdue parts in flight, as if each had the usual size and arrived now. The real efforts will be larger. */
 function overdueEfforts({ connections, now }: Observed, usualEffort: number): Effort[] {
   const size = median(connections.arrivals.map((part) => part.size));
   const overdueMs = Math.max(roundingMs, tuned.overdueFactor * usualEffort * size);
@@ -251,23 +275,24 @@ function overdueEfforts({ connections, now }: Observed, usualEffort: number): Ef
   return msInFlight.filter((ms) => ms > overdueMs).map((ms) => ({ ms, size, endedAt: now }));
 }
 
-/** The known begins of the parts in flight, one for each connection. */
+/** The known begins of the parts in flight. Each connection sends one of these parts. */
 const beginsInFlight = (connections: Connections): number[] =>
   Array.from({ length: connections.count }, (_, ahead) =>
     beginOf(connections, connections.arrivals.length + ahead),
   ).filter((begin) => begin !== undefined);
 
-/** Milliseconds per byte. */
+/** The average effort in milliseconds per byte. Large parts count more than small parts. */
 const averageEffort = (efforts: readonly Effort[]) =>
   efforts.reduce((sum, { ms }) => sum + ms, 0) / efforts.reduce((sum, { size }) => sum + size, 0);
 
-/** The average rate of efforts. The range holds the rates of both halves, if each half has a round of parts. */
+/** The average rate of efforts. Its range holds the rates of the first and the second half, if each half has at least a round of parts. */
 function rateOf(efforts: readonly Effort[], connectionCount: number): Rate {
   const average = averageEffort(efforts);
   const rates = [average];
   const half = Math.floor(efforts.length / 2);
-  if (half >= Math.max(3, connectionCount))
+  if (half >= Math.max(3, connectionCount)) {
     rates.push(averageEffort(efforts.slice(0, half)), averageEffort(efforts.slice(half)));
+  }
   return {
     millisecondsPerByte: average,
     fastest: Math.min(...rates) / tuned.margin,
@@ -275,49 +300,51 @@ function rateOf(efforts: readonly Effort[], connectionCount: number): Rate {
   };
 }
 
-/** The logarithm of an effort. Shorter times count as `lostMs`, because some services give the times of parts in whole seconds. */
+/** The logarithm of an effort. Times shorter than `lostMs` count as `lostMs`, because some services give times in whole seconds. */
 const logOf = ({ ms, size }: Effort) => Math.log(Math.max(lostMs, ms) / size);
 
-/** The median of the efforts' logarithms, and the sum of the distances from the median. */
+/** The median of the efforts' logarithms (`middle`), and the sum of the distances from this median (`distance`). */
 function spreadOf(efforts: readonly Effort[]) {
   const logs = efforts.map(logOf);
   const middle = median(logs);
   return { count: efforts.length, middle, distance: distanceFrom(middle, logs) };
 }
 
-/** The typical distance of an effort's logarithm from their median. */
+/** The typical distance between an effort and the usual effort: the median distance of the logarithms from their median. */
 function unevennessOf(efforts: readonly Effort[]): number {
   const { middle } = spreadOf(efforts);
   return median(efforts.map((effort) => Math.abs(logOf(effort) - middle)));
 }
 
 /**
- * Returns the index of the first effort after the change of speed that explains the efforts best, which leaves the least distances from the
- * medians before and since the change. Undefined if no change is clear.
+ * Finds the change of speed that explains the efforts best: with one median before and one since the change, it leaves the smallest sum of
+ * distances from the medians. Returns the index of the first effort after the change, or undefined if no change is clear.
  */
 function indexOfChange(efforts: readonly Effort[], connectionCount: number): number | undefined {
   const firstIndex = Math.max(promised.partsBeforeChange, connectionCount);
   const lastIndex = efforts.length - Math.max(2, connectionCount);
+
   let leastDistance = spreadOf(efforts).distance;
   let bestIndex: number | undefined;
   for (let index = firstIndex; index <= lastIndex; index += 1) {
     const before = spreadOf(efforts.slice(0, index));
     const since = spreadOf(efforts.slice(index));
     const distance = before.distance + since.distance;
-    if (distance >= leastDistance || !isClearChange(before, since, connectionCount)) continue;
-    leastDistance = distance;
-    bestIndex = index;
+    if (distance < leastDistance && isClearChange(before, since, connectionCount)) {
+      leastDistance = distance;
+      bestIndex = index;
+    }
   }
   return bestIndex;
 }
 
 type Spread = ReturnType<typeof spreadOf>;
 
-/** True if efforts changed by more than noise explains, and either much or for long enough. */
+/** True if the speed changed by more than noise explains, and either by a large factor or for many parts. */
 function isClearChange(before: Spread, since: Spread, connectionCount: number): boolean {
   const difference = Math.abs(before.middle - since.middle);
   const noise = (before.distance + since.distance) / (before.count + since.count);
-  // The fewer rounds, the less sure are their medians.
+  // A median of few rounds is less certain than a median of many.
   const noiseOfMedians = noise * Math.sqrt(connectionCount / before.count + connectionCount / since.count);
   const leastDifference = Math.max(Math.log(promised.changeFactor), tuned.noiseFactor * noiseOfMedians);
   const isLarge = difference > Math.log(tuned.largeChange);
@@ -325,24 +352,28 @@ function isClearChange(before: Spread, since: Spread, connectionCount: number): 
   return difference > leastDifference && (isLarge || isLong);
 }
 
-/** The change of speed for users. Undefined if the average rates differ less than is promised. */
-function claimOf(efforts: readonly Effort[], index: number, { connections, pause }: Observed): SpeedChange | undefined {
-  const [before, after] = [averageEffort(efforts.slice(0, index)), averageEffort(efforts.slice(index))];
-  if (Math.abs(Math.log(before / after)) < Math.log(promised.changeFactor)) return undefined;
+/** The change of speed at `index`, for users. Undefined if the average rates differ by less than the promised `changeFactor`. */
+function changeAt(
+  efforts: readonly Effort[],
+  index: number,
+  { connections, pause }: Observed,
+): SpeedChange | undefined {
+  const before = averageEffort(efforts.slice(0, index));
+  const since = averageEffort(efforts.slice(index));
+  if (Math.abs(Math.log(before / since)) < Math.log(promised.changeFactor)) return undefined;
   return {
     bytesPerSecondBefore: bytesPerSecond(before, connections.count),
     since: serviceTime(efforts[index - 1]?.endedAt ?? 0, pause),
   };
 }
 
-/** Bytes per second of all connections. */
+/** Converts milliseconds per byte of one connection to bytes per second of all connections. */
 export const bytesPerSecond = (millisecondsPerByte: number, connectionCount: number) =>
   (1000 * connectionCount) / millisecondsPerByte;
 
 /**
- * Returns the seconds until `bytesLeft` bytes have come, or undefined if the end is too close to say. The sent bytes of the parts in flight
- * are subtracted. While all connections are busy, each has sent at most one part; at the end, free connections leave their share of the
- * rate to the others.
+ * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, or undefined if the end is too close to say. Of the
+ * parts in flight, the bytes that are already sent are subtracted.
  */
 export function secondsLeft(
   { connections, now }: Observed,
@@ -351,12 +382,16 @@ export function secondsLeft(
 ): number | undefined {
   const { count, arrivals, startedAt } = connections;
   const partSize = median(arrivals.map(({ size }) => size));
-  const isEnd = bytesLeft <= count * partSize;
-  // Without a start, there may be more connections than were seen, and then more of the end is in flight.
+  // If the start is unknown, there may be more connections than were seen. Then an unknown share of the last bytes is already in flight.
   if (startedAt === undefined && count > 1 && bytesLeft <= 1.5 * count * partSize) return undefined;
+
+  // Each connection has sent at most one part. Only at the end, free connections leave their share of the rate to others, which send more.
+  const isEnd = bytesLeft <= count * partSize;
+  const mostOfConnection = isEnd ? bytesLeft : partSize;
   let sentBytes = 0;
   for (const begin of beginsInFlight(connections)) {
-    sentBytes += Math.min(isEnd ? bytesLeft : partSize, (now - begin) / millisecondsPerByte);
+    sentBytes += Math.min(mostOfConnection, (now - begin) / millisecondsPerByte);
   }
+
   return Math.max(1, Math.round(Math.max(0, bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count)));
 }

@@ -1,7 +1,7 @@
-/** One part that an upload has stored. */
+/** A part that the object storage has received. */
 export interface UploadPart {
   readonly partNumber: number;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
   /** Milliseconds since 1970; NaN if the service gave no readable time. */
   readonly uploadedAt: number;
@@ -17,11 +17,11 @@ export interface Range {
   readonly to: number;
 }
 
-/** The ranges of sorted numbers. */
+/** The ranges that sorted numbers form: 1, 2, 3 and 7 are the ranges 1 to 3 and 7 to 7. */
 export const rangesOf = (numbers: readonly number[]): Range[] =>
   joinRanges(numbers.map((number) => ({ from: number, to: number })));
 
-/** Joins sorted ranges that touch or overlap. */
+/** Joins sorted ranges that touch or overlap: 1 to 3 and 4 to 6 become 1 to 6. */
 export function joinRanges(ranges: readonly Range[]): Range[] {
   const result: { from: number; to: number }[] = [];
   for (const { from, to } of ranges) {
@@ -44,6 +44,6 @@ export function gapsBetween(ranges: readonly Range[], from: number, to: number):
   return gaps.filter((gap) => gap.from <= gap.to);
 }
 
-/** The number of numbers in ranges that do not overlap. */
+/** The total count of numbers in ranges that do not overlap. */
 export const countOf = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);

@@ -18,10 +18,10 @@ import { countOf } from './part.js';
 import type { summaryFields } from './summary.js';
 import { longestKey } from './xml-record.js';
 
-/** A summary that was read back from an answer. Any field may be missing. */
+/** A summary as it is read back from an answer. Any field may be missing. */
 export type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof summaryFields>>>>;
 
-/** Describes a summary in sentences, the most urgent first. `upload` names the upload, as in `The upload of "…"`. */
+/** Describes a summary in sentences, the most urgent first. `upload` is the subject of sentences: `The upload of "video.mov"`. */
 export function summarySentences(summary: Summary, upload: SafeText): SafeText {
   return join(
     [
@@ -36,7 +36,7 @@ export function summarySentences(summary: Summary, upload: SafeText): SafeText {
   );
 }
 
-/** Describes the first parts of an upload whose list is longer than one call reads. */
+/** Describes the beginning of a list of parts that is longer than one call reads. `upload` is as in `summarySentences`. */
 export function beginningSentences(summary: Summary, upload: SafeText): SafeText {
   const { partCount = 0, totalBytes = 0, highestPart } = summary;
   return join(
@@ -49,28 +49,29 @@ export function beginningSentences(summary: Summary, upload: SafeText): SafeText
   );
 }
 
-/** The number of parts, their size, and the progress if something is expected. */
+/** Says how many parts and bytes the upload has, and how much of the expected size that is. */
 function contentSentence(summary: Summary, upload: SafeText): SafeText {
   const { partCount = 0, totalBytes = 0, startedAt, checkedAt } = summary;
-  if (partCount > 0)
+  if (partCount > 0) {
     return say`${upload} has ${counted(partCount, 'part')}, ${bytes(totalBytes)}${progressText(summary)}.`;
+  }
   const age = secondsBetween(startedAt, checkedAt);
   const since = age === undefined ? words('is open') : say`was started ${duration(age)} ago`;
   return say`${upload} ${since} and has no parts yet.`;
 }
 
-/** Seconds between two times; undefined if either time cannot be read. */
+/** Seconds between two times in ISO 8601; undefined if either time cannot be read. */
 function secondsBetween(from: string | undefined, to: string | undefined): number | undefined {
   const ms = Date.parse(to ?? '') - Date.parse(from ?? '');
   return Number.isNaN(ms) ? undefined : Math.max(0, ms / 1000);
 }
 
-/** `: 12.5% of the 3 parts expected`, or an empty text without an expectation. */
+/** Continues a sentence: `: 12.5% of the 3 parts expected`. Empty if nothing is expected. */
 function progressText({ percent, percentWithInFlight, expectedBytes, expectedParts }: Summary): SafeText {
   if (percent === undefined) return words('');
   if (percent === 100) return words(': all that is expected');
   const expected = expectedBytes === undefined ? counted(expectedParts ?? 0, 'part') : bytes(expectedBytes);
-  // The share of the parts in flight is not known to a tenth.
+  // How much of the parts in flight is sent is only a guess, so this range has no decimals.
   const share =
     percentWithInFlight === undefined
       ? say`${percent}%`
@@ -100,17 +101,17 @@ function stopSentences(summary: Summary): SafeText[] {
   );
 }
 
-/** Writes times, which are in ISO 8601, for the reader. */
+/** Writes times for a reader in a certain time zone. Times are given in ISO 8601. */
 interface Clock {
   readonly timeOfDay: (time: string) => SafeText;
-  /** The time zone that applies at a time. */
+  /** Name of the reader's time zone at a time, which differs in summer: `CEST`. */
   readonly zoneAt: (time: string) => SafeText;
 }
 
-/** For readers in unknown time zones. */
+/** The clock for readers whose time zone is unknown. */
 const utc: Clock = { timeOfDay: (time) => own(time.slice(11, 16)), zoneAt: () => words('UTC') };
 
-/** Describes the rate, a change of speed, and the time left, or why there is no rate. */
+/** Describes the rate with its last change, or why there is no rate, and then the time left. */
 export function paceSentences(summary: Summary, clock = utc): SafeText[] {
   const { partCount, stopped, percent, idleSeconds } = summary;
   if (percent === 100) return [say`It still has to be completed.`];
@@ -122,12 +123,13 @@ export function paceSentences(summary: Summary, clock = utc): SafeText[] {
   );
 }
 
-/** A range whose ends differ by a larger factor says too little. */
+/** If the ends of a range differ by a larger factor, the sentence explains both ends instead of naming a range. */
 const widestRange = 4;
 
 function timeLeftSentence(summary: Summary, clock: Clock): SafeText | false {
-  const { estimatedSecondsLeft, secondsLeft = {}, noRate, checkedAt } = summary;
-  const { from = estimatedSecondsLeft, to = estimatedSecondsLeft } = secondsLeft;
+  const { estimatedSecondsLeft, secondsLeft, noRate, checkedAt } = summary;
+  const from = secondsLeft?.from ?? estimatedSecondsLeft;
+  const to = secondsLeft?.to ?? estimatedSecondsLeft;
   if (from === undefined || to === undefined) return false;
   if (to <= widestRange * from) {
     return say`About ${durationRange(from, to)} left${doneAbout(checkedAt, from, to, clock)}.`;
@@ -137,38 +139,42 @@ function timeLeftSentence(summary: Summary, clock: Clock): SafeText | false {
     : say`At the fastest recent rate about ${duration(from)} are left, at the slowest about ${duration(to)}.`;
 }
 
-/** `8 to 12 min`, `50 s to 2 min`, or one duration if both ends are the same in words. */
+/** A range of durations: `8 to 12 min`, `50 s to 2 min`, or `8 min` if both ends read the same. */
 function durationRange(from: number, to: number): SafeText {
   const shortest = humanDuration(from);
   const longest = humanDuration(to);
   if (shortest === longest) return duration(from);
+  // In `8 to 12 min`, the unit is not repeated. `1 h 30 min` to `2 h` has different units.
   const [number, ...units] = shortest.split(' ');
   const isSameUnit = units.join(' ') === longest.split(' ').slice(1).join(' ');
   return isSameUnit ? say`${Number(number)} to ${duration(to)}` : say`${duration(from)} to ${duration(to)}`;
 }
 
-/** The time of day is said for an end in more than a minute and less than a day. */
-const [soonSeconds, daySeconds] = [60, 86_400];
+/** The time of day at which an upload ends is said only if the end is more than `soonSeconds` and less than `daySeconds` away. */
+const soonSeconds = 60;
+const daySeconds = 86_400;
 
-/** `, done about 12:10 to 12:15 UTC`, or an empty text. */
+/** Continues a sentence with the time of day of the end: `, done about 12:10 to 12:15 UTC`. Empty if it is unknown, too soon or too late. */
 function doneAbout(checkedAt: string | undefined, from: number, to: number, { timeOfDay, zoneAt }: Clock): SafeText {
   const now = Date.parse(checkedAt ?? '');
   if (Number.isNaN(now) || to <= soonSeconds || to >= daySeconds) return words('');
   const after = (seconds: number) => new Date(now + 1000 * seconds).toISOString();
-  const [first, last] = [timeOfDay(after(from)), timeOfDay(after(to))];
-  const times = first.equals(last) ? last : say`${first} to ${last}`;
+  const earliest = timeOfDay(after(from));
+  const latest = timeOfDay(after(to));
+  const times = earliest.equals(latest) ? latest : say`${earliest} to ${latest}`;
   return say`, done about ${times} ${zoneAt(after(to))}`;
 }
 
 function rateSentence(summary: Summary, { timeOfDay, zoneAt }: Clock): SafeText | false {
-  const { bytesPerSecond, bytesPerSecondBefore: before, rateSince } = summary;
+  const { bytesPerSecond, bytesPerSecondBefore, rateSince } = summary;
   if (bytesPerSecond === undefined) return whyNoRate(summary);
-  const now = say`${bytes(bytesPerSecond)}/s`;
-  if (before === undefined || rateSince === undefined) return say`Rate ${now}.`;
-  const change = words(bytesPerSecond < before ? 'Slower' : 'Faster');
-  return say`${change} since ${timeOfDay(rateSince)} ${zoneAt(rateSince)}: ${now} instead of ${bytes(before)}/s.`;
+  const rate = say`${bytes(bytesPerSecond)}/s`;
+  if (bytesPerSecondBefore === undefined || rateSince === undefined) return say`Rate ${rate}.`;
+  const change = words(bytesPerSecond < bytesPerSecondBefore ? 'Slower' : 'Faster');
+  return say`${change} since ${timeOfDay(rateSince)} ${zoneAt(rateSince)}: ${rate} instead of ${bytes(bytesPerSecondBefore)}/s.`;
 }
 
+/** Says why there is no rate; false if the summary gives no reason. With `late`, negative seconds say for how long a part has been late. */
 function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): SafeText | false {
   const inTime = seconds === undefined || seconds <= 0 ? undefined : say`in about ${duration(seconds)}`;
   switch (noRate) {
@@ -187,14 +193,14 @@ function whyNoRate({ noRate, rateInSeconds: seconds }: Summary): SafeText | fals
 
 type Ranges = Summary['inFlight'];
 
-/** Number of ranges that a sentence names. */
+/** Number of ranges that a sentence names. The others are `and others`. */
 const maximumNamed = 5;
 
 function missingSentences(summary: Summary): SafeText[] {
   const { inFlight, inFlightCount = 0, passedOver, toCome, percent, partCount = 0, highestPart } = summary;
-  if (percent === 100) {
-    return passedOver === undefined ? [] : [say`${partsAre(passedOver)} not used.`];
-  }
+  // If the upload is complete, the client has left the missing numbers out.
+  if (percent === 100) return passedOver === undefined ? [] : [say`${partsAre(passedOver)} not used.`];
+
   const hasGaps = [inFlight, passedOver, toCome].some((ranges) => ranges !== undefined);
   return sentences(
     inFlightSentence(summary),
@@ -237,14 +243,14 @@ const isOne = (ranges: Ranges) => countOf(completeRanges(ranges)) === 1;
 
 const completeRanges = (ranges: Ranges) => (ranges ?? []).map(({ from = 0, to = from }) => ({ from, to }));
 
-/** `part 5`, `parts 5 and 11–12`, `parts 1, 3, 5, 7, 9 and others`. */
+/** The parts of ranges by number: `part 5`, `parts 5 and 11–12`, `parts 1, 3, 5, 7, 9 and others`. */
 function named(ranges: Ranges): SafeText {
-  const all = completeRanges(ranges).map(({ from, to }) => (from === to ? say`${from}` : say`${from}–${to}`));
-  const shown = all.length > maximumNamed ? [...all.slice(0, maximumNamed), words('others')] : all;
+  const numbers = completeRanges(ranges).map(({ from, to }) => (from === to ? say`${from}` : say`${from}–${to}`));
+  const shown = numbers.length > maximumNamed ? [...numbers.slice(0, maximumNamed), words('others')] : numbers;
   return say`${words(isOne(ranges) ? 'part' : 'parts')} ${listed(shown)}`;
 }
 
-/** The fields of a page of parts that its sentences need. Any field may be missing. */
+/** The fields of a page of parts that `pageSentences` describes. Any field may be missing. */
 interface PageOfParts {
   readonly object?: string | undefined;
   readonly parts?:
@@ -261,13 +267,14 @@ export function pageSentences({ object = '', parts = [], isTruncated, partNumber
     const which = partNumberMarker === 0 ? words('on this page') : say`with a number above ${partNumberMarker}`;
     return say`No parts of ${name} ${which}.${words(isTruncated ? ' More follow.' : '')}`;
   }
+
   const size = bytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));
   const more = words(isTruncated ? 'More follow.' : 'No parts follow these.');
-  const numbers = parts.flatMap(({ partNumber }) => partNumber ?? []);
+  const numbers = parts.map(({ partNumber }) => partNumber).filter((partNumber) => partNumber !== undefined);
   const [first = 0] = numbers;
   if (parts.length === 1) return say`One part of ${name} on this page: ${first}, ${size}. ${more}`;
   return say`${parts.length} parts of ${name} on this page: ${first}–${numbers.at(-1) ?? 0}, ${size}. ${more}`;
 }
 
-/** Says how to find upload IDs if no tool lists them. */
+/** Says how to find upload IDs if the tool that lists them is not offered. */
 export const uploadIdsElsewhere = words('Upload IDs cannot be listed here: they are in the log of the uploader.');

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-/** Shortens lists that would be too long for a model to read. */
+/** This file shortens lists that would be too long for a model to read. */
 
-/** Number of omitted entries by list name. */
+/** Schema of the field `notShown`, which has the number of entries left out of each shortened list. */
 export const notShown = () => z.record(z.string(), z.int()).optional();
 
-/** Returns `{ notShown }` with the lists that were shortened, or `{}` if no list was. */
+/** Makes the field `notShown` with the lists that were shortened: `{ notShown: { runs: 3 } }` of `{ runs: 3, toCome: -2 }`; else `{}`. */
 export function countNotShown(leftOut: Readonly<Record<string, number>>) {
   const counts = Object.entries(leftOut).filter(([, count]) => count > 0);
   return counts.length === 0 ? {} : { notShown: Object.fromEntries(counts) };
@@ -14,9 +14,10 @@ export function countNotShown(leftOut: Readonly<Record<string, number>>) {
 /** Returns the first entries that fit into `maximumCharacters` of JSON, but at least one entry. */
 export function firstThatFit<Entry>(entries: readonly Entry[], maximumCharacters: number): Entry[] {
   let length = 0;
-  const tooMany = entries.findIndex((entry) => {
+  const firstThatDoesNotFit = entries.findIndex((entry) => {
+    // The comma takes another character.
     length += JSON.stringify(entry).length + 1;
     return length > maximumCharacters;
   });
-  return entries.slice(0, tooMany < 0 ? entries.length : Math.max(1, tooMany));
+  return firstThatDoesNotFit < 0 ? [...entries] : entries.slice(0, Math.max(1, firstThatDoesNotFit));
 }

@@ -9,7 +9,7 @@ import { bytesOf, rangesOf, type UploadPart } from './part.js';
 import { countNotShown, notShown } from './shorten-lists.js';
 import { tuned } from './tuned.js';
 
-/** A summary of a multipart upload by its parts, in a size that does not depend on their number. */
+/** This file summarizes a multipart upload by its parts. The summary has a limited size, however many parts there are. */
 
 const range = () => z.object({ from: z.int(), to: z.int() });
 const ranges = () => z.array(like(range(), 'from, to')).optional();
@@ -17,7 +17,7 @@ const sizedRanges = () =>
   z.array(like(range().extend({ partSize: z.int(), bytes: z.int() }), 'from, to, partSize (bytes), bytes')).optional();
 const count = () => z.int().optional();
 
-/** The fields of a summary. */
+/** The fields of a summary, for a schema. */
 export const summaryFields = lazy(() => ({
   partCount: count(),
   highestPart: count(),
@@ -54,21 +54,22 @@ export const summaryFields = lazy(() => ({
   secondsLeftIfResumed: rare(count()),
 }));
 
+/** The size of the complete upload, if the caller knows it. */
 export interface Expectation {
   readonly expectedBytes?: number | undefined;
   readonly expectedParts?: number | undefined;
 }
 
-/** Percent of the whole. A smaller share in flight is not mentioned. */
+/** Parts in flight that are less than this percentage of the whole upload are not mentioned. */
 const muchInFlight = 2;
 
-/** Longer lists are cut, and the omitted entries are counted. */
+/** Length limit of lists. Longer lists are cut, and the entries left out are counted. */
 const maximumEntries = 12;
 
-/** Smaller parts, other than the last, make S3-compatible services refuse to complete an upload (not in the reference). */
+/** If a part other than the last is smaller, S3-compatible services refuse to complete the upload (not in the API reference). */
 const minimumPartSize = 5 * 1024 * 1024;
 
-/** Times of the service in ISO 8601. */
+/** When the parts were listed, and when the upload was started, in ISO 8601 by the service's clock. */
 interface Moment {
   readonly checkedAt?: string | undefined;
   readonly startedAt?: string | undefined;
@@ -76,27 +77,31 @@ interface Moment {
 
 type ObservedPace = Exclude<Pace, { kind: 'unknown' }>;
 
-/** Summarizes an upload. The result has the fields of `summaryFields`. */
+/** Summarizes the parts of an upload. The result has the fields of `summaryFields`. */
 export function summarise(
   listed: readonly UploadPart[],
   expectation: Expectation,
   { checkedAt, startedAt }: Moment = {},
 ) {
-  const all = [...listed].sort((a, b) => a.partNumber - b.partNumber);
-  const numbers = all.map(({ partNumber }) => partNumber);
+  const sorted = [...listed].sort((a, b) => a.partNumber - b.partNumber);
+  const numbers = sorted.map(({ partNumber }) => partNumber);
   const duplicates = rangesOf(numbers.filter((number, index) => number === numbers[index - 1]));
-  const parts = [...new Map(all.map((part) => [part.partNumber, part])).values()];
-  const progress = progressOf(parts, expectation);
+  const distinctParts = [...new Map(sorted.map((part) => [part.partNumber, part])).values()];
+
+  const progress = progressOf(distinctParts, expectation);
   const isComplete = progress.bytesLeft === 0;
-  const pace: Pace = isComplete ? { kind: 'unknown' } : paceOf(parts, timeOf(checkedAt), timeOf(startedAt));
-  const { missing, inFlightSeconds } = missingByPace(parts, pace, progress);
+  // A complete upload has neither parts in flight nor time left, so its pace does not matter.
+  const pace: Pace = isComplete ? { kind: 'unknown' } : paceOf(distinctParts, timeOf(checkedAt), timeOf(startedAt));
+  const { missing, inFlightSeconds } = missingByPace(distinctParts, pace, progress);
   const { inFlight, passedOver, toCome, inFlightCount } = missing;
-  const runs = equalRuns(all);
+
+  const runs = equalRuns(sorted);
   const tooSmall = equalRuns(progress.tooSmall);
+
   return withoutUndefined({
-    partCount: all.length,
+    partCount: sorted.length,
     highestPart: numbers.at(-1),
-    totalBytes: bytesOf(all),
+    totalBytes: bytesOf(sorted),
     runs: runs.slice(0, maximumEntries),
     inFlightCount: inFlightCount === 0 ? undefined : inFlightCount,
     inFlight: firstOf(inFlight),
@@ -114,35 +119,38 @@ export function summarise(
       tooSmall: tooSmall.length - maximumEntries,
       duplicates: duplicates.length - maximumEntries,
     }),
-    ...times(all, checkedAt),
+    ...times(sorted, checkedAt),
     startedAt,
     expectedBytes: expectation.expectedBytes,
     expectedParts: expectation.expectedParts,
     percent: progress.percent,
-    percentWithInFlight: withInFlight(parts, inFlightCount, progress, expectation),
+    percentWithInFlight: withInFlight(distinctParts, inFlightCount, progress, expectation),
     remainingBytes: progress.remainingBytes,
     remainingParts: progress.remainingParts,
     ...speed(pace, progress.bytesLeft),
   });
 }
 
-/** Runs of consecutive parts of the same size, sorted by number. */
+/** Groups sorted parts into runs: parts with consecutive numbers and the same size. */
 function equalRuns(parts: readonly UploadPart[]) {
   const runs: { from: number; to: number; partSize: number; bytes: number }[] = [];
   for (const { partNumber, size } of parts) {
     const run = runs.at(-1);
-    if (run !== undefined && run.to + 1 === partNumber && run.partSize === size) {
+    const continuesRun = run !== undefined && run.to + 1 === partNumber && run.partSize === size;
+    if (continuesRun) {
       run.to = partNumber;
       run.bytes += size;
-    } else runs.push({ from: partNumber, to: partNumber, partSize: size, bytes: size });
+    } else {
+      runs.push({ from: partNumber, to: partNumber, partSize: size, bytes: size });
+    }
   }
   return runs;
 }
 
-/** The entries that are shown. Undefined for an empty list. */
+/** The first `maximumEntries` entries of a list, which are shown. Undefined for an empty list, so that the summary lacks the field. */
 const firstOf = <Entry>(all: readonly Entry[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
 
-/** Milliseconds since 1970. Undefined for text that is no time. */
+/** Converts ISO 8601 to milliseconds since 1970. Undefined for text that is no time. */
 const timeOf = (text: string | undefined): number | undefined => {
   const time = Date.parse(text ?? '');
   return Number.isNaN(time) ? undefined : time;
@@ -154,103 +162,114 @@ interface Progress {
   readonly percent?: number;
   readonly remainingBytes?: number | undefined;
   readonly remainingParts?: number | undefined;
-  /** If only the number of parts is expected, missing parts count with the average size. */
+  /** Bytes that are still to be sent. If only the number of parts is expected, this is an estimate from the average size. */
   readonly bytesLeft?: number;
-  /** Number of missing parts, if known. */
+  /** Number of parts that are still missing. Unlike `remainingParts`, it does not count stored parts that are too small. */
   readonly partsLeft?: number | undefined;
-  /** Parts that have to be sent again. */
+  /** Stored parts that are too small and have to be sent again. */
   readonly tooSmall: readonly UploadPart[];
 }
 
 /**
- * Measures the upload against the expectation. Parts that are too small have to be sent again and do not count. There is no progress if
- * nothing is expected, or if the stored parts contradict the expectation.
+ * Measures the progress towards the expectation. Parts that are too small do not count, because they have to be sent again. There is no
+ * progress if nothing is expected, or if the stored parts contradict the expectation.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
-  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts, false) };
+  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts, { isMoreMissing: false }) };
+
   const partsLeft = countMissing(parts, expectation);
-  const tooSmall = smallParts(parts, (partsLeft ?? 0) > 0);
-  const { expectedBytes, expectedParts } = expectation;
+  const tooSmall = smallParts(parts, { isMoreMissing: partsLeft !== undefined && partsLeft > 0 });
+  // Unlike `partsLeft`, `remainingParts` also counts the stored parts that have to be sent again.
   const usableParts = parts.length - tooSmall.length;
+  const { expectedBytes, expectedParts } = expectation;
   const remainingParts = expectedParts === undefined ? undefined : expectedParts - usableParts;
+
+  // Bytes measure the progress better than parts, which may differ in size.
   if (expectedBytes !== undefined) {
     const usableBytes = bytesOf(parts) - bytesOf(tooSmall);
     const remainingBytes = expectedBytes - usableBytes;
     const percent = percentOf(usableBytes, expectedBytes);
     return { percent, remainingBytes, remainingParts, partsLeft, bytesLeft: remainingBytes, tooSmall };
   }
+
   if (expectedParts === undefined || remainingParts === undefined) return { tooSmall };
   const averageSize = bytesOf(parts) / Math.max(1, parts.length);
   const bytesLeft = Math.round(remainingParts * averageSize);
   return { percent: percentOf(usableParts, expectedParts), remainingParts, partsLeft, bytesLeft, tooSmall };
 }
 
-/** Clients may begin with any number and count in larger steps, so the places of the parts are compared, and not their numbers. */
+/** True if there are more parts or bytes than expected. Clients may count in tens, and then part 40 is only the fourth part. */
 function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): boolean {
   const numbers = parts.map(({ partNumber }) => partNumber);
-  const [first = 1] = numbers;
-  const places = 1 + ((numbers.at(-1) ?? first) - first) / stepOf(numbers);
-  return places > (expectedParts ?? places) || bytesOf(parts) > (expectedBytes ?? Number.POSITIVE_INFINITY);
+  const [lowest = 1] = numbers;
+  const highest = numbers.at(-1) ?? lowest;
+  const begunParts = 1 + (highest - lowest) / stepOf(numbers);
+  if (expectedParts !== undefined && begunParts > expectedParts) return true;
+  return expectedBytes !== undefined && bytesOf(parts) > expectedBytes;
 }
 
-/**
- * The parts that are too small. The last part of an upload may have any size. If parts are missing, the highest stored part may not be the
- * last part, so its size is checked too.
- */
-const smallParts = (parts: readonly UploadPart[], isMoreMissing: boolean) =>
+/** The parts that are too small. Unless more parts are missing, the highest stored part is the upload's last, and may have any size. */
+const smallParts = (parts: readonly UploadPart[], { isMoreMissing }: { readonly isMoreMissing: boolean }) =>
   parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || isMoreMissing));
 
+/** The percentage with one decimal place. It is rounded down, so that 100 means complete. */
 const percentOf = (done: number, expected: number) =>
   expected === 0 ? 100 : Math.floor((done / expected) * 1000) / 10;
 
-/** The number of missing parts, from the expected number or, if all parts have one size, from the expected bytes. */
+/** The number of missing parts. Without `expectedParts`, it follows from `expectedBytes` if all parts but the last have the same size. */
 function countMissing(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): number | undefined {
   if (expectedParts !== undefined) return expectedParts - parts.length;
   const [first] = parts;
   if (expectedBytes === undefined || first === undefined || first.size === 0) return undefined;
-  const isEven = parts.slice(0, -1).every(({ size }) => size === first.size) && (parts.at(-1)?.size ?? 0) <= first.size;
+  const lastSize = parts.at(-1)?.size ?? 0;
+  const isEven = parts.slice(0, -1).every(({ size }) => size === first.size) && lastSize <= first.size;
   return isEven ? Math.ceil((expectedBytes - bytesOf(parts)) / first.size) : undefined;
 }
 
-/** The missing parts by reason. The times of the arrived parts show which parts are in flight. */
+/** Groups the missing parts by the reason why they are missing. The times of the arrived parts show which parts are in flight. */
 function missingByPace(parts: readonly UploadPart[], pace: Pace, { bytesLeft, partsLeft }: Progress) {
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {
+    // Nothing shows how the client sends, so any order is possible, and no part counts as in flight.
     const order = { ascending: true, descending: true };
-    return {
-      missing: missingPartsOf({ numbers, connectionCount: 1, order, partsLeft: partsLeft ?? 0, isActive: false }),
-    };
+    const missing = missingPartsOf({ numbers, connectionCount: 1, order, partsLeft: partsLeft ?? 0, isActive: false });
+    return { missing };
   }
+
   const { count, order, arrivals } = pace.connections;
   const partSize = median(arrivals.map(({ size }) => size));
-  // With parts of several sizes, the number of missing parts is an estimate.
-  const missingCount = partsLeft ?? (bytesLeft === undefined ? 0 : Math.ceil(bytesLeft / partSize));
+  // If `partsLeft` is unknown, because parts have several sizes, the number is only an estimate.
+  const estimatedParts = bytesLeft === undefined ? 0 : Math.ceil(bytesLeft / partSize);
+  const missingCount = partsLeft ?? estimatedParts;
   const { isActive, lateSeconds } = activityOf(pace, missingCount, partSize);
   const missing = missingPartsOf({ numbers, connectionCount: count, order, partsLeft: missingCount, isActive });
-  // An estimate does not tell the part numbers above the highest stored part.
+
+  // With an estimate, part numbers above the highest stored part are unknown. So only the gaps below it are named.
   const highest = numbers.at(-1) ?? 0;
   const toCome = partsLeft === undefined ? missing.toCome.filter(({ to }) => to <= highest) : missing.toCome;
   return { missing: { ...missing, toCome }, inFlightSeconds: lateSeconds };
 }
 
-/** Whether parts are in flight, and the time of the oldest one if it is late at the end of the upload. */
+/** Says if parts are in flight and, if the last parts of the upload are late, how long the oldest part has been in flight. */
 function activityOf(pace: ObservedPace, missingCount: number, partSize: number) {
   const { connections, now } = pace;
   const isLastRound = missingCount > 0 && missingCount <= connections.count;
   const oldestBegin = beginOf(connections, connections.arrivals.length);
   const oldestMs = oldestBegin === undefined ? undefined : now - oldestBegin;
+
   if (pace.kind === 'live') {
-    // An overdue part may have been given up, but not at the end.
+    // A part that is overdue may have been given up. In the last round it is still awaited, because the upload needs it.
     const overdueMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * partSize;
     const isInTime = oldestMs !== undefined && oldestMs < overdueMs;
     return { isActive: pace.isEven && (isLastRound || isInTime) };
   }
+
   const isLate = isLastRound && pace.kind === 'unclear' && pace.why === 'late';
   const lateSeconds = isLate && oldestMs !== undefined ? Math.round(oldestMs / 1000) : undefined;
   return { isActive: isLate, lateSeconds };
 }
 
-/** The percentage with all parts in flight, if these parts are at least `muchInFlight` percent of the whole. */
+/** The percentage that is reached when the parts in flight have arrived. Undefined if that is less than `muchInFlight` percent more. */
 function withInFlight(
   parts: readonly UploadPart[],
   inFlightCount: number,
@@ -259,13 +278,13 @@ function withInFlight(
 ): number | undefined {
   if (percent === undefined || inFlightCount === 0) return undefined;
   const averageSize = bytesOf(parts) / parts.length;
-  const expected = expectedBytes ?? expectedParts * averageSize;
+  const wholeBytes = expectedBytes ?? expectedParts * averageSize;
   const bytesInFlight = Math.min(bytesLeft, inFlightCount * averageSize);
-  const percentWithInFlight = percentOf(expected - bytesLeft + bytesInFlight, expected);
+  const percentWithInFlight = percentOf(wholeBytes - bytesLeft + bytesInFlight, wholeBytes);
   return percentWithInFlight - percent < muchInFlight ? undefined : percentWithInFlight;
 }
 
-/** The times of the upload, and the seconds since the last part. */
+/** The times of the first and the last part, and the seconds since the last part. */
 function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
   const uploadTimes = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
   const [first] = uploadTimes.sort((a, b) => a - b);
@@ -279,26 +298,29 @@ function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
   };
 }
 
-/** The present rate and the time left. For a stopped upload, the rate before and the time left if it resumes. */
+/** The fields about rate and time left. For a stopped upload: the rate before it stopped, and the time left if it resumes at that rate. */
 function speed(pace: Pace, bytesLeft: number | undefined) {
   if (pace.kind === 'unknown') return {};
   const { connections, now, rate } = pace;
-  const rateOfAll = rate && bytesPerSecond(rate.millisecondsPerByte, connections.count);
+  const uploadRate = rate && bytesPerSecond(rate.millisecondsPerByte, connections.count);
+
   if (pace.kind === 'stopped') {
-    const isTimeKnown = rateOfAll !== undefined && bytesLeft !== undefined;
+    const isTimeKnown = uploadRate !== undefined && bytesLeft !== undefined;
     return {
       stopped: true,
-      bytesPerSecondBefore: rounded(rateOfAll),
-      secondsLeftIfResumed: isTimeKnown ? Math.ceil(bytesLeft / rateOfAll) : undefined,
+      bytesPerSecondBefore: rounded(uploadRate),
+      secondsLeftIfResumed: isTimeKnown ? Math.ceil(bytesLeft / uploadRate) : undefined,
     };
   }
+
   const { estimate, range } = timeLeft(pace, bytesLeft);
   if (pace.kind === 'unclear') {
     const rateInSeconds = pace.clearAt === undefined ? undefined : Math.round((pace.clearAt - now) / 1000);
     return { noRate: pace.why, rateInSeconds, secondsLeft: range };
   }
+
   return {
-    bytesPerSecond: rounded(rateOfAll),
+    bytesPerSecond: rounded(uploadRate),
     bytesPerSecondBefore: rounded(pace.change?.bytesPerSecondBefore),
     rateSince: isoTime(pace.change?.since),
     estimatedSecondsLeft: estimate,
@@ -306,7 +328,7 @@ function speed(pace: Pace, bytesLeft: number | undefined) {
   };
 }
 
-/** The seconds left at the present rate and at both ends of its range, if they are known. */
+/** The seconds left at the present rate (`estimate`), and at both ends of its range. Fields are undefined if they are unknown. */
 function timeLeft(pace: ObservedPace, bytesLeft: number | undefined) {
   const { rate } = pace;
   if (rate === undefined || bytesLeft === undefined) return {};

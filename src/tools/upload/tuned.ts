@@ -1,30 +1,30 @@
 /**
- * Constants of the model in `pace.ts`, chosen on recorded uploads: `npm run bench -- uploads --choose`. Limits of S3 and promises to users
- * are not among them.
+ * Constants of the model in `pace.ts`, which `npm run bench -- uploads --choose` chose on recorded uploads. The terms are explained there.
+ * Limits of S3 and promises to users are elsewhere, because they must not be chosen.
  */
 export const tuned = {
-  /** The number of connections is the smallest whose unevenness is at most this many times the least unevenness. */
+  /** A number of connections is accepted if its unevenness is at most this many times the least one. The smallest accepted number wins. */
   sureFactor: 1.2,
-  /** The same if the start of the upload is unknown, because then too many connections explain the times as well as the right number. */
+  /** The same, if the start of the upload is unknown. It is larger, because too many connections then explain the times equally well. */
   doubtfulFactor: 2.5,
-  /** Efforts that differ by this share are as even as can be expected. */
+  /** A number of connections with at most this unevenness is accepted in any case, because uploads are never more even. */
   evenEnough: 0.05,
-  /** A burst is apart from the parts after it by this many times its own length. */
+  /** A wait this many times as long as the burst before it ends the burst. */
   apartFactor: 8,
-  /** Share of the time since the start after which a silence ends the first round. */
+  /** A silence that is this share of the time since the start ends the first round. */
   firstRoundSilence: 0.15,
-  /** Parts without a known start that are certainly more than one round. */
+  /** If the start is unknown, more parts than this are certainly more than one round. */
   moreThanOneRound: 20,
-  /** A silence is a pause if it lasts this many times as long as the longest other silence. */
+  /** A silence is a pause if it is this many times as long as the longest other silence. */
   pauseFactor: 1.9,
-  /** A part in flight for this many times the usual effort is overdue. */
+  /** A part is overdue if it has been in flight for this many times the usual time. */
   overdueFactor: 1.7,
-  /** Differences this many times as large as the noise of one round are not noise. */
+  /** A difference of speed is real if it is this many times as large as the noise. */
   noiseFactor: 4,
-  /** One round is enough to show a change this large. */
+  /** A change of speed by this factor is shown after a single round. Smaller changes need more parts. */
   largeChange: 2,
-  /** Efforts with a larger typical distance from their median are not even. */
+  /** Efforts are uneven if their typical distance from the median is at least this (as a difference of logarithms). */
   unevenFrom: 0.15,
-  /** The range goes beyond the rates of both halves by this factor. */
+  /** The range of rates is this factor wider at each end than the rates of both halves. */
   margin: 1.18,
 };
