@@ -16,7 +16,7 @@ const gone = {
     'If the upload was completed, the object exists.',
 };
 
-/** AbortMultipartUpload of S3. The API reference mentions the operation but does not describe it. */
+/** AbortMultipartUpload of S3. The cloud's API reference mentions the operation but does not describe it. */
 export const abortMultipartUpload = defineOperation({
   name: 'abort_multipart_upload',
   api: 'AbortMultipartUpload',
@@ -39,7 +39,7 @@ export const abortMultipartUpload = defineOperation({
     'Restoring aborted parts: this is not possible.',
     'Aborting uploads by age: use a lifecycle rule of the bucket.',
   ],
-  // Ceph answers NoSuchKey for an unknown upload.
+  // For an unknown upload, Ceph answers NoSuchKey instead of NoSuchUpload.
   errors: { NoSuchUpload: gone, NoSuchKey: gone },
 
   input: () =>

@@ -24,7 +24,7 @@ const upload = () =>
     initiator: z.object({ id: z.string().optional(), displayName: z.string().optional() }).optional(),
   });
 
-/** One page as S3-compatible services give it. */
+/** One page of open uploads, as S3-compatible services answer. */
 const page = () =>
   z.object({
     bucket: z.string().optional(),
@@ -37,7 +37,7 @@ const page = () =>
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
-/** ListMultipartUploads, an operation of S3. It is not in the reference. */
+/** ListMultipartUploads of S3. The cloud's API reference does not have the operation. */
 export const listMultipartUploads = defineOperation({
   name: 'list_multipart_uploads',
   api: 'ListMultipartUploads',
@@ -90,6 +90,7 @@ export const listMultipartUploads = defineOperation({
     query: {
       uploads: true,
       ...(prefix !== undefined && { prefix }),
+      // The start of a later page replaces the markers that the call began with.
       ...(after ?? {
         ...(keyMarker !== undefined && { 'key-marker': keyMarker }),
         ...(uploadIdMarker !== undefined && { 'upload-id-marker': uploadIdMarker }),
@@ -98,19 +99,21 @@ export const listMultipartUploads = defineOperation({
     region,
   }),
 
+  /** Returns a page as a record with decoded object keys, or undefined if the body is no list of uploads. */
   extract(body) {
-    const result = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
+    const page = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
       lists: { Upload: 'uploads' },
       values: ['IsTruncated'],
       structures: ['Initiator', 'Owner', 'Upload'],
       names: { Key: 'object', 'Encoding-Type': 'encodingType' },
     });
-    if (result === undefined) return undefined;
-    const { uploads = [], ...rest } = result;
-    if (!Array.isArray(uploads)) return { ...rest, uploads };
-    const { encodingType } = rest;
+    if (page === undefined) return undefined;
+
+    const { uploads = [], encodingType } = page;
+    // Always a list, unless the answer has an unknown element <Uploads>. Then the check against the schema of a page warns about it.
+    if (!Array.isArray(uploads)) return page;
     return {
-      ...rest,
+      ...page,
       uploads: uploads.map((upload) => ({ ...upload, object: decodedKey(upload.object, encodingType) })),
     };
   },
@@ -123,11 +126,11 @@ export const listMultipartUploads = defineOperation({
       const nextState = addUploads(state, uploadsOn(record), input, answeredAt);
       if (record.isTruncated !== true) return { kind: 'end', state: nextState };
       const after = markerAfter(record);
-      if (after !== undefined) return { kind: 'next', state: nextState, after };
-      return {
-        kind: 'inconsistent',
-        problem: say`page ${number} says that more follow, but names neither marker nor upload`,
-      };
+      if (after === undefined) {
+        const problem = say`page ${number} says that more follow, but names neither marker nor upload`;
+        return { kind: 'inconsistent', problem };
+      }
+      return { kind: 'next', state: nextState, after };
     },
     result: (state, input, _companionRead, unread) =>
       withoutUndefined({
@@ -147,21 +150,28 @@ export const listMultipartUploads = defineOperation({
     return openUploadsSentences(summary, say`bucket ${bucket}${withPrefix}`);
   },
 
+  /** Returns the step after a list of uploads, or undefined if the list answers the question completely. */
   next({ uploadCount = 0, countOfAnyAge = 0, uploads = [], isTruncated }) {
-    if (isTruncated)
+    if (isTruncated) {
       return next(
         'agent',
         'call',
         say`To read on, ${callAgain} with keyMarker and uploadIdMarker as nextKeyMarker and nextUploadIdMarker in the answer. With a prefix, there is less to read.`,
       );
-    if (uploadCount === 0 && countOfAnyAge > 0) return undefined;
-    if (uploadCount === 0)
+    }
+
+    if (uploadCount === 0) {
+      // Uploads exist, but none is older than olderThanHours. That is an answer, and bucket, prefix and region are right.
+      if (countOfAnyAge > 0) return undefined;
       return next(
         'user',
         'ask',
         say`If one was expected, ${forReader({ agent: 'ask the user', person: 'check' })} whether bucket, prefix and region are right.`,
       );
-    if (uploads.length === uploadCount) return undefined;
+    }
+
+    const areAllListed = uploads.length === uploadCount;
+    if (areAllListed) return undefined;
     return next(
       'agent',
       'call',
@@ -170,16 +180,20 @@ export const listMultipartUploads = defineOperation({
   },
 });
 
-/** The start of the next page. Some servers name no marker although more follows, and then the last upload is the marker. */
+/** The start of the next page. Some services name no marker although more uploads follow; then it is after the last upload listed. */
 function markerAfter({ nextKeyMarker, nextUploadIdMarker, uploads = [] }: PageRecord): PageStart | undefined {
-  const last = uploads.at(-1);
-  const [key, id] = nextKeyMarker ? [nextKeyMarker, nextUploadIdMarker] : [last?.object, last?.uploadId];
-  return key === undefined ? undefined : { 'key-marker': key, ...(id && { 'upload-id-marker': id }) };
+  const lastUpload = uploads.at(-1);
+  const keyMarker = nextKeyMarker ? nextKeyMarker : lastUpload?.object;
+  const uploadIdMarker = nextKeyMarker ? nextUploadIdMarker : lastUpload?.uploadId;
+  if (keyMarker === undefined) return undefined;
+  if (!uploadIdMarker) return { 'key-marker': keyMarker };
+  return { 'key-marker': keyMarker, 'upload-id-marker': uploadIdMarker };
 }
 
-/** The uploads of a page that have an object key and an ID. */
+/** The uploads of a page, without entries that lack the object key or the upload ID. */
 const uploadsOn = ({ uploads = [] }: PageRecord): OpenUpload[] =>
   uploads.flatMap(({ object, uploadId, initiated, initiator }) => {
     if (object === undefined || uploadId === undefined) return [];
-    return [{ object, uploadId, initiated, initiator: initiator?.displayName || initiator?.id || undefined }];
+    const initiatorName = initiator?.displayName || initiator?.id || undefined;
+    return [{ object, uploadId, initiated, initiator: initiatorName }];
   });

@@ -28,7 +28,7 @@ const upload = () => ({
   encodingType: rare(z.string().optional()),
 });
 
-/** One page as the service gives it (docs/API.md: Part list). */
+/** One page of parts, as the service answers (docs/API.md: Part list). */
 const page = () =>
   z.object({
     ...upload(),
@@ -49,7 +49,7 @@ const page = () =>
 /** Parts per page in the view "parts" if maxParts is absent. */
 const defaultPage = 100;
 
-/** Longest page in characters of JSON, which is about 20,000 tokens. A longer page is cut. */
+/** Length limit of a page in characters of JSON, about 20,000 tokens. A longer page is cut. */
 const maximumPage = 42_000;
 
 type Input = z.output<ReturnType<typeof input>>;
@@ -87,6 +87,7 @@ const uploadGone = {
     'The upload was completed or aborted, or bucket, object or uploadId is mistyped. If it was completed, the object exists.',
 };
 
+/** The requested view. Without `view`, an argument for a single page chooses "parts". */
 const viewOf = ({ view, maxParts, partNumberMarker }: Input) =>
   view ?? (maxParts === undefined && partNumberMarker === undefined ? 'summary' : 'parts');
 
@@ -112,7 +113,7 @@ export const listParts = defineOperation({
     uploadId: 'demo-upload-in-progress',
     expectedParts: 16,
   },
-  // An upload that does not exist: the service checks the signature first.
+  // The upload does not exist. The service checks the signature first, so the error NoSuchUpload shows that it accepts the keys.
   probe: {
     arguments: { bucket: 'cloudops-doctor', object: 'cloudops-doctor', uploadId: 'cloudops-doctor', maxParts: 1 },
     accepted: ['NoSuchUpload', 'NoSuchBucket', 'NoSuchKey'],
@@ -125,7 +126,7 @@ export const listParts = defineOperation({
     'Where each region is: the API gives only codes.',
   ],
 
-  // Ceph says NoSuchKey of an upload that it does not know.
+  // For an unknown upload, Ceph answers NoSuchKey instead of NoSuchUpload.
   errors: { NoSuchUpload: uploadGone, NoSuchKey: uploadGone },
 
   limitations: [
@@ -148,30 +149,35 @@ export const listParts = defineOperation({
       ...(input.encodingType !== undefined && { 'encoding-type': input.encodingType }),
       ...(viewOf(input) === 'parts' && { 'max-parts': String(input.maxParts ?? defaultPage) }),
       ...(input.partNumberMarker !== undefined && { 'part-number-marker': String(input.partNumberMarker) }),
+      // For a later page, `after` replaces the marker of the call.
       ...after,
     },
     region: input.region,
   }),
 
+  /** Returns a page as a record with decoded key and plain ETags, or undefined if the body is no list of parts. */
   extract(body) {
-    const result = xmlRecord(isObject(body) ? body.ListPartsResult : undefined, {
+    const page = xmlRecord(isObject(body) ? body.ListPartsResult : undefined, {
       lists: { Part: 'parts' },
       values: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts', 'IsTruncated'],
       structures: ['Initiator', 'Owner', 'Part'],
       names: { Key: 'object', ETag: 'etag', 'Encoding-Type': 'encodingType' },
     });
-    if (result === undefined) return undefined;
-    const { parts = [], ...rest } = result;
-    const object = decodedKey(rest.object, rest.encodingType);
+    if (page === undefined) return undefined;
+
+    const { parts = [], ...upload } = page;
+    const object = decodedKey(upload.object, upload.encodingType);
     return {
-      ...rest,
+      ...upload,
       ...(object !== undefined && { object }),
+      // Always a list, unless the answer has an unknown element <Parts>. Then the check against the schema of a page warns about it.
       parts: Array.isArray(parts) ? parts.map(withPlainEtag) : parts,
     };
   },
 
   instructions: [{ text: uploadIdsElsewhere.text, unless: listMultipartUploads.name }],
-  // The list of parts does not tell when the upload was started. With the key as prefix, its uploads come first.
+  // Finds the start of the upload, which the list of parts lacks. With the key as prefix, the uploads of this key come first, so one page
+  // is enough.
   companionRead: {
     operation: listMultipartUploads,
     input: (input) => {
@@ -183,7 +189,7 @@ export const listParts = defineOperation({
     maximumPages: 1,
     lasting: {
       names: ({ bucket, object, uploadId }) => [bucket, object, uploadId],
-      // If a store gives an upload ID to another upload, or its clock was set, the first part has another time.
+      // If a store reuses an upload ID, or its clock was set, the first part has another time, and the kept start is not used.
       witness: firstTimeOf,
       part: ({ uploads }, input) => {
         const upload = uploadIn(uploads, input);
@@ -194,48 +200,55 @@ export const listParts = defineOperation({
 
   pages: {
     page,
-    start: ({ partNumberMarker = 0 }): PagesSoFar => ({ marker: partNumberMarker, first: {}, parts: [] }),
+    start: ({ partNumberMarker = 0 }): PagesSoFar => ({ marker: partNumberMarker, firstPage: {}, parts: [] }),
     add(state, { record, number, answeredAt }, input) {
       const { marker } = state;
       const numbers = numbersOf(record);
+
+      // Only a later page can repeat parts, because nothing was read before the first page.
       const repeated = number > 1 ? numbers.find((partNumber) => partNumber <= marker) : undefined;
-      if (repeated !== undefined)
-        return {
-          kind: 'inconsistent',
-          problem: say`part ${repeated} came again on page ${number}, which was to start after part ${marker}`,
-        };
+      if (repeated !== undefined) {
+        const problem = say`part ${repeated} came again on page ${number}, which was to start after part ${marker}`;
+        return { kind: 'inconsistent', problem };
+      }
+
       state.parts.push(...partsOf(record));
-      const first = number === 1 ? record : state.first;
-      if (record.isTruncated !== true) return { kind: 'end', state: { ...state, first, answeredAt } };
-      // Some servers name no marker although more parts follow.
+      const firstPage = number === 1 ? record : state.firstPage;
+      if (record.isTruncated !== true) return { kind: 'end', state: { ...state, firstPage, answeredAt } };
+
+      // Some services name no marker although more parts follow. The next page then starts after the last part of this page.
       const nextMarker = record.nextPartNumberMarker ?? numbers.at(-1);
-      if (nextMarker === undefined || nextMarker <= marker)
-        return {
-          kind: 'inconsistent',
-          problem: say`page ${number} says that more follow, but its marker (${nextMarker ?? words('none')}) is not past ${marker}`,
-        };
-      const nextState = { ...state, first, answeredAt, marker: nextMarker };
+      if (nextMarker === undefined || nextMarker <= marker) {
+        const problem = say`page ${number} says that more follow, but its marker (${nextMarker ?? words('none')}) is not past ${marker}`;
+        return { kind: 'inconsistent', problem };
+      }
+
+      const nextState = { ...state, firstPage, answeredAt, marker: nextMarker };
+      // The view "parts" shows a single page.
       if (viewOf(input) === 'parts') return { kind: 'end', state: nextState };
       return { kind: 'next', state: nextState, after: { 'part-number-marker': String(nextMarker) } };
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : parts),
-    result({ first, parts, answeredAt }, input, companionRead, unread) {
-      const page = withoutSummaryFields(first);
+    result({ firstPage, parts, answeredAt }, input, companionRead, unread) {
+      const page = withoutSummaryFields(firstPage);
       if (viewOf(input) === 'parts') return { view: 'parts', ...shortened(page) };
+
+      // Keeps the fields about the upload, and drops those about a single page.
       const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
-      if (unread === undefined) {
-        const times = { checkedAt: answeredAt, startedAt: startOf(input, companionRead?.uploads) };
-        return { view: 'summary', ...upload, ...summarise(parts, input, times) };
+      if (unread !== undefined) {
+        return {
+          view: 'summary',
+          ...upload,
+          // Without expectation and times, because the beginning of a list shows neither progress nor rate.
+          ...summarise(parts, {}),
+          isTruncated: true,
+          nextPartNumberMarker: Number(unread['part-number-marker']),
+        };
       }
-      // Progress and rate cannot be derived from a part of the list.
-      return {
-        view: 'summary',
-        ...upload,
-        ...summarise(parts, {}),
-        isTruncated: true,
-        nextPartNumberMarker: Number(unread['part-number-marker']),
-      };
+
+      const times = { checkedAt: answeredAt, startedAt: startOf(input, companionRead?.uploads) };
+      return { view: 'summary', ...upload, ...summarise(parts, input, times) };
     },
   },
 
@@ -246,9 +259,16 @@ export const listParts = defineOperation({
   },
   next(record, { maxParts }, isOffered) {
     const { view, parts = [], isTruncated, nextPartNumberMarker } = record;
-    if (view !== 'parts' && isTruncated !== true) return nextOfUpload(record, isOffered('abort_multipart_upload'));
-    const isAllAskedFor = isTruncated !== true || parts.length >= (maxParts ?? Number.POSITIVE_INFINITY);
-    if (view === 'parts' && isAllAskedFor) return undefined;
+    const hasMore = isTruncated === true;
+    if (view === 'parts') {
+      // A caller who got as many parts as maxParts asked for needs no advice, even if more follow.
+      const isRequestMet = maxParts !== undefined && parts.length >= maxParts;
+      if (!hasMore || isRequestMet) return undefined;
+    } else if (!hasMore) {
+      return nextOfUpload(record, isOffered('abort_multipart_upload'));
+    }
+
+    // More parts follow. After an incomplete summary, too, they are read page by page in the view "parts".
     const marker = nextPartNumberMarker ?? numbersOf(record).at(-1) ?? 0;
     const andView = words(view === 'parts' ? '' : 'view "parts" and ');
     return next(
@@ -259,22 +279,22 @@ export const listParts = defineOperation({
   },
 });
 
-/** The time of the first part that arrived, as text. */
+/** The time of the first part that arrived, as text. Undefined if there are no parts. */
 function firstTimeOf(state: unknown): string | undefined {
   const parts = isObject(state) && Array.isArray(state.parts) ? state.parts : [];
-  const times = parts.flatMap((part) =>
-    isObject(part) && typeof part.uploadedAt === 'number' ? [part.uploadedAt] : [],
-  );
+  const times = parts
+    .map((part: unknown) => (isObject(part) ? part.uploadedAt : undefined))
+    .filter((time) => typeof time === 'number');
   return times.length === 0 ? undefined : String(times.reduce((first, time) => Math.min(first, time)));
 }
 
-/** The upload in a list of uploads. */
+/** The upload that the call is about, in a list of uploads. */
 const uploadIn = (uploads: unknown, { object, uploadId }: Pick<Input, 'object' | 'uploadId'>): unknown =>
   Array.isArray(uploads)
     ? uploads.find((upload) => textAt(upload, 'object') === object && textAt(upload, 'uploadId') === uploadId)
     : undefined;
 
-/** The start of an upload in a list of uploads, in ISO 8601. */
+/** The time at which the upload was started, in ISO 8601. Undefined if the list of uploads does not have it. */
 function startOf(input: Input, uploads: unknown): string | undefined {
   const time = Date.parse(textAt(uploadIn(uploads, input), 'initiated') ?? '');
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
@@ -282,30 +302,31 @@ function startOf(input: Input, uploads: unknown): string | undefined {
 
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
-/** Drops fields of the service that have the name of a field that this server adds. Other unknown fields stay. */
+/** Drops fields of the service's answer whose names this server gives to its own fields, such as `view`. Other unknown fields stay. */
 const withoutSummaryFields = (record: PageRecord): PageRecord =>
   Object.fromEntries(
     Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
   );
 
-const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
+const numbersOf = ({ parts = [] }: PageRecord) =>
+  parts.map(({ partNumber }) => partNumber).filter((partNumber) => partNumber !== undefined);
 
-/** The state of reading pages. */
+/** The state while the pages are read. */
 interface PagesSoFar {
-  /** The number that the next page starts after. */
+  /** The next page starts after this part number. */
   readonly marker: number;
-  readonly first: PageRecord;
+  readonly firstPage: PageRecord;
   readonly parts: UploadPart[];
   readonly answeredAt?: string | undefined;
 }
 
-/** The numbered parts of a page. */
+/** The parts of a page, without those that lack a number. */
 const partsOf = ({ parts = [] }: PageRecord): UploadPart[] =>
   parts.flatMap(({ partNumber, size = 0, lastModified = '', etag }) =>
     partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],
   );
 
-/** Cuts a page of more than `maximumPage` characters, and sets the marker that the next page starts after. */
+/** Cuts a page to `maximumPage` characters. If parts are cut off, the next page starts after the last part that is left. */
 function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
   const fitting = firstThatFit(parts, maximumPage);
   if (fitting.length === parts.length) return { ...rest, parts };
