@@ -22,6 +22,7 @@ import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanin
 import { resourceGroup } from './schema/outputs.js';
 import { differs, place, regionFormWarnings, unplacedWarnings, zoneWarnings } from './schema/zones.js';
 
+/** The arguments. Nearly all are optional, because the API reference does not say which are required. */
 const input = () =>
   withConditions(
     z.strictObject({
@@ -192,14 +193,16 @@ export const provisionKubeResourceGroup = defineOperation({
       const { controlPlane, nodePools } = adminCluster ?? {};
       const workstation = adminWorkstation && { ...adminWorkstation, nodeCount: 1 };
       const servers = serversText([workstation, controlPlane, ...(nodePools ?? [])]);
-      const parts = [
+
+      const serverGroups = [
         words(adminWorkstation === undefined ? 'workstation not given' : '1 workstation'),
         controlPlane?.nodeCount === undefined
           ? words('control plane (number of nodes not given)')
           : counted(controlPlane.nodeCount, 'control plane node'),
         nodePools === undefined ? words('no node pools') : poolsInShort(nodePools),
       ];
-      return say`Set up Kubernetes${detail(say` resource`)} group ${resourceGroupName}${detail(inRegion(regions))}: ${servers}${detail(say`; ${join(parts, ', ')}`)}`;
+
+      return say`Set up Kubernetes${detail(say` resource`)} group ${resourceGroupName}${detail(inRegion(regions))}: ${servers}${detail(say`; ${join(serverGroups, ', ')}`)}`;
     },
     accept: ({ resourceGroupName }) => say`Set up ${resourceGroupName}`,
     consequences: ({ adminWorkstation, adminCluster }) => [
@@ -207,20 +210,24 @@ export const provisionKubeResourceGroup = defineOperation({
       say`Workstation: ${typeText(adminWorkstation?.instanceType)}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? words('?')} × ${typeText(adminCluster?.controlPlane?.instanceType)}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
     ],
     warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
-      const [region] = regions ?? [];
-      const [zone] = availabilityZones ?? [];
+      // Both lists have exactly one element, if they are given.
+      const [groupRegion] = regions ?? [];
+      const [groupZone] = availabilityZones ?? [];
+
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
       const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
-      const servers = [adminWorkstation, controlPlane, ...nodePools].filter((server) => server !== undefined);
+      const serversByPath = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
+      const servers = Object.values(serversByPath).filter((server) => server !== undefined);
+
       return [
-        ...regionFormWarnings(region),
-        ...zoneWarnings(zone, region),
+        ...regionFormWarnings(groupRegion),
+        ...zoneWarnings(groupZone, groupRegion),
         ...servers.flatMap((server) => [
           ...regionFormWarnings(server.region),
           ...zoneWarnings(server.availabilityZone, server.region),
         ]),
         ...versionWarnings(adminCluster?.version),
-        ...unplacedWarnings({ adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools }, zone, region),
+        ...unplacedWarnings(serversByPath, groupZone, groupRegion),
         ...sentences(
           externalCloudConfig?.serviceAccountKey === undefined &&
             say`No service account key is given, so there is nothing to link the group to the external cloud with.`,
@@ -280,13 +287,15 @@ export const provisionKubeResourceGroup = defineOperation({
   },
 });
 
-/** `5 nodes in 2 pools`. */
+/** The number of nodes and pools: `5 nodes in 2 pools`, or `nodes (number not given) in 2 pools`. */
 function poolsInShort(pools: readonly { readonly nodeCount?: number | undefined }[]): SafeText {
+  // NaN if any pool lacks its number of nodes.
   const total = pools.reduce((sum, { nodeCount = Number.NaN }) => sum + nodeCount, 0);
   const nodes = Number.isNaN(total) ? words('nodes (number not given)') : counted(total, 'node');
   return say`${nodes} in ${counted(pools.length, 'pool')}`;
 }
 
+/** ` in jp-east-1`, or an empty text if no region is given. */
 const inRegion = ([region]: readonly string[] = []) => (region === undefined ? words('') : say` in ${place(region)}`);
 
 const isJsonObject = (text: string): boolean => isObject(parseJson(text));

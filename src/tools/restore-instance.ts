@@ -222,11 +222,11 @@ export const restoreInstance = defineOperation({
       sentences(
         say`The cloud accepted the restore of DevOps server ${instance.instanceId ?? instanceId}: it has started and is not finished.`,
         state !== undefined && say`Its state is ${withMeaning(state, devopsState)}.`,
-        // Usually the same word as the state.
+        // The status is usually the same word as the state, and is then not repeated.
         status.name !== undefined &&
           status.name !== state &&
           say`Its status is ${withMeaning(status.name, devopsStatusName)}.`,
-        // The codes 100 and 200 only repeat the state, and people would read 200 as an HTTP status.
+        // The codes 100 (running) and 200 (processing) are left out, because they repeat the state and 200 looks like an HTTP status.
         status.code !== undefined &&
           ![100, 200].includes(status.code) &&
           say`Its status code is ${withMeaning(String(status.code), devopsStatusCode)}.`,

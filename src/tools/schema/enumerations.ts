@@ -1,4 +1,4 @@
-/** Value lists that several fields share (docs/API.md: Instance types). */
+/** This file has lists of allowed values that several fields share (docs/API.md: Instance types). */
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
@@ -13,21 +13,21 @@ const largeNodes = words(`
   h2-triple-large32 h2-triple-large48 h2-triple-large64 h2-triple-large96 h2-triple-large128
   h2-quad-large64 h2-quad-large96 h2-quad-large128 h2-septa-large128`);
 
-/** List N: control plane and node pools. */
+/** Server types for nodes of the control plane and of node pools. */
 export const nodeInstanceTypes = [
   ...words(`h2-large16 h2-large24 h2-large32
     h2-extra-large16 h2-extra-large24 h2-extra-large32 h2-extra-large48`),
   ...largeNodes,
 ];
 
-/** List W: the admin workstation. It has every type of list N. The last type is the largest. */
+/** Server types for the admin workstation: all of `nodeInstanceTypes` and smaller ones. The largest type is the last. */
 export const workstationInstanceTypes = [
   ...words(`h2-medium4 h2-medium8 h2-medium16 h2-medium24 h2-large h2-large8 h2-large16 h2-large24 h2-large32
     h2-extra-large8 h2-extra-large16 h2-extra-large24 h2-extra-large32 h2-extra-large48`),
   ...largeNodes,
 ];
 
-/** List D: DevOps servers. */
+/** Server types for DevOps servers. */
 export const devopsInstanceTypes = words(`
   c-large c-large8 e-large e-large8 e-large16 e-large24 e-large32
   e-extra-large8 e-extra-large16 e-extra-large24 e-extra-large32 e-extra-large48
@@ -40,7 +40,7 @@ export const deploymentModels = words('standalone multi hybrid');
 
 export const devopsZones = words('east-11 east-12 east-13 east-14 east-31 west-12 west-13 jp-west-21');
 
-/** Zone that RestoreInstance uses when none is given, by region (docs/API.md: Zones). */
+/** For each region, the zone that RestoreInstance uses if the request names none (docs/API.md: Zones). */
 export const defaultZones: Readonly<Record<string, string>> = {
   'jp-east-1': 'east-11',
   'jp-east-3': 'east-31',

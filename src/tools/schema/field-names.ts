@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { stepsOf } from '../../util/objects.js';
 
 /**
- * The name of an argument in words: `adminCluster.controlPlane.volumeType` is `control plane's disk type`. The `title` of a field is its
- * name, or else the words in its own name.
- * @returns undefined if the schema has no such field
+ * Returns the name of an argument in words: `control plane's disk type` for the path `adminCluster.controlPlane.volumeType`. A field is
+ * called by the `title` in its schema, or else by the words that its own name consists of. Only the last two names are used.
+ * @returns undefined if the schema has no field at this path
  */
 export function fieldInWords(schema: z.core.$ZodType, path: string): string | undefined {
   let current = schema;
@@ -12,17 +12,22 @@ export function fieldInWords(schema: z.core.$ZodType, path: string): string | un
   for (const step of stepsOf(path)) {
     const inner = stepInto(innermost(current), step);
     if (inner === undefined) return undefined;
+
     const title = titleOf(inner);
-    if (typeof step === 'string') names.push(title ?? nameInWords(step));
-    // An element is named by its list and its number, `node pool 2`, without the owner of the list.
-    else names = [`${title ?? names.at(-1) ?? ''} ${step + 1}`.trim()];
+    if (typeof step === 'string') {
+      names.push(title ?? nameInWords(step));
+    } else {
+      // The name of a list element, such as `node pool 2`, is clear without the names of the fields that hold the list.
+      names = [`${title ?? names.at(-1) ?? ''} ${step + 1}`.trim()];
+    }
     current = inner;
   }
+
   const [last, owner] = names.reverse();
   return owner === undefined ? last : `${owner}'s ${last}`;
 }
 
-/** The unit of a number, such as `GB`, if the schema names it with `meta({ unit })`. */
+/** The unit of a numeric argument, such as `GB`, which its schema has from `meta({ unit: 'GB' })`; undefined if there is none. */
 export function fieldUnit(schema: z.core.$ZodType, path: string): string | undefined {
   let field: z.core.$ZodType | undefined = schema;
   for (const step of stepsOf(path)) field = field && stepInto(innermost(field), step);
@@ -30,18 +35,19 @@ export function fieldUnit(schema: z.core.$ZodType, path: string): string | undef
   return typeof unit === 'string' ? unit : undefined;
 }
 
-/** The schema of a field or of the elements of a list. */
+/** The schema of the field `step` of an object, or of the elements of a list if `step` is an index. */
 function stepInto(schema: z.core.$ZodType, step: string | number): z.core.$ZodType | undefined {
   if (typeof step === 'number') return schema instanceof z.ZodArray ? schema.element : undefined;
   return schema instanceof z.ZodObject && Object.hasOwn(schema.shape, step) ? schema.shape[step] : undefined;
 }
 
-/** The schema inside a schema that only makes a value optional or converts it. */
+/** The schema inside a schema that only makes a value optional or converts it; undefined for other schemas. */
 function wrappedSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodOptional) return schema.unwrap();
   return schema instanceof z.ZodPipe ? schema.out : undefined;
 }
 
+/** The schema without the schemas around it that make it optional or convert its value. */
 function innermost(schema: z.core.$ZodType): z.core.$ZodType {
   const inner = wrappedSchema(schema);
   return inner === undefined ? schema : innermost(inner);
@@ -52,7 +58,7 @@ function titleOf(schema: z.core.$ZodType): string | undefined {
   return typeof title === 'string' ? title : undefined;
 }
 
-/** A field of `meta` of the schema, or of a schema that it wraps. */
+/** The value of a field that `meta` gave to the schema, or to the schema that it wraps. */
 function metaOf(schema: z.core.$ZodType, name: string): unknown {
   const value = z.globalRegistry.get(schema)?.[name];
   const inner = wrappedSchema(schema);
@@ -70,9 +76,10 @@ const abbreviations: Readonly<Record<string, string>> = {
   ssh: 'SSH',
 };
 
-/** `firewallGroupId` as `firewall group ID`. */
+/** A name in camel case as words: `firewall group ID` for `firewallGroupId`. */
 export const nameInWords = (name: string): string =>
   name
+    // Between `l` and `G` in firewallGroup, between `P` and `A` in IPAddress, and at underscores and hyphens.
     .split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_-]/)
     .map((word) => abbreviations[word.toLowerCase()] ?? word.toLowerCase())
     .join(' ');

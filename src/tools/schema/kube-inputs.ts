@@ -14,7 +14,7 @@ import {
   wholeNumber,
 } from './fields.js';
 
-/** A list that the API accepts with exactly one element. */
+/** A list that must have exactly one element, which the API requires for regions and zones. */
 export const listOfOne = (title: string) =>
   z
     .array(text())
@@ -22,8 +22,7 @@ export const listOfOne = (title: string) =>
     .meta({ title, description: `One ${title}.` })
     .optional();
 
-/** Servers and clusters that ProvisionKubeResourceGroup sets up (docs/API.md: ProvisionKubeResourceGroup). Any of their fields may be absent. */
-
+/** Region and zone of a server. */
 const placement = () => ({
   region: text(32).describe('Region.'),
   availabilityZone: text(32).describe('Zone.').meta({ title: 'zone' }),
@@ -36,7 +35,7 @@ const volume = () => ({
   volumeSize: volumeSize(),
 });
 
-/** The admin workstation. */
+/** Schema of the admin workstation in ProvisionKubeResourceGroup (docs/API.md). Any field may be absent. */
 export const adminWorkstation = () =>
   z
     .strictObject({
@@ -55,7 +54,7 @@ export const adminWorkstation = () =>
     .partial()
     .describe('Admin server.');
 
-/** The admin cluster. */
+/** Schema of the admin cluster in ProvisionKubeResourceGroup (docs/API.md). Any field may be absent, at any depth. */
 export const adminCluster = () =>
   z
     .strictObject({
@@ -114,7 +113,7 @@ export const adminCluster = () =>
     .partial()
     .describe('Admin cluster.');
 
-/** A warning about a version that is not complete, such as `1.34`. */
+/** A warning about a version such as `1.34`, which lacks its third number. Empty if the version is complete or not given. */
 export const versionWarnings = (version: string | undefined): SafeText[] =>
   version === undefined || /^v?\d+\.\d+\.\d+/.test(version)
     ? []
@@ -124,55 +123,59 @@ export const versionWarnings = (version: string | undefined): SafeText[] =>
 
 /** A warning about each name that several node pools have. */
 export function poolWarnings(pools: readonly { readonly name?: string | undefined }[]): SafeText[] {
-  const names = pools.flatMap(({ name }) => name ?? []);
+  const names = pools.map(({ name }) => name).filter((name) => name !== undefined);
   const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index));
   return [...repeated].map(
     (name) => say`Several node pools have the name ${name}. What the cloud does then is not documented.`,
   );
 }
 
-/** Reports missing and superfluous fields of the load balancer, with or without a private LAN (docs/API.md: Load balancer). */
+/** Reports fields of the load balancer that a private LAN requires or that are wrong without one (docs/API.md: Load balancer). */
 export function checkPrivateLan(
   networkConfig: { readonly networkId?: unknown } | undefined,
   loadBalancer: { readonly type?: unknown; readonly vip?: unknown; readonly systemIpAddresses?: unknown } | undefined,
   report: (field: string, message: string) => void,
 ): void {
   const { type, vip, systemIpAddresses } = loadBalancer ?? {};
-  if (networkConfig?.networkId === undefined) {
-    if (systemIpAddresses !== undefined)
+  const hasPrivateLan = networkConfig?.networkId !== undefined;
+  if (!hasPrivateLan) {
+    if (systemIpAddresses !== undefined) {
       report(
         'systemIpAddresses',
         'must be left out without a private LAN: give networkConfig.networkId as well, or leave it out',
       );
+    }
     return;
   }
+
   if (vip === undefined) report('vip', 'is required with a private LAN (networkConfig.networkId is given)');
-  if (type === 'elastic-load-balancer' && !areTwoDistinct(systemIpAddresses))
+  if (type === 'elastic-load-balancer' && !areTwoDistinct(systemIpAddresses)) {
     report(
       'systemIpAddresses',
       'must be exactly two distinct IP addresses with a private LAN and type elastic-load-balancer',
     );
+  }
 }
 
-/** Takes any value, because conditions are also checked if an argument breaks its own rules. */
+/** True for a list of two distinct IP addresses. Takes any value, because conditions are also checked if the list breaks its own rules. */
 const areTwoDistinct = (addresses: unknown) =>
   Array.isArray(addresses) && addresses.length === 2 && new Set(addresses.map(canonicalAddress)).size === 2;
 
-/** An IPv6 address has many spellings; a URL has one. */
+/** An IPv6 address in a single spelling, which `URL` gives it: `[::1]` for `0:0:0:0:0:0:0:1`. Other values stay as they are. */
 const canonicalAddress = (address: unknown) =>
   typeof address === 'string' && isIPv6(address) ? new URL(`http://[${address.split('%')[0]}]`).hostname : address;
 
-/** The type of a server, or a note that none is given. */
+/** The type of a server, or `type not given`. */
 export const typeText = (instanceType: string | undefined) =>
   instanceType === undefined ? words('type not given') : own(instanceType);
 
-/** Servers of a type. */
+/** Servers that are alike, such as the nodes of a pool. */
 interface ServerGroup {
   readonly nodeCount?: number | undefined;
   readonly instanceType?: string | undefined;
 }
 
-/** The number of servers and their largest type: `44 servers up to h2-double-large96`. A group that is not given is undefined. */
+/** The number of servers and their largest type: `44 servers up to h2-double-large96`. A group that the request lacks is undefined. */
 export function serversText(groups: readonly (ServerGroup | undefined)[]): SafeText {
   const counts = groups.map((group) => group?.nodeCount);
   const total = counts.reduce<number>((sum, count = 0) => sum + count, 0);
@@ -186,7 +189,7 @@ export function serversText(groups: readonly (ServerGroup | undefined)[]): SafeT
 
 type Pools = NonNullable<z.output<ReturnType<typeof adminCluster>>['nodePools']>;
 
-/** `"workers" 2 × h2-large32, 3 × h2-large16`, or `none`. */
+/** Node pools with name, number of nodes and type: `"workers" 2 × h2-large32, 3 × h2-large16`; without pools, `none`. */
 export function poolsText(pools: Pools = []): SafeText {
   if (pools.length === 0) return words('none');
   const texts = pools.slice(0, listedPools).map(({ name, nodeCount, instanceType }) => {
@@ -197,5 +200,5 @@ export function poolsText(pools: Pools = []): SafeText {
   return join(texts, ', ');
 }
 
-/** Further pools are only counted. The request shows all of them. */
+/** Number of pools that the text shows. It only counts further pools, because the plan shows the whole request anyway. */
 const listedPools = 20;

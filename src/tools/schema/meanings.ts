@@ -1,6 +1,6 @@
 import { defined, own, quoted, type SafeText, say, words } from '../../util/safe-text.js';
 
-/** A status as the service spells it, with its meaning from the reference, or a note that the reference does not have the status. */
+/** A status as the API spells it, with its meaning: `configuring (being changed)`. A note says if the API reference lacks the status. */
 export function withMeaning(value: string | undefined, meanings: Readonly<Record<string, string>>): SafeText {
   if (value === undefined) return words('not given in the answer');
   const meaning = Object.hasOwn(meanings, value) ? meanings[value] : undefined;
@@ -9,7 +9,7 @@ export function withMeaning(value: string | undefined, meanings: Readonly<Record
     : say`${own(value)} (${defined(meaning)})`;
 }
 
-/** Resource groups (docs/API.md: States). Their meanings follow from the names. */
+/** Meanings of a resource group's status (docs/API.md: States). The API reference has only the names, which suggest the meanings. */
 export const resourceGroupStatus = {
   provisioned: 'set up and ready',
   failed: 'the last operation failed',
@@ -20,7 +20,7 @@ export const resourceGroupStatus = {
   deleting: 'being deleted',
 };
 
-/** Clusters and nodes (docs/API.md: States). Their meanings follow from the names. */
+/** Meanings of the status of a cluster or node (docs/API.md: States). The API reference has only the names, which suggest the meanings. */
 export const clusterStatus = {
   running: 'in service',
   failed: 'the last operation failed',
@@ -30,7 +30,7 @@ export const clusterStatus = {
   deleting: 'being deleted',
 };
 
-/** DevOps servers (docs/API.md: States). `RESTORING` is only in the reference's example of an answer. */
+/** Meanings of the field `state` of a DevOps server (docs/API.md: States). The API reference has `RESTORING` only in an example answer. */
 export const devopsState = {
   RUNNING: 'running',
   FAILED: 'error',
@@ -42,10 +42,10 @@ export const devopsState = {
   RESTORING: 'being created from the backup',
 };
 
-/** `status.code` of a DevOps server (docs/API.md: States). */
+/** Meanings of the field `status.code` of a DevOps server (docs/API.md: States). */
 export const devopsStatusCode = { 100: 'running', 200: 'processing', 300: 'warning', 400: 'error' };
 
-/** `status.name` of a DevOps server (docs/API.md: States; where the reference gives no meaning, the name does). */
+/** Meanings of the field `status.name` of a DevOps server (docs/API.md: States). If the API reference gives none, the name suggests it. */
 export const devopsStatusName = {
   CREATING: 'being created',
   RESTORING: 'being created from a backup',

@@ -1,23 +1,23 @@
 import * as z from 'zod';
 
 /**
- * Records in answers (docs/API.md: Records). No answer is rejected because it differs. Enumerations are plain text, because services
- * answer with values outside their own lists. Fields are optional where the reference says that they may be missing.
+ * This file has schemas of the records in answers (docs/API.md: Records). An answer that does not fit is still accepted. Fields with a fixed
+ * list of values are plain text, because APIs also answer with other values. A field is optional if the API reference says so.
  */
 
 const text = () => z.string();
 const number = () => z.int();
 
-/** Marks a structure that hosts see as one description in place of its fields, because the list of tools has to stay short. */
+/** In the list of tools, replaces the fields of an object by a description, because the list has to stay short. */
 export const like = <Schema extends z.ZodObject>(schema: Schema, description: string): Schema =>
   schema.meta({ like: description });
 
-/** Marks a field that hosts do not see, because the list of tools has to stay short. Answers may have further fields anyway. */
+/** Leaves a field out of the list of tools, because the list has to stay short. The field still appears in answers. */
 export const rare = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ rare: true });
 
 const placement = () => ({ region: text(), availabilityZone: text() });
 
-/** Server behind a node or workstation (docs/API.md: Server record). */
+/** The server that a node or workstation runs on (docs/API.md: Server record). */
 const instance = () =>
   z.object({
     ...placement(),

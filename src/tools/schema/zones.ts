@@ -11,10 +11,7 @@ import {
   words,
 } from '../../util/safe-text.js';
 
-/**
- * The region that a zone seems to be in: `east-11` is in jp-east-1, `west-13` in jp-west-1, `jp-west-21` in jp-west-2 (from the
- * defaults in docs/API.md: Zones). Nothing is known of zones of another form.
- */
+/** The region that a zone seems to be in: jp-east-1 for `east-11`, jp-west-2 for `jp-west-21`. Undefined for a zone of another form. */
 export function regionOfZone(zone: string): string | undefined {
   const [, side, number] = /^(?:jp-)?(east|west)-(\d)\d$/.exec(zone) ?? [];
   return side === undefined ? undefined : `jp-${side}-${number}`;
@@ -22,23 +19,23 @@ export function regionOfZone(zone: string): string | undefined {
 
 const hasFormOfRegion = (name: string): boolean => /^[a-z]{2}-[a-z]{1,10}-\d{1,2}$/.test(name);
 
-/** The name of a region or a zone. A name without the usual form is quoted, because it could be any words. */
+/** The name of a region or a zone, for a sentence. A name without the usual form is quoted, because it could be any text. */
 export const place = (name: string): SafeText =>
   hasFormOfRegion(name) || regionOfZone(name) !== undefined ? own(name) : quoted(name, 100);
 
-/** The region that a zone seems to be in, if it is not `region`. */
+/** Returns the region that a zone seems to be in, if that is not `region`; otherwise undefined. */
 function otherRegion(zone = '', region?: string): string | undefined {
   const expected = regionOfZone(zone);
   return region === undefined || region === expected ? undefined : expected;
 }
 
-/** A warning if a region does not have the usual form. It is not refused, because the API reference has no rule for regions. */
+/** A warning if a region lacks the usual form. It is no error, because the API reference has no rule for the names of regions. */
 export const regionFormWarnings = (region: string | undefined): SafeText[] =>
   region === undefined || hasFormOfRegion(region)
     ? []
     : [say`Region ${quoted(region, 24)} does not look like those of the API reference, such as jp-east-1.`];
 
-/** A warning if a zone does not have the usual form, or does not belong to the region. */
+/** A warning if a zone lacks the usual form, or seems to be in another region. */
 export function zoneWarnings(zone: string | undefined, region: string | undefined): SafeText[] {
   if (zone !== undefined && regionOfZone(zone) === undefined)
     return [say`Zone ${quoted(zone, 24)} does not look like those of the API reference, such as east-11.`];
@@ -48,7 +45,7 @@ export function zoneWarnings(zone: string | undefined, region: string | undefine
   return [say`Zone ${place(zone ?? '')} seems to be ${where}. What the cloud does then is not documented.`];
 }
 
-/** A contradiction if the zone of an answer does not belong to the region: `zone east-11, which seems to be in jp-east-1`. */
+/** A contradiction if the zone in an answer is not in the requested region: `zone east-11, which seems to be in jp-east-1`. */
 export function foreignZone(zone: string | undefined, region: string): SafeText[] {
   const other = otherRegion(zone, region);
   return other === undefined ? [] : [say`zone ${place(zone ?? '')}, which seems to be in ${own(other)}`];
@@ -66,17 +63,17 @@ export const differs = <Value extends string | number, const Field extends strin
 
 const valueText = (value: string | number) => (typeof value === 'string' ? quoted(value, 60) : value);
 
-/** A warning about a region that is not in the list of the reference, if the reference has a list for the operation. */
-export const regionWarnings = (listed: readonly string[] | undefined, region: string | undefined): SafeText[] =>
-  listed === undefined || region === undefined || listed.includes(region)
+/** A warning if the API reference lists regions for the operation, and `region` is not among them. */
+export const regionWarnings = (documented: readonly string[] | undefined, region: string | undefined): SafeText[] =>
+  documented === undefined || region === undefined || documented.includes(region)
     ? []
     : [
-        say`Region ${quoted(region, 40)} is not among those that the API reference lists: ${defined(listed.join(', '))}. Whether the operation is available there is not documented.`,
+        say`Region ${quoted(region, 40)} is not among those that the API reference lists: ${defined(documented.join(', '))}. Whether the operation is available there is not documented.`,
       ];
 
 /**
- * A warning about servers without region and zone, which proposes those of the whole group.
- * @param servers by the path of their arguments
+ * A warning about servers that have neither region nor zone, if the whole resource group has a region or zone to propose for them.
+ * @param servers by path, such as `adminCluster.controlPlane`. Undefined if the request lacks the server
  */
 export function unplacedWarnings(
   servers: Readonly<Record<string, { readonly region?: unknown; readonly availabilityZone?: unknown } | undefined>>,
@@ -87,10 +84,12 @@ export function unplacedWarnings(
     region !== undefined && say`region ${place(region)}`,
     zone !== undefined && say`zone ${place(zone)}`,
   );
+
   const unplacedServers = Object.entries(servers).filter(
     ([, server]) => server !== undefined && server.region === undefined && server.availabilityZone === undefined,
   );
   if (unplacedServers.length === 0 || placeOfGroup.length === 0) return [];
+
   const names = listed(unplacedServers.map(([path]) => argument(path)));
   return [
     say`${names} ${words(unplacedServers.length === 1 ? 'has' : 'have')} no region and zone. Whether those of the group apply there is not documented; ${listed(placeOfGroup)} could be given there too.`,
