@@ -6,39 +6,38 @@ import type { Next } from './next.js';
 import type { RequestBody } from './request-body.js';
 import type { UploadPart } from './upload/part.js';
 
-/** The APIs of the cloud. Settings describe the endpoint and the signing service of each (docs/API.md, Endpoints). */
+/** The built-in APIs of the cloud. Settings give each its endpoint and its signing service (docs/API.md: Endpoints). */
 export const builtInServices = ['storage', 'catalog', 'devops'] as const;
 
 /** Name of an API: built-in, or described by `Operation.signing`. */
 export type Service = string;
 
-/** The signature of requests to an API that is not built in. */
+/** How requests to an API that is not built in are signed. */
 export interface Signing {
   /** Service name in the credential scope. */
   readonly service: string;
   /** `s3` sends x-amz-content-sha256 and signs the path as it is. `api` is for all other APIs. */
   readonly headers: 's3' | 'api';
-  /** Region that all requests go to and are signed for, if the API is global. It replaces the configured region and that of the request. */
+  /** The one region of a global API. All requests go there and are signed for it. Regions in the settings and in requests are ignored. */
   readonly region?: string;
 }
 
-/** A JSON Schema as hosts receive it. */
+/** A JSON Schema, as the MCP client gets it in the list of tools. */
 export type JsonSchema = Record<string, unknown>;
 
-/** HTTP methods of requests. */
 export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A read that shows the progress of a change. */
 export interface Follow {
   /** Tool name of the read, or the name of its operation in the API. */
   readonly read: string;
-  /** Paths of the values of the read's arguments: `input.…` in the arguments of the change, `answer.…` in the record of its answer. */
+  /** For each argument of the read, a path in the change's arguments or in its answer: `{ group: 'input.group', id: 'answer.task.id' }`. */
   readonly arguments: Readonly<Record<string, string>>;
-  /** Values of fields in the read's answer, by path, when the change is finished. */
+  /** Fields of the read's answer that show that the change is finished: `{ 'instance.state': 'RUNNING' }`. */
   readonly done?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The effect on the account. A replacement is `alter`. */
+/** The effect of an operation on the account. An operation that replaces something has the effect `alter`. */
 export type Effect = 'read' | 'create' | 'alter' | 'delete';
 
 /** A request of an operation, without endpoint and signature. */
@@ -47,24 +46,24 @@ export interface ApiRequest {
   readonly path: string;
   /** Names and values before encoding. `true` is a name without a value. */
   readonly query?: Query;
-  /** Further headers, except those that the server sets itself. `content-type` replaces the type of the body. */
+  /** Headers besides those that this server sets. `content-type` replaces the usual type of the body. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Made by `json`, `xml`, `form` or `plainText`. */
+  /** Make it with `json`, `xml`, `form` or `plainText`. */
   readonly body?: RequestBody;
-  /** Region of endpoint and signature. If absent, the configured region is used. */
+  /** Region that the request goes to and is signed for. If absent, the configured region is used. */
   readonly region?: string | undefined;
 }
 
 /** An answer with a status from 200 to 299, as `Operation.errorOf` gets it. */
 export interface SuccessAnswer {
   readonly status: number;
-  /** By lower-case name. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as `extract` gets it. Undefined for an empty body, and for a body without the format of the operation. */
+  /** The body as `extract` gets it. Undefined if the body is empty, or not in the format of `Operation.answer`. */
   readonly body: unknown;
 }
 
-/** An error that came with a status from 200 to 299. */
+/** An error in an answer whose status, from 200 to 299, means success. */
 export interface AnsweredError {
   readonly code?: string | undefined;
   readonly message?: string | undefined;
@@ -73,7 +72,7 @@ export interface AnsweredError {
 /**
  * One operation as data and pure functions. Its file uses no SDK, network, clock or environment.
  *
- * Paths of arguments and fields are dotted: `networkConfig.networkId`.
+ * All paths of arguments and fields are dotted: `networkConfig.networkId`.
  */
 export interface Operation<
   Input extends z.ZodObject = z.ZodObject,
@@ -88,92 +87,84 @@ export interface Operation<
   readonly title: string;
   /** Description for a model that does not know the API. Some clients show only the first 150 characters. */
   readonly description: string;
-  /** Extra sentences for the server's instructions. Models read them, and some clients search them for tools. */
+  /** Sentences for the `instructions` of the MCP server. Models read them, and some clients search them for tools. */
   readonly instructions?: readonly Instruction[];
   readonly effect: Effect;
-  /** True if the change is idempotent. Then a repetition needs no `allowRepeat`. */
+  /** True if the change is idempotent, so that repeating it needs no argument `allowRepeat`. */
   readonly repeatable?: boolean;
   readonly service: Service;
-  /**
-   * Required if the API is not built in, and then equal in all operations of the API. `CLOUDOPS_ENDPOINT_<NAME>_URL` sets the endpoint
-   * of the API.
-   */
+  /** Required if the API is not built in, and the same in all its operations. `CLOUDOPS_ENDPOINT_<NAME>_URL` sets its endpoint. */
   readonly signing?: Signing;
   /**
-   * Protocol that defines the operation, if the API reference does not. The tool is offered if the store speaks the protocol, or if
-   * `CLOUDOPS_TOOLS` names the tool.
+   * Protocol that defines the operation, if the cloud's API reference does not. The tool is offered if the object storage speaks the
+   * protocol, or if `CLOUDOPS_TOOLS` names the tool.
    */
   readonly extension?: 's3';
-  /** Regions that the API reference lists for the operation. Another region gets a warning. */
+  /** Regions that the API reference lists for the operation. A call with another region gets a warning. */
   readonly regions?: readonly string[];
   readonly method: HttpMethod;
-  /** Fixed beginning of the host that is put before the host of the endpoint, such as `api.`. */
+  /** Text that is put before the host name of the endpoint: `api.` makes `api.example.com` of `example.com`. */
   readonly hostPrefix?: string;
   /**
-   * Makes the request. `after` is the start of the page that `pages.add` returned; undefined for the first page. `token` is the
-   * idempotency token, if the operation takes one and the request is about to be sent; plan, consent and idempotency key have none.
+   * Makes the request.
+   * @param after the start of the page, as `pages.add` returned it; undefined for the first page
+   * @param token the idempotency token, if `takesToken`. Undefined when the request is made only to show it in a plan
    */
   request(input: z.output<Input>, after?: PageStart, token?: string): ApiRequest | Promise<ApiRequest>;
-  /**
-   * True if the API knows a repeated request by a token in it. The token is a UUID that belongs to the consent, so retries of one change
-   * have the same token.
-   */
+  /** True if the API recognises a repetition by a token (a UUID) in the request. All retries of an approved change send the same token. */
   readonly takesToken?: boolean;
   /**
-   * Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called. For an empty body whose headers
-   * matter, use `text`. `xmlText` is text that the operation parses as XML, so malformed XML is not passed to it.
+   * Format of the body of a successful answer. With `none`, the body is empty and `extract` is not called; if its headers matter, use
+   * `text`. With `xmlText`, `extract` gets the text of the XML to parse it itself, but never malformed XML.
    */
   readonly answer: 'json' | 'xml' | 'xmlText' | 'text' | 'none';
   /**
-   * Returns the record in an answer, or a promise of it.
-   * @param body a JSON value, nested objects of text for XML, or the text of the body for `text` and `xmlText`
-   * @param headers by lower-case name
+   * Returns the record of an answer, or a promise of the record. If the body is no answer to the operation, returns undefined.
+   * @param body a JSON value for `json`, nested objects of text for `xml`, or the text of the body for `text` and `xmlText`
+   * @param headers with names in lower case
    * @param status from 200 to 299
    */
   extract(body: unknown, input: z.output<Input>, headers: Readonly<Record<string, string>>, status: number): unknown;
   /**
-   * Returns the error in an answer with a status from 200 to 299, or undefined. An XML document `Error` is an error in any case. If the
-   * operation has this function, an answer that cannot be read leaves the outcome unknown.
+   * Finds an error in an answer whose status, from 200 to 299, means success; undefined if there is none. An XML document `Error` counts
+   * as an error even without this function. With it, the outcome of a change is unknown if the answer cannot be read.
    */
   errorOf?(answer: SuccessAnswer): AnsweredError | undefined | Promise<AnsweredError | undefined>;
   /** The read that shows the progress of a change. */
   readonly follow?: Follow;
-  /** Path of the list of failed entries in the record, for a change that may be done in part. */
+  /** Path of the list of failed entries in the record, if a change may succeed for some entries and fail for others. */
   readonly failures?: string;
-  /** For a read whose answer has pages. */
+  /** For a read whose answer comes in pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
-  /** A second read that runs at the same time and completes the record. The call continues without it if it fails or is not allowed. */
+  /** A second read at the same time that completes the record. If it fails or is not allowed, the call continues without it. */
   readonly companionRead?: CompanionRead<z.output<Input>>;
   /** Summarizes the answer in a few sentences. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
   /**
    * Returns the next step, if there is one. After a change, it replaces the advice to look in the console.
-   * @param isOffered true for the name of a tool that the caller may use in the same account
+   * @param isOffered returns true if the caller may use the named tool in the same account
    */
   next?(
     record: Lenient<z.output<Output>>,
     input: z.output<Input>,
     isOffered: (tool: string) => boolean,
   ): Next | undefined;
-  /** Names of fields of a read whose values agents pass back as arguments. Invisible characters in them are not escaped. */
+  /** Fields whose values agents pass back as arguments, such as an object key. So invisible characters in them are not escaped. */
   readonly exact?: readonly string[];
-  /**
-   * Names of important fields of the answer by path, such as `{ 'instance.region': 'its region' }`. The result says if one of the fields
-   * is missing.
-   */
+  /** Important fields by path, named for people: `{ 'instance.region': 'its region' }`. The result says if such a field is missing. */
   readonly tellIfMissing?: Readonly<Record<string, string>>;
   /**
    * Strict object schema with every rule for the arguments. Arguments for regions and zones must be named `region`, `regions`,
-   * `availabilityZone` or `availabilityZones` at any depth, because settings limit them by name.
+   * `availabilityZone` or `availabilityZones` at any depth, because the settings for allowed regions find them by name.
    */
   input(): Input;
   /** Paths of arguments whose values are never shown. */
   readonly secrets?: readonly string[];
-  /** Maps the path of an argument that names a secret file to the path of the argument that the file's content replaces. */
+  /** For each argument that names a secret file, the argument that gets the file's content: `{ 'config.keyName': 'config.key' }`. */
   readonly secretNames?: Readonly<Record<string, string>>;
   /** Object schema of the answer. A missing required field is logged and is not an error. */
   output(): Output;
-  /** True if hosts get no schema of the answer, because it would be long, as for the operations of a model. */
+  /** True if MCP clients get no schema of the answer because it would be too long, as for operations of an AWS service model. */
   readonly isAnswerOpen?: boolean;
   /** Advice for the agent on what to ask or tell the user, by error code of the service or by the beginning of the code. */
   readonly errors?: Readonly<Record<string, ErrorAdvice>>;
@@ -181,70 +172,70 @@ export interface Operation<
   readonly undocumented: readonly string[];
   /** Tasks that users may expect but the operation cannot do, each with an alternative. */
   readonly limitations: readonly string[];
-  /** Documented defaults of the cloud for absent arguments. They are shown in plans and never sent. */
+  /** The cloud's documented defaults for absent arguments. Plans show them, but requests do not send them. */
   readonly defaults: readonly Default[];
   /** Paths of optional arguments whose defaults are not documented. */
   readonly unknownDefaults?: readonly string[];
   /** Paths of the arguments that affect the price although their defaults are not documented. */
   readonly costDrivers?: readonly string[];
-  /** Texts for the person who decides. Required unless `effect` is `read`. */
+  /** Texts for the person who decides on a change. Required unless `effect` is `read`. */
   readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
-  /** A read that runs before the question of a change. The plan shows its result; the request does not depend on it. */
+  /** A read that runs before the user is asked about a change. The plan shows the result; the request does not depend on it. */
   readonly preflight?: Preflight<z.output<Input>>;
   /**
-   * Arguments of a call that succeeds, or a function that makes them, or returns undefined if it finds none. Tests call the built-in
-   * operations with them on the sandbox.
+   * Arguments of a call that succeeds. Tests make this call on the sandbox for each built-in operation. A function may compute the
+   * arguments, and returns undefined if it finds none.
    */
   readonly example: z.input<Input> | (() => z.input<Input> | undefined);
-  /** A call with which `doctor` checks keys and endpoint. Only for reads. */
+  /** A call with which the command `doctor` checks keys and endpoint. Only for reads. */
   readonly probe?: Probe<z.input<Input>>;
-  /** JSON Schemas for hosts. Absent if the build generates them. */
+  /** JSON Schemas for the list of tools. Absent if the build generates them from `input` and `output`. */
   readonly schemas?: { readonly input: JsonSchema; readonly output?: JsonSchema };
 }
 
-/** A sentence for models. */
+/** A sentence in the `instructions` of the MCP server. */
 export interface Instruction {
   readonly text: string;
-  /** Tool that makes the sentence wrong. If the tool is offered, the sentence is left out. */
+  /** Name of a tool. If it is offered, the sentence would be wrong and is left out. */
   readonly unless?: string;
 }
 
-/** A read of another operation. Its arguments are derived from the arguments of the call. */
+/** A read by another operation, with arguments that are derived from those of the call. */
 export interface Preflight<Input> {
   readonly operation: Operation;
   input(input: Input): Readonly<Record<string, unknown>>;
-  /** Error codes of the read that end the call, because the change would fail. After other errors, the call continues. */
+  /** If the read fails with any of these error codes, the call ends, because the change would fail too. */
   readonly decisiveErrors?: readonly string[];
-  /** Returns a warning about the answer, which the plan shows directly below the headline, or undefined. */
+  /** Returns a warning that the plan shows directly below its headline, or undefined. */
   alert?(answer: Readonly<Record<string, unknown>>): SafeText | undefined;
 }
 
-/** A simultaneous read of another operation in the same service and region. */
+/** A read by another operation of the same API and in the same region, made at the same time. */
 export interface CompanionRead<Input> {
   readonly operation: Operation;
-  /** Returns the arguments, or undefined if the read is not needed. */
+  /** Returns the arguments of the read, or undefined if it is not needed. */
   input(input: Input): Readonly<Record<string, unknown>> | undefined;
-  /** The read ends after this number of pages. */
+  /** The read ends after this number of pages, even if more follow. */
   readonly maximumPages: number;
-  /** For a part of the record that never changes. Later calls about the same thing get the part without another read. */
+  /** For a part of the record that never changes, such as the start of an upload. It is kept, so later calls need no companion read. */
   readonly lasting?: LastingPart<Input>;
 }
 
-/** The part of a companion read's record that never changes. */
+/** A part of a companion read's record that never changes. */
 export interface LastingPart<Input> {
-  /** Returns the values that name the thing. */
+  /** Returns the values that identify the thing that the part is about: bucket, object and upload ID. */
   names(input: Input): readonly string[];
-  /** Returns a value of the main read's state that is the same as long as the call is about the same thing, or undefined. */
+  /** Returns a value from the main read, such as the time of the first part. If it differs later, the kept part is not used. */
   witness(state: unknown): string | undefined;
-  /** Returns undefined if the record does not have the part. */
+  /** Returns the part of the record to keep, or undefined if the record does not have it. */
   part(record: Readonly<Record<string, unknown>>, input: Input): Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The texts about a change, for the person who decides and the agent that reports. `region` is the region of the request. */
+/** The texts about a change, for the person who decides and the agent that reports. Each `region` is the region of the request. */
 export interface Change<Input = Readonly<Record<string, unknown>>, Output = unknown> {
-  /** True if the change costs money. The server's instructions tell models. */
+  /** True if the change costs money. The `instructions` of the MCP server say so to models. */
   readonly costsMoney: boolean;
-  /** True if the documentation has no way to undo the change. If absent, true for the effect `delete`. */
+  /** True if no way to undo the change is documented. If absent, `delete` is irreversible and other effects are not. */
   readonly irreversible?: boolean;
   /** True if the change continues in the cloud after the answer. */
   readonly continues: boolean;
@@ -252,31 +243,28 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   headline(input: Input, region: string): SafeText;
   /** Label of the accepting button: `Create server "wiki"`. */
   accept(input: Input): SafeText;
-  /** Everything that is created, changed or billed besides the headline, one sentence each, costs first. */
+  /** Everything that is created, changed or billed and that the headline does not say, one sentence each, costs first. */
   consequences(input: Input, region: string): readonly SafeText[];
   /**
-   * Warnings about values that are allowed but probably wrong, one sentence each. `input` lacks invalid arguments, because one answer
-   * reports errors and warnings together.
+   * Warnings about values that are allowed but probably wrong, one sentence each. It also runs if some arguments are invalid, because one
+   * answer reports errors and warnings together; `input` then lacks the invalid arguments.
    */
   warnings(input: Partial<Input>, region: string): readonly SafeText[];
-  /** Facts that the server cannot check before it sends the request: `that the backup exists`. */
+  /** Facts that cannot be checked before the request is sent: `that the backup exists`. */
   readonly notChecked: readonly string[];
-  /** Paths of the arguments that identify the thing that is changed. The last one is its name. */
+  /** Paths of the arguments that identify the thing that is changed. The argument at the last path is its name. */
   readonly identifies?: readonly string[];
-  /** Paths of the arguments in headline and consequences, with `[]` for the elements of a list. The question lists all other arguments. */
+  /** Paths of the arguments that headline and consequences name: `nodePools[].name`. The question to the user lists all others. */
   readonly named: readonly string[];
-  /** Completes "look in the console for" if the outcome is unknown: `a DevOps server "wiki" in jp-east-1`. */
+  /** If the outcome is unknown, completes the advice "look in the console for": `a DevOps server "wiki" in jp-east-1`. */
   verificationHint(input: Input, region: string): SafeText;
-  /**
-   * Advice if the change is too large to show. Default: "Split it into smaller changes." A replacement needs its own advice, because it
-   * cannot be split.
-   */
+  /** Advice if the change is too large to show. Required for a replacement, for which the usual advice, to split the change, is wrong. */
   readonly ifTooLarge?: string;
   /** Returns differences between answer and request: `region "jp-east-1" instead of "jp-east-3"`. */
   contradictions?(record: Output, input: Input, region: string): readonly SafeText[];
 }
 
-/** Advice on an error. If a model and people read it differently, both readings. */
+/** Advice on an error: one text, or two if a model and a person need different words. */
 export type ErrorAdvice = string | { readonly agent: string; readonly person: string };
 
 /** A default of the cloud for an argument. */
@@ -287,7 +275,7 @@ export interface Default {
   readonly inRegion?: Readonly<Record<string, string>>;
 }
 
-/** One page of an answer. */
+/** One page of an answer that comes in pages. */
 export interface Page<PageRecord> {
   readonly record: PageRecord;
   /** Page number, from 1. */
@@ -297,8 +285,8 @@ export interface Page<PageRecord> {
 }
 
 /**
- * Reduces the pages of an answer one by one. Pages are not kept, so the size of the state must not depend on their number. The caller
- * detects pages that form a circle, and limits the number of pages.
+ * Reduces the pages of an answer to a state, page by page, and the state to a record. The pages are not kept, so that long lists need little
+ * memory. The caller of these functions limits the number of pages, and detects pages that form a circle.
  */
 export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   /** Object schema of one page. A missing required field is logged and is not an error. */
@@ -310,41 +298,41 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   /**
    * Returns the record of the call, after the last page.
    * @param companionRead record of the companion read, if it succeeded
-   * @param rest start of the first unread page, if the list is longer than one call reads. The record has to say how to continue. A
-   * warning already says that the record is incomplete
+   * @param rest start of the first page that was not read, if the list is longer than one call reads. Then a warning says that the record
+   * is incomplete, and the record has to say how to continue
    */
   result(state: State, input: Input, companionRead?: Readonly<Record<string, unknown>>, rest?: PageStart): Output;
-  /** Returns the parts that the upload view draws, or undefined if the pages are not the complete upload. */
+  /** Returns the parts of an upload for the view that draws them, or undefined if the pages are not the whole list of parts. */
   parts?(state: State, input: Input): readonly UploadPart[] | undefined;
   /** Returns the number of entries on a page, for progress messages. */
   count(record: Lenient<z.output<PageSchema>>): number;
 }
 
-/** Start of a page as query parameters of the service, such as a token or a marker. */
+/** Query parameters with which the service returns a certain page, such as a token or a marker. */
 export type PageStart = Readonly<Record<string, string>>;
 
-/** The step after a page. `inconsistent` ends the call with an error, because the pages contradict each other. */
+/** The step after a page. With `inconsistent`, the pages contradict each other, and the call ends with an error. */
 export type PageStep<State> =
   | { readonly kind: 'end'; readonly state: State }
   | { readonly kind: 'next'; readonly state: State; readonly after: PageStart }
   | { readonly kind: 'inconsistent'; readonly problem: SafeText };
 
-/** A call that shows if the service accepts the keys. It works in an empty account. */
+/** A call that shows if the API accepts the access keys. It works in an empty account. */
 export interface Probe<Arguments> {
-  /** `doctor --bucket` replaces the argument `bucket`. */
+  /** The option `--bucket` of the command `doctor` replaces the argument `bucket`. */
   readonly arguments: Arguments;
-  /** Error codes that the service sends only if the signature is valid, such as `NoSuchUpload`. */
+  /** Error codes that show a valid signature too, because the API checks the signature first: `NoSuchUpload`. */
   readonly accepted: readonly string[];
 }
 
-/** The same type with all fields optional, at any depth. */
+/** The type `T` with all fields optional, at any depth. */
 export type Lenient<T> = T extends readonly (infer Element)[]
   ? readonly Lenient<Element>[]
   : T extends object
     ? { readonly [Key in keyof T]?: Lenient<T[Key]> | undefined }
     : T;
 
-/** An operation that is written by hand. Its example is data. */
+/** An operation that is written by hand. Its example is data, not a function. */
 export interface DefinedOperation<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodObject = z.ZodObject,
@@ -354,17 +342,14 @@ export interface DefinedOperation<
   readonly example: z.input<Input>;
 }
 
-/** Arguments of a call that succeeds. */
+/** Arguments of an operation's example. */
 export type ExampleInput = Readonly<Record<string, unknown>>;
 
-/** The example of an operation, or undefined if none is found. */
+/** Returns the arguments of an operation's example, or undefined if its function finds none. */
 export const exampleOf = ({ example }: Operation): ExampleInput | undefined =>
   typeof example === 'function' ? example() : example;
 
-/**
- * Infers the types of an operation from its schemas. Each schema is made at its first use, because a server that only lists its tools
- * needs none.
- */
+/** Infers the types of an operation from its schemas. Each schema is made at its first use, because listing the tools needs none. */
 export function defineOperation<
   Input extends z.ZodObject,
   Output extends z.ZodObject,

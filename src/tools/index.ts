@@ -6,7 +6,7 @@ import { provisionKubeResourceGroup } from './provision-kube-resource-group.js';
 import { restoreInstance } from './restore-instance.js';
 import { upgradeKubeVersion } from './upgrade-kube-version.js';
 
-/** Every operation the server can offer, in the order in which it lists them. */
+/** All built-in operations, in the order in which this server lists them as tools. */
 export const operations: readonly DefinedOperation[] = [
   listParts,
   listMultipartUploads,

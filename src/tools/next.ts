@@ -11,21 +11,21 @@ export type Actor = (typeof actors)[number];
 export const actions = ['call', 'wait', 'ask', 'decide', 'check', 'configure', 'none'] as const;
 export type Action = (typeof actions)[number];
 
-/** The step after an answer. The text addresses the model, even if somebody else has to act. People may read other words (`forReader`). */
+/** The step after an answer. The text speaks to the model, even if a person has to act: `Ask the user …`. For people, see `forReader`. */
 export interface Next {
   readonly who: Actor;
   readonly action: Action;
   readonly text: SafeText;
 }
 
-/** Makes a step. The text is a literal, or made by `say`. */
+/** Makes a step, such as `next('user', 'ask', 'Ask the user for the region.')`. The text is a literal, or made by `say`. */
 export const next = <const Text extends string>(who: Actor, action: Action, text: Wording<Text>): Next => ({
   who,
   action,
   text: words(text),
 });
 
-/** Makes a step for the person who runs this server. `task` completes "has to". */
+/** Makes a step for the person who runs this server, such as operatorMust('set CLOUDOPS_REGION'). `task` continues "has to". */
 export function operatorMust<const Text extends string>(task: Wording<Text>): Next {
   const taskText = words(task);
   const text = forReader({
@@ -36,7 +36,7 @@ export function operatorMust<const Text extends string>(task: Wording<Text>): Ne
   return next('operator', 'configure', text);
 }
 
-/** For a model "call again", for people "try again". */
+/** `call again` for a model, `try again` for people. Used inside a sentence; `callAgainFirst` begins one. */
 export const callAgain = forReader({ agent: 'call again', person: 'try again' });
 export const callAgainFirst = forReader({ agent: 'Call again', person: 'Try again' });
 
@@ -46,7 +46,7 @@ export const theyWant = forReader({ agent: 'they still want', person: 'you still
 export const forAgent = <const Text extends string>(text: Wording<Text>): SafeText =>
   forReader({ agent: words(text), person: '' });
 
-/** The step after a fault of this server. */
+/** The step after a fault of this server, which its log describes. */
 export const reportMistake = operatorMust(
   say`look in ${forReader({ agent: 'its', person: 'its', operator: 'the' })} log, and report the mistake`,
 );

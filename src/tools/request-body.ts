@@ -12,20 +12,20 @@ export type RequestBody = BodyOptions &
         readonly namespace?: string;
         readonly value: XmlElements;
       }
-    /** Names and values before encoding. */
+    /** Names and values as `application/x-www-form-urlencoded`, here before encoding. */
     | { readonly kind: 'form'; readonly value: Readonly<Record<string, string>> }
     /** Text that is sent as it is. */
     | { readonly kind: 'text'; readonly text: string }
   );
 
 interface BodyOptions {
-  /** The header Content-Type. If absent, the usual type of the kind of body. */
+  /** The header Content-Type. If absent, it follows from `kind`. */
   readonly contentType?: string;
   /** True if the API requires the header Content-MD5. */
   readonly contentMd5?: boolean;
 }
 
-/** Makes a JSON body. Fields that are undefined are left out. */
+/** Makes a JSON body. Fields whose value is undefined are left out. */
 export const json = (value: Readonly<Record<string, unknown>>, options: BodyOptions = {}): RequestBody => ({
   kind: 'json',
   value,
@@ -46,13 +46,13 @@ export const form = (value: Readonly<Record<string, string>>, options: BodyOptio
   ...options,
 });
 
-/** Makes a body of text. */
+/** Makes a body of text that is sent as it is. */
 export const plainText = (text: string, options: BodyOptions = {}): RequestBody => ({ kind: 'text', text, ...options });
 
 /**
  * Writes a body as text.
  * @throws TypeError for values that JSON or XML cannot hold
- * @throws URIError for half of a surrogate pair in a form
+ * @throws URIError if a form has half of a surrogate pair
  */
 export function writeBody(body: RequestBody): string {
   switch (body.kind) {
