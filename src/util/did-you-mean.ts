@@ -1,6 +1,6 @@
 /**
- * Returns the values of a list that a misspelt value most likely means, at most `count`, in the order of the list. Words count more
- * than numbers. For `h2-large20`, the other sizes of `h2-large` come first, nearest size first.
+ * Returns the `count` values of a list that a misspelt value most likely means, in the order of the list. A value with the same words and
+ * another number is nearer than a value with other words. For `h2-large20`, sizes of `h2-large` are chosen, and 16 rather than 48.
  */
 export function nearest(misspelt: string, values: readonly string[], count = 3): string[] {
   const byDistance = values
@@ -10,7 +10,7 @@ export function nearest(misspelt: string, values: readonly string[], count = 3):
   return values.filter((value) => best.includes(value));
 }
 
-/** Returns the value that `text` most likely misspells, or the only value that begins with `text`. */
+/** Returns the value that `text` most likely means, which is the only value that begins with it, or a similar value. Else undefined. */
 export function didYouMean(text: string, values: readonly string[]): string | undefined {
   const lowerCase = text.toLowerCase();
   const completions = text.length > 2 ? values.filter((value) => value.toLowerCase().startsWith(lowerCase)) : [];
@@ -21,13 +21,13 @@ export function didYouMean(text: string, values: readonly string[]): string | un
   return edits(lowerCase, best.toLowerCase()) <= tolerance ? best : undefined;
 }
 
-/** The number at the end of a text, and the words before the number. */
+/** Splits a text into the number at its end and the words before it. Without a number, the number is NaN. */
 const splitNumber = (text: string) => ({
   words: text.replace(/\d+$/, ''),
   number: Number(/\d+$/.exec(text)?.[0] ?? Number.NaN),
 });
 
-/** Each edit between the words of two texts counts 8, and the ratio of their numbers counts at most 7. */
+/** Returns the distance of two values. Each edit of the words counts 8, and the numbers count at most 7, so words come first. */
 function distance(text: string, value: string): number {
   const a = splitNumber(text);
   const b = splitNumber(value);
@@ -36,10 +36,7 @@ function distance(text: string, value: string): number {
   return edits(a.words, b.words) * 8 + Math.min(numberDistance, 7);
 }
 
-/**
- * Levenshtein distance in which a missing letter counts half, because people abbreviate. Long input is cut, because it is near to none
- * of our names.
- */
+/** Levenshtein distance in which a letter that `a` lacks counts half, because people abbreviate. Only 64 characters of `a` are compared. */
 function edits(a: string, b: string): number {
   const left = a.slice(0, 64);
   let row = Array.from({ length: b.length + 1 }, (_, index) => index / 2);

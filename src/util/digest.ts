@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Hexadecimal SHA-256 of JSON values. The order of fields in objects does not matter. */
+/** SHA-256 of JSON values, as hexadecimal text. Objects with the same fields in another order have the same digest. */
 export const digestOf = (values: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(values, sorted)).digest('hex');
 

@@ -2,11 +2,11 @@ import { textAt } from './objects.js';
 import { escapeUnits, everyInvisible } from './quote.js';
 import { own, quoted, type SafeText, say, words } from './safe-text.js';
 
-/** Severities, least first. */
+/** Severities, from the least to the most severe. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** The subject of a line of the log. */
+/** The subject of an entry in the log. */
 export type LogEvent =
   | 'answer'
   | 'attempt'
@@ -41,24 +41,21 @@ export type LogEvent =
   | 'unresolved'
   | 'webhook';
 
-/** Facts about an event, and a sentence for people. Every place that shows the facts quotes them. */
+/** Facts about an event, and a message for people. Facts may come from outside, so code that shows them has to quote them. */
 interface LogFields {
   readonly message?: SafeText;
   readonly [name: string]: unknown;
 }
 
-/**
- * Writes one event. Its fields hold neither secrets nor arguments of calls. The exception is the level debug, at which the texts that are
- * signed contain path and query of a request.
- */
+/** Writes an event to the log. Never pass secrets or arguments of calls. (Only at level `debug`, signed texts have path and query.) */
 export type Log = (level: LogLevel, event: LogEvent, fields?: LogFields) => void;
 
-/** Length limit of a text in the log, because callers choose their names (characters). */
+/** Length limit of a text in the log (characters), because texts such as the name of a caller can have any length. */
 const maximumText = 16_384;
 
 /**
- * Creates a log of JSON lines for stderr, because stdout belongs to the protocol. Characters that are invisible or change the reading
- * order are escaped, so that a terminal shows the line as it is.
+ * Creates a log that writes each event as a line of JSON, if its level is at least `minimum`. Characters that are invisible or change the
+ * reading order are escaped, so that they cannot mislead people who read the log at a terminal.
  */
 export function createLog(minimum: LogLevel, now: () => Date, write: (line: string) => void): Log {
   return (level, event, fields = {}) => {
@@ -68,34 +65,34 @@ export function createLog(minimum: LogLevel, now: () => Date, write: (line: stri
   };
 }
 
-/** Escapes the characters of a line of JSON that are invisible or change the reading order. The value of the JSON stays the same. */
+/** Escapes characters in JSON that are invisible or change the reading order. The JSON still has the same value. */
 export const escapeJson = (json: string): string =>
   printableAscii.test(json) ? json : json.replace(everyInvisible, escapeUnits);
 
-/** Matches most lines, and much faster than the search for invisible characters. */
+/** Matches most lines. They need no search for invisible characters, which is much slower. */
 const printableAscii = /^[ -~]*$/;
 
-/** A JSON replacer that cuts long texts. */
+/** A replacer for `JSON.stringify` that cuts long texts. */
 const cutLongText = (_key: string, value: unknown) =>
   typeof value === 'string' && value.length > maximumText ? `${value.slice(0, maximumText)}…` : value;
 
 /**
- * Returns the reason of a failure for logs and messages, which is the code of an error, such as `ENOENT`, or else its message. Errors
- * of a database have codes, so their messages, which may quote anything, are not used.
+ * Returns the reason of a failure for logs and messages, which is the code of an error, such as `ENOENT`, or else its message. The message
+ * of a database error may quote data, but is never used, because such errors have codes.
  */
 export const reasonOf = (error: unknown): string =>
   textAt(error, 'code') ?? (error instanceof Error ? error.message : 'unknown error');
 
-/** Returns the name of an unexpected error for logs. Its message may quote anything. */
+/** Returns the name of an unexpected error for logs. Its message is left out, because it may contain secrets. */
 export const errorName = (error: unknown): string => (error instanceof Error ? error.name : 'not an error');
 
-/** Facts of an uncaught error for logs: its name and the places in its stack. Its message may quote anything. */
+/** Returns name and stack trace of an uncaught error for logs. The message is left out, because it may contain secrets. */
 export function crashFacts(error: unknown): { readonly error: string; readonly stack: readonly string[] } {
   const { stack = '' } = error instanceof Error ? error : {};
   return { error: errorName(error), stack: stack.split('\n').filter((line) => line.startsWith('    at ')) };
 }
 
-/** An error whose message is made of our own words, with everything from outside quoted. */
+/** An error whose message is safe text, so that it can be shown to people. */
 export class ShownError extends Error {
   readonly shown: SafeText;
   constructor(shown: SafeText) {
@@ -118,7 +115,7 @@ export function fileFault(error: unknown): SafeText {
   return fault === undefined ? shownReason(error) : say`${shownReason(error)}: ${fault}`;
 }
 
-/** Returns the reason of a failure for people. A message that is not our own is quoted. */
+/** Returns the reason of a failure for people. The message of any error but a `ShownError` is quoted. */
 export function shownReason(error: unknown): SafeText {
   if (error instanceof ShownError) return error.shown;
   const reason = reasonOf(error);

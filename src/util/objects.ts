@@ -1,8 +1,8 @@
-/** A JSON object or a record: neither null nor an array. */
+/** True for an object that is neither null nor an array. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The value of JSON. Undefined for other text. */
+/** Parses JSON. Returns undefined for text that is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -11,20 +11,20 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** True if a value is nested deeper than a number of levels. Deeper levels are not visited. */
+/** True if lists and objects are nested more than `levels` deep. It stops at that depth, so very deep values are safe. */
 export const isDeeperThan = (levels: number, value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner)));
 
-/** The steps of a dotted path: `rules[0].id` is `['rules', 0, 'id']`. */
+/** Splits a dotted path into its steps: `rules[0].id` becomes `['rules', 0, 'id']`. */
 export const stepsOf = (path: string): (string | number)[] =>
   path.split('.').flatMap((step) => {
     const [name = '', ...indexes] = step.split(/\[(\d+)\]/).filter((piece) => piece !== '');
     return [name, ...indexes.map(Number)];
   });
 
-/** The value at a dotted path, such as `adminCluster.name` or `rules[0].id`. */
+/** Returns the value at a dotted path, such as `adminCluster.name` or `rules[0].id`; undefined if there is none. */
 export function valueAt(fields: unknown, path: string): unknown {
   let value = fields;
   for (const step of stepsOf(path)) {
@@ -35,13 +35,13 @@ export function valueAt(fields: unknown, path: string): unknown {
   return value;
 }
 
-/** The text at a dotted path, if there is one. */
+/** Returns the text at a dotted path; undefined if there is no value, or if it is no text. */
 export const textAt = (fields: unknown, path: string): string | undefined => {
   const value = valueAt(fields, path);
   return typeof value === 'string' ? value : undefined;
 };
 
-/** The texts at a dotted path, and those inside the value there. `[]` stands for each element of a list: `users[].password`. */
+/** Returns all texts in the value at a dotted path. In the path, `[]` stands for every element of a list: `users[].password`. */
 export function textsAt(fields: unknown, path: string): string[] {
   let values: readonly unknown[] = [fields];
   for (const step of path.split(/\.|(?=\[\])/)) {
@@ -54,7 +54,7 @@ export function textsAt(fields: unknown, path: string): string[] {
   return leaves.flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []));
 }
 
-/** Copies a value and changes the field at a dotted path. If `change` returns undefined, the copy lacks the field. */
+/** Copies an object and changes the field at a dotted path. If `change` returns undefined, the field is left out. */
 export function withValueAt(fields: unknown, path: string, change: (value: unknown) => unknown): unknown {
   const [step = '', ...rest] = path.split('.');
   if (!isObject(fields)) return fields;
@@ -63,7 +63,7 @@ export function withValueAt(fields: unknown, path: string, change: (value: unkno
   return changed === undefined ? others : { ...others, [step]: changed };
 }
 
-/** Copies a value and replaces one text by another at any depth, if the text is a whole value. */
+/** Copies a value, and replaces strings that are equal to `text` at any depth. Strings that only contain it stay. */
 export function withText<Value>(value: Value, text: string, replacement: string): Value;
 export function withText(value: unknown, text: string, replacement: string): unknown {
   if (typeof value === 'string') return value === text ? replacement : value;
@@ -77,23 +77,23 @@ const holdsNull = (value: unknown): boolean =>
   value !== null &&
   Object.values(value).some((inner) => inner === null || holdsNull(inner));
 
-/** Copies a value without fields that are null, because clients send null for absent fields. A value without null is not copied. */
+/** Leaves out fields that are null, at any depth, because clients send null for absent fields. Elements of lists stay. */
 export function withoutNulls(value: unknown): unknown {
-  // Answers with a thousand parts have none, and a copy would take long.
+  // Most values have no null, and copying an answer with a thousand parts would take long.
   if (!holdsNull(value)) return value;
   if (!isObject(value)) return Array.isArray(value) ? value.map(withoutNulls) : value;
   const present = Object.entries(value).filter(([, field]) => field !== null);
   return Object.fromEntries(present.map(([name, field]) => [name, withoutNulls(field)]));
 }
 
-/** A copy without fields that are undefined. */
+/** Copies an object without the fields whose value is undefined. */
 export function withoutUndefined<Fields extends object>(fields: Fields): Fields {
   const copy = { ...fields };
   for (const [name, value] of Object.entries(fields)) if (value === undefined) Reflect.deleteProperty(copy, name);
   return copy;
 }
 
-/** The leaves of a value with their paths, such as `['nodePools[0].name', 'a']`. An empty list or object is a leaf, too. */
+/** Yields each value that has no values inside, with its path: `['nodePools[0].name', 'a']`. Empty lists and objects are among them. */
 export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown]> {
   if (Array.isArray(value) && value.length > 0)
     for (const [index, element] of value.entries()) yield* leavesOf(element, `${path}[${index}]`);
@@ -102,7 +102,7 @@ export function* leavesOf(value: unknown, path = ''): Generator<[string, unknown
   else yield [path, value];
 }
 
-/** Returns a function that makes its value at the first call, and then always returns this value. */
+/** Returns a function that calls `make` when it is called first, and returns the same value at every call. */
 export function lazy<Value extends object>(make: () => Value): () => Value {
   let value: Value | undefined;
   return () => {

@@ -1,29 +1,29 @@
 /**
  * Quotes text from outside, such as an object key or a service's message, so that it cannot pass for our own words. The result is a JSON
- * string literal on one line, in which characters that are invisible or change the reading order are escaped. It is cut after `limit`
- * characters. A literal that is not cut can be pasted into JSON.
+ * string literal on one line. Characters that are invisible or change the reading order are escaped. After `limit` characters, the text is
+ * cut and its length added: `"abc…" (cut, 500 characters)`.
  */
 export function quote(text: string, limit = 300): string {
-  // Counts characters without a list of them, because a text may have megabytes.
+  // Counting characters with `[...text]` would take much memory, because a text may have megabytes.
   const length = text.length - (text.match(surrogatePairs)?.length ?? 0);
   if (length <= limit) return `"${escapeQuoted(text)}"`;
-  // A character has one or two units of UTF-16.
+  // A character has one or two units of UTF-16, so this part of the text has at least `limit` characters.
   const start = [...text.slice(0, 2 * limit)].slice(0, limit).join('');
   return `"${escapeQuoted(start)}…" (cut, ${length} characters)`;
 }
 
 const surrogatePairs = /[\ud800-\udbff][\udc00-\udfff]/g;
 
-/** A text as it stands between quotation marks. */
+/** Escapes a text for use between quotation marks. */
 export const escapeQuoted = (text: string): string => escapeInvisible(text.replace(/["\\]/g, '\\$&'));
 
 /** Escapes the characters of a text that are invisible or change the reading order. */
 export const escapeInvisible = (line: string): string => line.replace(everyInvisible, escapeCharacter);
 
-/** A name, such as an error code. It is quoted unless it is a plain word. */
+/** Returns a name, such as an error code, as it is if it is a plain word, and quoted otherwise. */
 export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, 100));
 
-/** Controls, formats (bidirectional and zero-width among them), unassigned and private characters, half a surrogate pair, separators. */
+/** Matches control, formatting (bidirectional, zero-width), unassigned and private characters, unpaired surrogates, and odd spaces. */
 export const everyInvisible = /[\p{C}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/gu;
 
 function escapeCharacter(character: string): string {
@@ -33,7 +33,7 @@ function escapeCharacter(character: string): string {
   return escapeUnits(character);
 }
 
-/** Escapes a character as JSON does. A character beyond 16 bits is two units of UTF-16. */
+/** Escapes a character as JSON does: `\u00a0`. A character beyond 16 bits is two units of UTF-16, which are escaped one by one. */
 export function escapeUnits(character: string): string {
   return character
     .split('')

@@ -2,8 +2,8 @@ import { countText as countedText, humanBytes, humanDuration, sentenceCase } fro
 import { escapeInvisible, escapeQuoted, quote, quoteName } from './quote.js';
 
 /**
- * Text for people, models and terminals. It has our own words, and quotes everything from outside. Code that shows text takes this type,
- * so that other text does not compile. Only this file makes it (test/util/safe-text.test.ts).
+ * Text that is safe to show to people and models: our own words, with everything from outside quoted, so that a value cannot pass for our
+ * words. Code that shows text takes this type and no `string`. Only this file makes it (test/util/safe-text.test.ts).
  *
  * The text is a list of parts, so that it can be shortened, stored and written for another reader without searching its words.
  */
@@ -15,13 +15,13 @@ class SafeText {
     this.parts = joinWords(parts);
   }
 
-  /** The text as models read it. */
+  /** The whole text, in the words for models. */
   get text(): string {
     this.#text ??= this.parts.map(renderPart).join('');
     return this.#text;
   }
 
-  /** True if models read the same text. */
+  /** True if both texts are the same, in the words for models. */
   equals(other: SafeText | undefined): boolean {
     return this.text === other?.text;
   }
@@ -41,25 +41,25 @@ export const isSafeText = (value: unknown): value is SafeText => value instanceo
 
 export type Part =
   | { readonly kind: 'words'; readonly text: string }
-  /** A value from outside, of which at most `limit` characters are shown. With `longest`, it is a short name: see `shortNames`. */
+  /** A value from outside, shown in quotation marks with at most `limit` characters. `shortNames` sets `longest` to show fewer. */
   | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number; readonly longest?: number }
   /** A name that this server defines, such as the name of a tool. */
   | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
   /** An argument by its dotted path. A plan shows its name in words instead. */
   | { readonly kind: 'argument'; readonly path: string }
-  /** A value that is shown without quotation marks. */
+  /** A value that is shown without quotation marks: see the function `exact`. */
   | { readonly kind: 'exact'; readonly value: string }
-  /** Milliseconds since 1970. */
+  /** A time in milliseconds since 1970. */
   | { readonly kind: 'time'; readonly time: number }
-  /** Left out first if the text has to be short. */
+  /** A remark that is left out first if the text has to be short. */
   | { readonly kind: 'detail'; readonly parts: readonly Part[] }
   /** Words that differ by reader. */
   | { readonly kind: 'readers'; readonly readers: Readonly<Record<Reader, readonly Part[]>> };
 
-/** A model, the person whom it works for, or the person who runs this server and reads at a terminal. */
+/** Who reads a text: a model, the person whom it works for, or the person who runs this server and reads at a terminal. */
 type Reader = 'agent' | 'person' | 'operator';
 
-/** Joins neighbouring words to one part. */
+/** Joins neighbouring parts that are our own words to one part. */
 function joinWords(parts: readonly Part[]): readonly Part[] {
   const joined: Part[] = [];
   for (const part of parts) {
@@ -92,80 +92,80 @@ function renderPart(part: Part): string {
 }
 
 /**
- * Shortens a value that is shown as `quoted` to `longest` characters. The cut is between characters, never inside an escape sequence. A
- * name without quotation marks stays whole.
+ * Returns `quoted`, or a quotation of only the beginning of `value` if it has more than `longest` characters. The cut is between characters,
+ * never inside an escape sequence. A name that needs no quotation marks stays whole.
  */
 function shortened(quoted: string, value: string, longest: number | undefined): string {
   if (longest === undefined || !quoted.startsWith('"')) return quoted;
-  // A value may have megabytes. A character has one or two units of UTF-16.
+  // Only the beginning is split, because a value may have megabytes. A character has one or two units of UTF-16.
   const characters = [...value.slice(0, 2 * longest + 2)].map(escapeQuoted);
   if (characters.join('').length <= longest) return quoted;
   return `"${characters.slice(0, longest - 1).join('')}…"`;
 }
 
 const wordsPart = (text: string): Part => ({ kind: 'words', text });
+/** Takes any string as our own words. Use it only for strings that this file makes or checks. */
 const ownWords = (text: string): SafeText => new SafeText([wordsPart(text)]);
 
 /**
- * Makes safe text: say`Set up ${name} with ${count} nodes`. The words and numbers stay as they are, and so does other safe text. A string
- * becomes a JSON string literal on one line, shortened, with invisible characters escaped.
+ * Makes safe text from a template: say`Set up ${name} with ${3} nodes` reads `Set up "wiki" with 3 nodes`. A string between the words is
+ * quoted, shortened and escaped, because it may come from outside. Numbers and other safe text stay as they are.
  */
 export function say(words: TemplateStringsArray, ...values: readonly (string | number | SafeText)[]): SafeText {
   const parts: Part[] = [];
   for (const [index, text] of words.entries()) {
     if (text !== '') parts.push(wordsPart(text));
-    // The words after the last value.
+    // No value follows the last text of a template.
     if (index === values.length) break;
+
     const value = values[index];
     if (isSafeText(value)) parts.push(...value.parts);
     else if (typeof value === 'number') parts.push(wordsPart(String(value)));
-    // Outside files of operations may pass any value.
+    // `String`, because operation files in JavaScript may pass a value of any type.
     else parts.push({ kind: 'quoted', value: String(value) });
   }
   return new SafeText(parts);
 }
 
-/** A text from outside, of which at most `limit` characters are shown. */
+/** A text from outside in quotation marks, of which at most `limit` characters are shown: `quoted('my bucket', 60)`. */
 export const quoted = (value: string, limit: number): SafeText => new SafeText([{ kind: 'quoted', value, limit }]);
 
-/** A name that this server defines, such as the name of a tool, an argument or a setting. Quoted if it is not a single word. */
+/** A name that this server defines, without quotation marks, such as `own('list_parts')`. Quoted if it is not a single word. */
 export const own = (name: string): SafeText => new SafeText([{ kind: 'name', name }]);
 
-/** An argument of an operation by its dotted path: `adminCluster.controlPlane`. A plan shows its name in words instead. */
+/** An argument of an operation, by its path: `argument('adminCluster.controlPlane')`. Plans show its name in words: `the control plane`. */
 export const argument = (path: string): SafeText => new SafeText([{ kind: 'argument', path }]);
 
-/** A list of names that this server defines. */
+/** A list of names that this server defines, as `own` shows them: `list_parts, restore_instance`. */
 export const namesOf = (names: readonly string[], between: ', ' | ' or ' | '.' = ', '): SafeText =>
   join(names.map(own), between);
 
-/**
- * A value that people copy as it is, such as an address, a planId or a command: without quotation marks, and with invisible characters
- * escaped. Use it only at the end of a line, or for a value that cannot be mistaken for words.
- */
+/** A value that people copy, such as a URL, without quotation marks. Use it only at the end of a line, or if it cannot pass for words. */
 export const exact = (value: string): SafeText => new SafeText([{ kind: 'exact', value }]);
 
-/** The words of a definition or a schema, which no call and no answer can change. */
+/** Words from an operation's definition or a schema, which no call and no answer can change: `defined('must not be empty')`. */
 export const defined = (text: string): SafeText => ownWords(escapeInvisible(text));
 
-/** A literal type, or a union of literal types. `never` for the type `string`. */
+/** `Text` if it is the type of literals, such as `'a' | 'b'`; `never` if it is `string`. */
 type Literal<Text extends string> = Record<never, never> extends Record<Text, 1> ? never : Text;
 
-/** Safe text, or a literal of our own words. */
+/** Safe text, or a string literal in the code. A computed string does not compile. */
 export type Wording<Text extends string> = SafeText | Literal<Text>;
 
-/** The words of a literal: words('nothing was sent'). A string that is made of others does not compile. Safe text stays as it is. */
+/** Safe text of a literal, such as `words('nothing was sent')`. Computed strings need `say`, and safe text is returned unchanged. */
 export const words = <const Text extends string>(text: Wording<Text>): SafeText =>
   isSafeText(text) ? text : ownWords(text);
 
+/** Joins texts with a separator: join([say`One.`, say`Two.`], ' ') reads `One. Two.` */
 export const join = (texts: readonly SafeText[], between: '' | ' ' | ', ' | '; ' | ' or ' | '.' | '\n'): SafeText =>
   new SafeText(texts.flatMap((text, index) => (index === 0 ? text.parts : [wordsPart(between), ...text.parts])));
 
-/** The texts without repetitions. */
+/** The texts without repetitions, which are texts that read the same. */
 export const distinct = (texts: readonly SafeText[]): SafeText[] => [
   ...new Map(texts.map((text) => [text.text, text])).values(),
 ];
 
-/** `a`, `a and b`, `a, b and c`. */
+/** Lists texts as a sentence does: `a`, `a and b`, `a, b and c`. */
 export const listed = (texts: readonly SafeText[], last: 'and' | 'or' = 'and'): SafeText =>
   new SafeText(
     texts.flatMap((text, index) => {
@@ -174,26 +174,26 @@ export const listed = (texts: readonly SafeText[], last: 'and' | 'or' = 'and'): 
     }),
   );
 
-/** `1 part`, `3 parts`. */
+/** A number with its noun: `counted(3, 'part')` reads `3 parts`. */
 export const counted = <const Noun extends string>(count: number, noun: Literal<Noun>): SafeText =>
   ownWords(countedText(count, noun));
 
-/** `96.0 MiB` */
+/** A number of bytes: `bytes(100663296)` reads `96.0 MiB`. */
 export const bytes = (count: number): SafeText => ownWords(humanBytes(count));
 
-/** `1 h 30 min` */
+/** A duration: `duration(5430)` reads `1 h 30 min`. */
 export const duration = (seconds: number): SafeText => ownWords(humanDuration(seconds));
 
-/** A time in ISO 8601. Models read it in UTC, and people at a terminal in their own zone. Other text stays as it is. */
+/** A time, given in ISO 8601. Models read it in UTC, and people at a terminal in their own time zone. Other text is shown as by `own`. */
 export function time(iso: string): SafeText {
   const milliseconds = Date.parse(iso);
   return Number.isNaN(milliseconds) ? own(iso) : new SafeText([{ kind: 'time', time: milliseconds }]);
 }
 
-/** A part of a text that is left out first if the text has to be short, such as a remark in brackets. */
+/** A remark inside a text that is left out first if the text has to be short: say`Create server ${name}${detail(say` in ${region}`)}`. */
 export const detail = (text: SafeText): SafeText => new SafeText([{ kind: 'detail', parts: text.parts }]);
 
-/** A text that reads differently for a model and for people. Without `operator`, both people read the same. */
+/** A text with different words for a model and for people. Without `operator`, the operator of this server reads the text for `person`. */
 export function forReader<
   const Agent extends string,
   const Person extends string,
@@ -208,10 +208,10 @@ export function forReader<
   return new SafeText([{ kind: 'readers', readers: { agent: words(texts.agent).parts, person, operator } }]);
 }
 
-/** The text as one reader reads it. It may be empty. */
+/** The text with the words for one reader. It is empty if all its words are for others. */
 export function textFor(reader: Reader, text: SafeText): SafeText {
   const chosen = new SafeText(partsFor(reader, text.parts));
-  // A sentence for another reader leaves spaces at the beginning or end.
+  // If a sentence for another reader was first or last, a space is left there.
   const [first, ...others] = trimmedAtEnd(chosen.parts).parts;
   return first?.kind === 'words' ? new SafeText([wordsPart(first.text.trimStart()), ...others]) : chosen;
 }
@@ -222,25 +222,25 @@ const partsFor = (reader: Reader, parts: readonly Part[]): readonly Part[] =>
     return part.kind === 'detail' ? [{ ...part, parts: partsFor(reader, part.parts) }] : [part];
   });
 
-/** Writes the first letter as a capital, unless the text begins with a value. */
+/** Writes the first letter as a capital, as at the start of a sentence. A text that begins with a value stays as it is. */
 export function sentence(text: SafeText): SafeText {
   const [first, ...others] = text.parts;
   return first?.kind === 'words' ? new SafeText([wordsPart(sentenceCase(first.text)), ...others]) : text;
 }
 
-/** The longest name in a headline or a table. An ID of 32 characters stays whole. */
+/** Length limit of a name in a headline or a table (characters). An ID of 32 characters stays whole. */
 export const longestName = 32;
 
-/** The longest name on a button, or in a text that has to fit. */
+/** Length limit of a name on a button, or in a text with little space (characters). */
 export const longestLabelName = 24;
 
-/** Cuts each name to `longest` characters. The whole name has to be shown elsewhere. */
+/** Cuts each name and quoted value to `longest` characters. Show the whole name elsewhere. */
 export const shortNames = (text: SafeText, longest = longestName): SafeText =>
   new SafeText(mapParts(text.parts, (part) => [isName(part) ? { ...part, longest } : part]));
 
 const isName = (part: Part) => part.kind === 'quoted' || part.kind === 'name';
 
-/** Replaces each part that has no parts inside, at any depth. */
+/** Replaces the parts of a text, at any depth. Details and words that differ by reader stay, and the parts inside them are replaced. */
 const mapParts = (parts: readonly Part[], replace: (part: Part) => readonly Part[]): readonly Part[] =>
   parts.flatMap((part): readonly Part[] => {
     if (part.kind === 'detail') return [{ ...part, parts: mapParts(part.parts, replace) }];
@@ -257,28 +257,30 @@ const mapParts = (parts: readonly Part[], replace: (part: Part) => readonly Part
 export const withoutDetails = (text: SafeText): SafeText =>
   new SafeText(text.parts.filter((part) => part.kind !== 'detail'));
 
-/** A shortened text, and what it lacks: the details that were dropped and the names that were cut, whole. */
+/** A shortened text, and everything that it lacks: the details that were dropped, and the names that were cut, here in full. */
 export interface Shortened {
   readonly line: SafeText;
   readonly lacks: readonly SafeText[];
 }
 
-/** The line with everything that a shortened text lacks. */
+/** The line `In full: …` with everything that a shortened text lacks. Empty if it lacks nothing. */
 export const inFull = ({ lacks }: Shortened): SafeText[] =>
   lacks.length === 0 ? [] : [say`In full: ${join(lacks, ', ')}.`];
 
-/** One character and an ellipsis. */
+/** The shortest cut name: one character and an ellipsis. */
 const shortestName = 2;
 
 /**
- * Shortens a text to `limit` characters. Names get at most `longest` characters, then details are dropped from the last to the first, then
- * names are cut further, and then the text is cut.
+ * Shortens a text to `limit` characters. It always cuts names to `longest` characters. If that is not enough, it drops details, the last
+ * first; then it cuts names further; and at last it cuts the text.
  */
 export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, longest = longestName): Shortened {
   const details = text.parts.filter((part) => part.kind === 'detail');
   for (let detailCount = details.length; detailCount >= 0; detailCount -= 1) {
     const dropped = details.slice(detailCount);
     const remaining = new SafeText(text.parts.filter((part) => !dropped.some((detail) => detail === part)));
+
+    // As long as there are details to drop, names are not cut further.
     const shortest = detailCount === 0 ? shortestName : longest;
     for (let nameLimit = longest; nameLimit >= shortest; nameLimit -= 1) {
       const line = shortNames(remaining, nameLimit);
@@ -289,35 +291,36 @@ export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, longest
   return { line: cut(shortNames(withoutDetails(text), shortestName), limit), lacks: [text] };
 }
 
-/** The names of a text that have more than `longest` characters. */
+/** The names of a text, in full, that are cut if they are shown with `longest` characters. */
 const cutNames = ({ parts }: SafeText, longest: number): readonly SafeText[] =>
   parts.flatMap((part) => {
     if (part.kind === 'detail') return cutNames(new SafeText(part.parts), longest);
     return isName(part) && renderPart({ ...part, longest }) !== renderPart(part) ? [new SafeText([part])] : [];
   });
 
-/** A detail without the comma, colon or space that joins it to its sentence. */
+/** The text of a detail, without the comma, colon or space by which it continued its sentence. */
 function detailText({ parts: [first, ...others] }: Extract<Part, { kind: 'detail' }>): SafeText {
   const start = first?.kind === 'words' ? wordsPart(first.text.replace(/^[\s,:;]+/, '')) : first;
   return new SafeText(start === undefined ? [] : [start, ...others]);
 }
 
-/** Shortens a text to `limit` characters. A value is kept or dropped as a whole. */
+/** Cuts a text to `limit` characters, of which the last is an ellipsis. A value is kept or dropped as a whole. */
 export function cut(text: SafeText, limit: number): SafeText {
   if (text.text.length <= limit) return text;
-  // One character is for the ellipsis.
-  let charactersLeft = limit - 1;
-  const start: Part[] = [];
+
+  let charactersLeft = limit - '…'.length;
+  const kept: Part[] = [];
   for (const part of text.parts) {
     const rendered = renderPart(part);
     if (rendered.length > charactersLeft) {
-      if (part.kind === 'words') start.push(wordsPart(rendered.slice(0, charactersLeft)));
+      // Only our own words may be cut. A cut value would be misread.
+      if (part.kind === 'words') kept.push(wordsPart(rendered.slice(0, charactersLeft)));
       break;
     }
-    start.push(part);
+    kept.push(part);
     charactersLeft -= rendered.length;
   }
-  return say`${trimmedAtEnd(start)}…`;
+  return say`${trimmedAtEnd(kept)}…`;
 }
 
 function trimmedAtEnd(parts: readonly Part[]): SafeText {
@@ -327,7 +330,7 @@ function trimmedAtEnd(parts: readonly Part[]): SafeText {
   return text === '' ? trimmedAtEnd(parts.slice(0, -1)) : new SafeText([...parts.slice(0, -1), wordsPart(text)]);
 }
 
-/** The text before the first `mark` in our own words, or undefined if the words do not have the mark. */
+/** The text before the first `mark`, or undefined if there is none. Marks inside values do not count. */
 export function upTo(text: SafeText, mark: '. ' | ': ' | '\n'): SafeText | undefined {
   const index = text.parts.findIndex((part) => part.kind === 'words' && part.text.includes(mark));
   const part = text.parts[index];
@@ -335,17 +338,17 @@ export function upTo(text: SafeText, mark: '. ' | ': ' | '\n'): SafeText | undef
   return new SafeText([...text.parts.slice(0, index), wordsPart(part.text.slice(0, part.text.indexOf(mark)))]);
 }
 
-/** The text with its times as `write` writes them (milliseconds since 1970). */
+/** The text with its times written by `write`, which gets milliseconds since 1970. */
 export const withTimes = (text: SafeText, write: (time: number) => SafeText): SafeText =>
   new SafeText(mapParts(text.parts, (part) => (part.kind === 'time' ? write(part.time).parts : [part])));
 
-/** The text with arguments in words: `the disk size`. An argument for which `nameOf` returns undefined stays a path. */
+/** The text with arguments named in words, such as `the disk size` for `diskSize`. If `nameOf` returns undefined, the path stays. */
 export const withArgumentNames = ({ parts }: SafeText, nameOf: (path: string) => string | undefined): SafeText =>
   new SafeText(
     parts.map((part, index) => {
       const name = part.kind === 'argument' ? nameOf(part.path) : undefined;
       if (name === undefined) return part;
-      // "node pool 1" is a name by itself.
+      // A name with a number, such as `node pool 1`, has no article.
       const withArticle = /\d$/.test(name) ? name : `the ${name}`;
       const before = parts[index - 1];
       const startsSentence = before === undefined || (before.kind === 'words' && before.text.endsWith('. '));
@@ -353,12 +356,13 @@ export const withArgumentNames = ({ parts }: SafeText, nameOf: (path: string) =>
     }),
   );
 
-/** Splits a text at its line breaks. All of them are in this program's own words, because quoting escapes those of values. */
+/** Splits a text at its line breaks. Only our own words can have any, because line breaks in values are escaped. */
 export function linesOf(text: SafeText): SafeText[] {
   const lines: Part[][] = [[]];
   for (const part of text.parts) {
     const pieces = part.kind === 'words' ? part.text.split('\n').map(wordsPart) : [part];
     for (const [index, piece] of pieces.entries()) {
+      // The first piece continues the last line, and each further piece begins a line.
       if (index === 0) lines.at(-1)?.push(piece);
       else lines.push([piece]);
     }
@@ -366,10 +370,7 @@ export function linesOf(text: SafeText): SafeText[] {
   return lines.map((parts) => new SafeText(parts));
 }
 
-/**
- * The text in pieces: each time as milliseconds since 1970, and everything between two times as models read it. A reader that shows times
- * in its own zone writes them.
- */
+/** The text in pieces, for views in other time zones: a number is a time (milliseconds since 1970), and a string is the text between. */
 export function piecesOf(text: SafeText): readonly (string | number)[] {
   const pieces: (string | number)[] = [];
   for (const piece of text.parts.flatMap(piecesOfPart)) {
@@ -387,7 +388,7 @@ function piecesOfPart(part: Part): readonly (string | number)[] {
   return [renderPart(part)];
 }
 
-/** A value as JSON can hold it, with the parts of each safe text in it: `{ parts: […] }`. `fromServer` reads them. */
+/** Replaces each safe text inside a value by `{ parts: […] }`, which JSON can hold and `fromServer` reads. */
 export function withStoredTexts(value: unknown): unknown {
   if (isSafeText(value)) return { parts: value.parts };
   if (Array.isArray(value)) return value.map(withStoredTexts);
@@ -395,6 +396,6 @@ export function withStoredTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withStoredTexts(inner)]));
 }
 
-/** Reads a text of this server that was sealed, or came back from a view. A string counts as our own words. */
+/** Reads back a text that this server sealed or sent to a view: the parts of `withStoredTexts`, or a string, which is our own words. */
 export const fromServer = (text: string | readonly Part[]): SafeText =>
   typeof text === 'string' ? ownWords(text) : new SafeText(text);

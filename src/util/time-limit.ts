@@ -1,7 +1,7 @@
 /**
- * A signal that aborts with a `TimeoutError` when the time is up (milliseconds), or when another signal aborts. Disposing stops
- * the timer and removes the listener from the other signal. `AbortSignal.any` is not used, because on Node 20 a time limit inside it can be
- * collected as garbage and then never fires.
+ * Returns a signal that aborts with a `TimeoutError` after `ms` milliseconds, or as soon as `signal` aborts. Disposing stops the timer and
+ * removes the listener from `signal`. `AbortSignal.any` is not used, because on Node 20 a time limit inside it can be garbage-collected and
+ * then never fires.
  */
 export function timeLimit(ms: number, signal: AbortSignal): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();

@@ -1,26 +1,26 @@
-/** Attributes of a span. No argument of a call and no secret is among them. */
+/** Attributes of a span. They never contain secrets or arguments of a call. */
 export type Attributes = Readonly<Record<string, string | number | undefined>>;
 
-/** A span of a trace. */
+/** A span of a trace, which stands for a piece of work. */
 export interface Span {
-  /** Starts a request to another system within this work. */
+  /** Starts a span inside this span, for a request to another system. */
   child(name: string, attributes: Attributes): Span;
-  /** Ends the span. `error` is the type of an error. */
+  /** Ends the span. If the work failed, `error` is the type of the error. */
   end(attributes: Attributes, error: string | undefined): void;
 }
 
-/** The caller's span, as W3C Trace Context writes it. */
+/** The caller's span, in the format of W3C Trace Context. */
 export interface TraceParent {
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
-  /** True for a separate trace with a link to the caller's span, because callers over a network must not decide about sampling. */
+  /** True to start a new trace that only links to the caller's span. Callers over a network must not decide which traces are recorded. */
   readonly linkOnly?: boolean;
 }
 
-/** The origin of a call: attributes of the request, and the span that it belongs to. */
+/** Where a call comes from: the caller's span, and attributes of the request that carried the call. */
 export interface TraceOrigin extends TraceParent {
   readonly attributes: Attributes;
 }
 
-/** Starts the span of a request that came in. */
+/** Starts the span of an incoming request. */
 export type Tracer = (name: string, attributes: Attributes, parent: TraceParent) => Span;

@@ -1,8 +1,8 @@
-/** Percent-encoding as RFC 3986 defines it, and host names. */
+/** This file has percent-encoding by RFC 3986, and a check of host names. */
 
 /**
- * Percent-encodes a path segment, or a name or value of a query, except for letters, digits and `-._~`.
- * @throws URIError for half of a surrogate pair
+ * Percent-encodes a path segment, or a name or value of a query. Only letters, digits and `-._~` stay.
+ * @throws URIError if the text has half of a surrogate pair
  */
 export const encodeSegment = (segment: string) =>
   encodeURIComponent(segment).replace(
@@ -10,10 +10,10 @@ export const encodeSegment = (segment: string) =>
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-/** Names and values before encoding. `true` stands for a name without a value, as in `?uploads`. A list repeats the name. */
+/** A query before encoding: `{ uploads: true, id: ['1', '2'] }` becomes `id=1&id=2&uploads`. */
 export type Query = Readonly<Record<string, string | true | readonly string[]>>;
 
-/** The query string for the wire, without a question mark, in the order in which it is signed. */
+/** Encodes a query, without a question mark. Names are sorted, because the signature is made over the sorted query. */
 export const encodeQuery = (query: Query): string =>
   Object.entries(query)
     .map(([name, value]) => [encodeSegment(name), typeof value === 'object' ? value : [value]] as const)
@@ -21,6 +21,6 @@ export const encodeQuery = (query: Query): string =>
     .flatMap(([name, values]) => values.map((value) => (value === true ? name : `${name}=${encodeSegment(value)}`)))
     .join('&');
 
-/** True if a host name, as `URL` spells it, is this machine's loopback interface. */
+/** True if a host name is this machine's loopback interface. It has to be spelled as by `URL`: `[::1]`. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host);

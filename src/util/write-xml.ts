@@ -1,19 +1,19 @@
-/** The content of an element: text, or elements by name in order. A list repeats its element, and undefined is left out. */
+/** The content of an XML element: a value, or child elements by name. A list repeats its element, and undefined is left out. */
 type XmlContent = string | number | boolean | XmlElements;
 export type XmlElements = {
   readonly [element: string]: XmlContent | readonly XmlContent[] | undefined;
 };
 
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
-/** Names of elements as XML 1.0 allows them, without a prefix or letters beyond ASCII. */
+/** Matches element names. XML 1.0 also allows a prefix and letters beyond ASCII, which no API needs. */
 const elementName = /^[A-Za-z_][\w.-]*$/;
-/** Characters that XML 1.0 cannot hold even if escaped, and halves of surrogate pairs. */
+/** Matches characters that XML 1.0 cannot contain even if they are escaped, and unpaired surrogates. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/u;
 
 /**
- * Writes a document with one element per line, indented, because people read it before it is sent.
- * @throws TypeError for a name or text that XML cannot hold
+ * Writes an XML document with one element per line, indented, because people read it in a plan before it is sent.
+ * @throws TypeError for a name or text that XML cannot contain
  */
 export function writeXml(root: string, content: XmlElements, namespace?: string): string {
   const attribute = namespace === undefined ? '' : ` xmlns="${escaped(namespace)}"`;
@@ -34,7 +34,7 @@ function element(name: string, content: XmlContent, indent: string, attributes =
 
 const references: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Line breaks and tabs are written as references, because XML readers would change them. */
+/** Escapes text for XML. Line breaks and tabs become character references such as `&#10;`, because XML readers would change them. */
 function escaped(text: string): string {
   if (forbidden.test(text)) throw new TypeError('XML cannot hold this text: it has a control character');
   return text.replace(/[&<>"\t\n\r]/g, (character) => references[character] ?? `&#${character.charCodeAt(0)};`);
