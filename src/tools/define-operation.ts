@@ -164,7 +164,7 @@ export interface Operation<
   readonly secretNames?: Readonly<Record<string, string>>;
   /** Object schema of the answer. A missing required field is logged and is not an error. */
   output(): Output;
-  /** True if MCP clients get no schema of the answer because it would be too long, as for operations of an AWS service model. */
+  /** True if MCP clients get no schema of the answer because it would be too long, as for operations from an API's service model. */
   readonly isAnswerOpen?: boolean;
   /** Advice for the agent on what to ask or tell the user, by error code of the service or by the beginning of the code. */
   readonly errors?: Readonly<Record<string, ErrorAdvice>>;
@@ -246,8 +246,8 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   /** Everything that is created, changed or billed and that the headline does not say, one sentence each, costs first. */
   consequences(input: Input, region: string): readonly SafeText[];
   /**
-   * Warnings about values that are allowed but probably wrong, one sentence each. It also runs if some arguments are invalid, because one
-   * answer reports errors and warnings together; `input` then lacks the invalid arguments.
+   * Warnings about values that are allowed but probably wrong, one sentence each. This function also runs if some arguments are
+   * invalid, so that one answer reports errors and warnings together. The invalid arguments are then missing in `input`.
    */
   warnings(input: Partial<Input>, region: string): readonly SafeText[];
   /** Facts that cannot be checked before the request is sent: `that the backup exists`. */
@@ -285,7 +285,7 @@ export interface Page<PageRecord> {
 }
 
 /**
- * Reduces the pages of an answer to a state, page by page, and the state to a record. The pages are not kept, so that long lists need little
+ * Reduces the pages of an answer to a state, page by page, and the state to a record. Pages are not kept, so that long lists need little
  * memory. The caller of these functions limits the number of pages, and detects pages that form a circle.
  */
 export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {

@@ -11,7 +11,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** True if lists and objects are nested more than `levels` deep. It stops at that depth, so very deep values are safe. */
+/** True if lists and objects are nested more than `levels` deep. It stops at that depth, so a very deep value cannot overflow the stack. */
 export const isDeeperThan = (levels: number, value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&

@@ -20,7 +20,7 @@ export const escapeQuoted = (text: string): string => escapeInvisible(text.repla
 /** Escapes the characters of a text that are invisible or change the reading order. */
 export const escapeInvisible = (line: string): string => line.replace(everyInvisible, escapeCharacter);
 
-/** Returns a name, such as an error code, as it is if it is a plain word, and quoted otherwise. */
+/** Quotes a name, such as an error code, unless it is a plain word. */
 export const quoteName = (text: string): string => (/^[\w.:[\]-]{1,100}$/.test(text) ? text : quote(text, 100));
 
 /** Matches control, formatting (bidirectional, zero-width), unassigned and private characters, unpaired surrogates, and odd spaces. */

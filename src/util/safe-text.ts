@@ -117,7 +117,6 @@ export function say(words: TemplateStringsArray, ...values: readonly (string | n
     if (text !== '') parts.push(wordsPart(text));
     // No value follows the last text of a template.
     if (index === values.length) break;
-
     const value = values[index];
     if (isSafeText(value)) parts.push(...value.parts);
     else if (typeof value === 'number') parts.push(wordsPart(String(value)));
@@ -160,7 +159,7 @@ export const words = <const Text extends string>(text: Wording<Text>): SafeText 
 export const join = (texts: readonly SafeText[], between: '' | ' ' | ', ' | '; ' | ' or ' | '.' | '\n'): SafeText =>
   new SafeText(texts.flatMap((text, index) => (index === 0 ? text.parts : [wordsPart(between), ...text.parts])));
 
-/** The texts without repetitions, which are texts that read the same. */
+/** The texts without repetitions. Two texts are the same if models read the same words. */
 export const distinct = (texts: readonly SafeText[]): SafeText[] => [
   ...new Map(texts.map((text) => [text.text, text])).values(),
 ];
@@ -211,7 +210,7 @@ export function forReader<
 /** The text with the words for one reader. It is empty if all its words are for others. */
 export function textFor(reader: Reader, text: SafeText): SafeText {
   const chosen = new SafeText(partsFor(reader, text.parts));
-  // If a sentence for another reader was first or last, a space is left there.
+  // Where a sentence for another reader was first or last, a space is left and has to be removed.
   const [first, ...others] = trimmedAtEnd(chosen.parts).parts;
   return first?.kind === 'words' ? new SafeText([wordsPart(first.text.trimStart()), ...others]) : chosen;
 }
@@ -240,7 +239,7 @@ export const shortNames = (text: SafeText, longest = longestName): SafeText =>
 
 const isName = (part: Part) => part.kind === 'quoted' || part.kind === 'name';
 
-/** Replaces the parts of a text, at any depth. Details and words that differ by reader stay, and the parts inside them are replaced. */
+/** Replaces each part that has no parts inside. In details and in words that differ by reader, the parts inside are replaced. */
 const mapParts = (parts: readonly Part[], replace: (part: Part) => readonly Part[]): readonly Part[] =>
   parts.flatMap((part): readonly Part[] => {
     if (part.kind === 'detail') return [{ ...part, parts: mapParts(part.parts, replace) }];
@@ -267,7 +266,7 @@ export interface Shortened {
 export const inFull = ({ lacks }: Shortened): SafeText[] =>
   lacks.length === 0 ? [] : [say`In full: ${join(lacks, ', ')}.`];
 
-/** The shortest cut name: one character and an ellipsis. */
+/** Length of the shortest cut name, which is one character and an ellipsis. */
 const shortestName = 2;
 
 /**
@@ -291,7 +290,7 @@ export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, longest
   return { line: cut(shortNames(withoutDetails(text), shortestName), limit), lacks: [text] };
 }
 
-/** The names of a text, in full, that are cut if they are shown with `longest` characters. */
+/** Returns the names of a text that are cut if names get at most `longest` characters. They are returned in full. */
 const cutNames = ({ parts }: SafeText, longest: number): readonly SafeText[] =>
   parts.flatMap((part) => {
     if (part.kind === 'detail') return cutNames(new SafeText(part.parts), longest);
@@ -356,7 +355,7 @@ export const withArgumentNames = ({ parts }: SafeText, nameOf: (path: string) =>
     }),
   );
 
-/** Splits a text at its line breaks. Only our own words can have any, because line breaks in values are escaped. */
+/** Splits a text at its line breaks. Only our own words have line breaks, because those in values are escaped. */
 export function linesOf(text: SafeText): SafeText[] {
   const lines: Part[][] = [[]];
   for (const part of text.parts) {
@@ -370,7 +369,7 @@ export function linesOf(text: SafeText): SafeText[] {
   return lines.map((parts) => new SafeText(parts));
 }
 
-/** The text in pieces, for views in other time zones: a number is a time (milliseconds since 1970), and a string is the text between. */
+/** The text in pieces, for a view that writes times itself. Numbers are times (milliseconds since 1970), and strings the text between. */
 export function piecesOf(text: SafeText): readonly (string | number)[] {
   const pieces: (string | number)[] = [];
   for (const piece of text.parts.flatMap(piecesOfPart)) {

@@ -11,7 +11,7 @@ import {
   words,
 } from '../../util/safe-text.js';
 
-/** The region that a zone seems to be in: jp-east-1 for `east-11`, jp-west-2 for `jp-west-21`. Undefined for a zone of another form. */
+/** The region that a zone seems to be in, such as jp-east-1 for `east-11`, jp-west-2 for `jp-west-21`. Undefined for a zone of another form. */
 export function regionOfZone(zone: string): string | undefined {
   const [, side, number] = /^(?:jp-)?(east|west)-(\d)\d$/.exec(zone) ?? [];
   return side === undefined ? undefined : `jp-${side}-${number}`;

@@ -20,7 +20,7 @@ interface ConnectionTimes {
 
 /** Limit of the number of connections. Known clients have fewer. */
 const maximumConnections = 32;
-/** Only this number of the last parts is examined: five rounds of a client with `maximumConnections` connections. */
+/** Only this number of the last parts is examined, which is five rounds of a client with `maximumConnections` connections. */
 const examinedParts = 160;
 /** A shorter time of a part counts as `shortestMs`. Some services give times in whole seconds, so a very short time is mostly rounding. */
 const shortestMs = 100;
@@ -93,7 +93,7 @@ export function firstBurstOf(arrivals: readonly UploadPart[]): number {
   return Math.min(maximumConnections, Math.max(1, indexAfterBurst));
 }
 
-/** How uneven the efforts are: the average distance of their logarithms from the median. An effort is the time of a part for its size. */
+/** The average distance of the efforts' logarithms from their median. An effort is the time that a part took for its size. */
 function unevennessOf(times: ConnectionTimes): number {
   const logs = times.arrivals.flatMap(({ uploadedAt, size }, index) => {
     const begin = beginOf(times, index);

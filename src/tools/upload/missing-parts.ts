@@ -89,6 +89,7 @@ function gapsBelow(highest: number, lowest: number, { numbers, connectionCount }
   const begun: number[] = [];
   let storedBelow = 0;
   for (const gap of gapsBetween(rangesOf(numbers), lowest, highest)) {
+    // Counts the stored parts below the gap. The count never falls, because numbers and gaps are sorted.
     while ((numbers[storedBelow] ?? highest) < gap.from) storedBelow += 1;
     const storedAbove = numbers.length - storedBelow;
     // The gap is no longer expected, because almost two rounds of later parts have arrived.

@@ -193,7 +193,7 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
   const overdue = overdueEfforts(observed, averageEffort(recent));
   const rate = rateOf([...recent, ...overdue], count);
   if (idleMs > usualMs && overdue.length > count / 2) {
-    // If this is a pause, the upload will go on at its rate. If it has become slower, the overdue parts show how slow it is at least.
+    // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least.
     const slowest = Math.max(rate.slowest, averageEffort(overdue));
     const nextPartDueAt = now - idleMs + usualMs;
     return { kind: 'unclear', why: 'late', clearAt: nextPartDueAt, rate: { ...rate, slowest }, ...observed };
@@ -254,8 +254,8 @@ function firstRoundEnd({ count, arrivals, startedAt }: Connections): number | un
 }
 
 /**
- * Drops the efforts of the first round if a second round has arrived, because clients also prepare during the first round. It stays if it has
- * many parts and took more than `largeChange` times as long: preparing cannot be the only reason then, so the speed may have changed.
+ * Drops the efforts of the first round if a second round has arrived, because clients also prepare during the first round. But if the first
+ * round has many parts and took more than `largeChange` times as long, it may show a change of speed, and stays.
  */
 function countedEfforts(efforts: readonly Effort[], connectionCount: number): readonly Effort[] {
   const hasSecondRound = efforts.length >= connectionCount + Math.max(3, connectionCount);
@@ -317,8 +317,8 @@ function unevennessOf(efforts: readonly Effort[]): number {
 }
 
 /**
- * Finds the change of speed that explains the efforts best: with one median before and one since the change, it leaves the smallest sum of
- * distances from the medians. Returns the index of the first effort after the change, or undefined if no change is clear.
+ * Finds the change of speed that explains the efforts best. It leaves the smallest sum of distances from two medians, which are those of the
+ * efforts before and since the change. Returns the index of the first effort after the change, or undefined if no change is clear.
  */
 function indexOfChange(efforts: readonly Effort[], connectionCount: number): number | undefined {
   const firstIndex = Math.max(promised.partsBeforeChange, connectionCount);
@@ -353,17 +353,13 @@ function isClearChange(before: Spread, since: Spread, connectionCount: number): 
 }
 
 /** The change of speed at `index`, for users. Undefined if the average rates differ by less than the promised `changeFactor`. */
-function changeAt(
-  efforts: readonly Effort[],
-  index: number,
-  { connections, pause }: Observed,
-): SpeedChange | undefined {
+function changeAt(efforts: readonly Effort[], index: number, observed: Observed): SpeedChange | undefined {
   const before = averageEffort(efforts.slice(0, index));
   const since = averageEffort(efforts.slice(index));
   if (Math.abs(Math.log(before / since)) < Math.log(promised.changeFactor)) return undefined;
   return {
-    bytesPerSecondBefore: bytesPerSecond(before, connections.count),
-    since: serviceTime(efforts[index - 1]?.endedAt ?? 0, pause),
+    bytesPerSecondBefore: bytesPerSecond(before, observed.connections.count),
+    since: serviceTime(efforts[index - 1]?.endedAt ?? 0, observed.pause),
   };
 }
 

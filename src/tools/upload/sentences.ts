@@ -154,7 +154,7 @@ function durationRange(from: number, to: number): SafeText {
 const soonSeconds = 60;
 const daySeconds = 86_400;
 
-/** Continues a sentence with the time of day of the end: `, done about 12:10 to 12:15 UTC`. Empty if it is unknown, too soon or too late. */
+/** Continues a sentence with the time of the end: `, done about 12:10 to 12:15 UTC`. Empty if it is unknown, too soon or too late. */
 function doneAbout(checkedAt: string | undefined, from: number, to: number, { timeOfDay, zoneAt }: Clock): SafeText {
   const now = Date.parse(checkedAt ?? '');
   if (Number.isNaN(now) || to <= soonSeconds || to >= daySeconds) return words('');

@@ -298,7 +298,7 @@ function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
   };
 }
 
-/** The fields about rate and time left. For a stopped upload: the rate before it stopped, and the time left if it resumes at that rate. */
+/** The fields about rate and time left. A stopped upload has the rate before it stopped, and the time left if it resumes at that rate. */
 function speed(pace: Pace, bytesLeft: number | undefined) {
   if (pace.kind === 'unknown') return {};
   const { connections, now, rate } = pace;
