@@ -308,8 +308,7 @@ const withoutSummaryFields = (record: PageRecord): PageRecord =>
     Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
   );
 
-const numbersOf = ({ parts = [] }: PageRecord) =>
-  parts.map(({ partNumber }) => partNumber).filter((partNumber) => partNumber !== undefined);
+const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber }) => partNumber ?? []);
 
 /** The state while the pages are read. */
 interface PagesSoFar {

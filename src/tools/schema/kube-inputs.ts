@@ -123,7 +123,7 @@ export const versionWarnings = (version: string | undefined): SafeText[] =>
 
 /** A warning about each name that several node pools have. */
 export function poolWarnings(pools: readonly { readonly name?: string | undefined }[]): SafeText[] {
-  const names = pools.map(({ name }) => name).filter((name) => name !== undefined);
+  const names = pools.flatMap(({ name }) => name ?? []);
   const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index));
   return [...repeated].map(
     (name) => say`Several node pools have the name ${name}. What the cloud does then is not documented.`,

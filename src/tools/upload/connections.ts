@@ -50,7 +50,7 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   const openIfDescending = mostOpen(numbers.map((number) => -number));
   const openAtOnce = Math.min(openIfAscending, openIfDescending);
 
-  const candidates = possibleCounts(arrivals, { openAtOnce, isStartKnown: startedAt !== undefined }).map((count) => ({
+  const candidates = possibleCounts(arrivals, openAtOnce, startedAt).map((count) => ({
     count,
     // The time of a part is the sum of `count` waits between arrivals, which varies less by the root of `count`. The factor undoes that.
     unevenness: Math.sqrt(count) * unevennessOf({ count, arrivals, startedAt }),
@@ -67,10 +67,7 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
 }
 
 /** The numbers of connections that are possible, the smallest first. `openAtOnce` parts were open at once, if begun in order. */
-function possibleCounts(
-  arrivals: readonly UploadPart[],
-  { openAtOnce, isStartKnown }: { readonly openAtOnce: number; readonly isStartKnown: boolean },
-): number[] {
+function possibleCounts(arrivals: readonly UploadPart[], openAtOnce: number, startedAt: number | undefined): number[] {
   const arrived = arrivals.length;
   // A larger `openAtOnce` shows that parts are begun in no order, so it says nothing about the number of connections.
   const isOrdered = openAtOnce <= Math.min(maximumConnections, arrived / 3);
@@ -78,6 +75,7 @@ function possibleCounts(
 
   // If the start is unknown, a burst at the beginning shows how many parts the first round has at least. The begins of the first round are
   // then unknown too, so at least half of the parts must have come after it.
+  const isStartKnown = startedAt !== undefined;
   const least = isStartKnown ? leastOpen : Math.max(leastOpen, firstBurstOf(arrivals));
   const most = Math.floor(Math.min(maximumConnections, isStartKnown ? arrived : arrived / 2));
   return Array.from({ length: Math.max(1, most - least + 1) }, (_, index) => least + index);

@@ -123,12 +123,10 @@ export function addUploads(
   const byIdentity = new Map(page.map((upload) => [JSON.stringify([upload.object, upload.uploadId]), upload]));
   const newOnPage = [...byIdentity].filter(([identity]) => !onLastPage.has(identity)).map(([, upload]) => upload);
 
-  const isOldEnough = (upload: OpenUpload) => {
-    const age = ageOf(upload, checkedAt);
-    // An upload whose start is unknown counts as old enough, so that it is not hidden.
-    return age === undefined || age > olderThanHours * 3600;
-  };
-  const uploads = olderThanHours === 0 || checkedAt === undefined ? newOnPage : newOnPage.filter(isOldEnough);
+  // An upload whose start is unknown counts as infinitely old, so that it is not hidden.
+  const secondsOf = (upload: OpenUpload) => ageOf(upload, checkedAt) ?? Number.POSITIVE_INFINITY;
+  const isAnyAge = olderThanHours === 0 || checkedAt === undefined;
+  const uploads = isAnyAge ? newOnPage : newOnPage.filter((upload) => secondsOf(upload) > olderThanHours * 3600);
 
   let { oldest } = state;
   for (const upload of uploads) {

@@ -317,7 +317,7 @@ function unevennessOf(efforts: readonly Effort[]): number {
 }
 
 /**
- * Finds the change of speed that explains the efforts best. It leaves the smallest sum of distances from two medians, which are those of the
+ * Finds the change of speed that explains the efforts best. It leaves the smallest sum of distances from two medians, those of the
  * efforts before and since the change. Returns the index of the first effort after the change, or undefined if no change is clear.
  */
 function indexOfChange(efforts: readonly Effort[], connectionCount: number): number | undefined {

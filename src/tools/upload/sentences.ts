@@ -270,7 +270,7 @@ export function pageSentences({ object = '', parts = [], isTruncated, partNumber
 
   const size = bytes(parts.reduce((sum, { size = 0 }) => sum + size, 0));
   const more = words(isTruncated ? 'More follow.' : 'No parts follow these.');
-  const numbers = parts.map(({ partNumber }) => partNumber).filter((partNumber) => partNumber !== undefined);
+  const numbers = parts.flatMap(({ partNumber }) => partNumber ?? []);
   const [first = 0] = numbers;
   if (parts.length === 1) return say`One part of ${name} on this page: ${first}, ${size}. ${more}`;
   return say`${parts.length} parts of ${name} on this page: ${first}–${numbers.at(-1) ?? 0}, ${size}. ${more}`;

@@ -175,10 +175,10 @@ interface Progress {
  * progress if nothing is expected, or if the stored parts contradict the expectation.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
-  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts, { isMoreMissing: false }) };
+  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
 
   const partsLeft = countMissing(parts, expectation);
-  const tooSmall = smallParts(parts, { isMoreMissing: partsLeft !== undefined && partsLeft > 0 });
+  const tooSmall = smallParts(parts, partsLeft);
   // Unlike `partsLeft`, `remainingParts` also counts the stored parts that have to be sent again.
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
@@ -209,8 +209,8 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
 }
 
 /** The parts that are too small. Unless more parts are missing, the highest stored part is the upload's last, and may have any size. */
-const smallParts = (parts: readonly UploadPart[], { isMoreMissing }: { readonly isMoreMissing: boolean }) =>
-  parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || isMoreMissing));
+const smallParts = (parts: readonly UploadPart[], partsLeft = 0) =>
+  parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || partsLeft > 0));
 
 /** The percentage with one decimal place. It is rounded down, so that 100 means complete. */
 const percentOf = (done: number, expected: number) =>
@@ -221,8 +221,7 @@ function countMissing(parts: readonly UploadPart[], { expectedBytes, expectedPar
   if (expectedParts !== undefined) return expectedParts - parts.length;
   const [first] = parts;
   if (expectedBytes === undefined || first === undefined || first.size === 0) return undefined;
-  const lastSize = parts.at(-1)?.size ?? 0;
-  const isEven = parts.slice(0, -1).every(({ size }) => size === first.size) && lastSize <= first.size;
+  const isEven = parts.slice(0, -1).every(({ size }) => size === first.size) && (parts.at(-1)?.size ?? 0) <= first.size;
   return isEven ? Math.ceil((expectedBytes - bytesOf(parts)) / first.size) : undefined;
 }
 
