@@ -54,6 +54,7 @@ const maximumPage = 42_000;
 
 type Input = z.output<ReturnType<typeof input>>;
 
+/** The arguments. Those for a single page are refused together with the view "summary". */
 const input = () =>
   withConditions(
     z.strictObject({
@@ -201,6 +202,7 @@ export const listParts = defineOperation({
   pages: {
     page,
     start: ({ partNumberMarker = 0 }): PagesSoFar => ({ marker: partNumberMarker, firstPage: {}, parts: [] }),
+    /** Adds the parts of a page to the state, or reports that the page contradicts the pages before it. */
     add(state, { record, number, answeredAt }, input) {
       const { marker } = state;
       const numbers = numbersOf(record);
@@ -230,6 +232,7 @@ export const listParts = defineOperation({
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : parts),
+    /** Makes the answer, a page or a summary. `unread` is the start of the first page that was not read, if the list is too long. */
     result({ firstPage, parts, answeredAt }, input, companionRead, unread) {
       const page = withoutSummaryFields(firstPage);
       if (viewOf(input) === 'parts') return { view: 'parts', ...shortened(page) };
@@ -257,6 +260,7 @@ export const listParts = defineOperation({
     const name = say`The upload of ${quoted(record.object ?? '', longestKey)}`;
     return record.isTruncated === true ? beginningSentences(record, name) : summarySentences(record, name);
   },
+  /** Returns the step after a summary or a page of parts, or undefined if nothing is left to do. */
   next(record, { maxParts }, isOffered) {
     const { view, parts = [], isTruncated, nextPartNumberMarker } = record;
     const hasMore = isTruncated === true;

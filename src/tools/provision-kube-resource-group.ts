@@ -209,6 +209,7 @@ export const provisionKubeResourceGroup = defineOperation({
       say`Its servers, disks and load balancer cost money from the moment they are created.`,
       say`Workstation: ${typeText(adminWorkstation?.instanceType)}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? words('?')} × ${typeText(adminCluster?.controlPlane?.instanceType)}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
     ],
+    /** Warnings about regions, zones, versions and pools that are allowed but probably wrong. */
     warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
       // Both lists have exactly one element, if they are given.
       const [groupRegion] = regions ?? [];

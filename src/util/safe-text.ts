@@ -70,6 +70,7 @@ function joinWords(parts: readonly Part[]): readonly Part[] {
   return joined;
 }
 
+/** Writes a part as text. Of words that differ by reader, it writes those for models. */
 function renderPart(part: Part): string {
   switch (part.kind) {
     case 'words':

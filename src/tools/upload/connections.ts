@@ -66,7 +66,7 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   return { count, order, arrivals, startedAt };
 }
 
-/** The numbers of connections that are possible, the smallest first. `openAtOnce` parts were open at once, if begun in order. */
+/** The possible numbers of connections, the smallest first. If parts are begun by number, `openAtOnce` parts were open at once. */
 function possibleCounts(arrivals: readonly UploadPart[], openAtOnce: number, startedAt: number | undefined): number[] {
   const arrived = arrivals.length;
   // A larger `openAtOnce` shows that parts are begun in no order, so it says nothing about the number of connections.

@@ -124,9 +124,9 @@ export function addUploads(
   const newOnPage = [...byIdentity].filter(([identity]) => !onLastPage.has(identity)).map(([, upload]) => upload);
 
   // An upload whose start is unknown counts as infinitely old, so that it is not hidden.
-  const secondsOf = (upload: OpenUpload) => ageOf(upload, checkedAt) ?? Number.POSITIVE_INFINITY;
+  const ageInSeconds = (upload: OpenUpload) => ageOf(upload, checkedAt) ?? Number.POSITIVE_INFINITY;
   const isAnyAge = olderThanHours === 0 || checkedAt === undefined;
-  const uploads = isAnyAge ? newOnPage : newOnPage.filter((upload) => secondsOf(upload) > olderThanHours * 3600);
+  const uploads = isAnyAge ? newOnPage : newOnPage.filter((upload) => ageInSeconds(upload) > olderThanHours * 3600);
 
   let { oldest } = state;
   for (const upload of uploads) {
