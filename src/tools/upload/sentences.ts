@@ -104,7 +104,7 @@ function stopSentences(summary: Summary): SafeText[] {
 /** Writes times for a reader in a certain time zone. Times are given in ISO 8601. */
 interface Clock {
   readonly timeOfDay: (time: string) => SafeText;
-  /** Name of the reader's time zone at a time, which differs in summer: `CEST`. */
+  /** Name of the reader's time zone at that time, because it may differ in summer: `CET` or `CEST`. */
   readonly zoneAt: (time: string) => SafeText;
 }
 
@@ -123,7 +123,7 @@ export function paceSentences(summary: Summary, clock = utc): SafeText[] {
   );
 }
 
-/** If the ends of a range differ by a larger factor, the sentence explains both ends instead of naming a range. */
+/** If the ends of a range differ by a larger factor, the sentence explains both ends instead: "after a pause …, at a slower rate …". */
 const widestRange = 4;
 
 function timeLeftSentence(summary: Summary, clock: Clock): SafeText | false {
@@ -243,7 +243,7 @@ const isOne = (ranges: Ranges) => countOf(completeRanges(ranges)) === 1;
 
 const completeRanges = (ranges: Ranges) => (ranges ?? []).map(({ from = 0, to = from }) => ({ from, to }));
 
-/** The parts of ranges by number: `part 5`, `parts 5 and 11–12`, `parts 1, 3, 5, 7, 9 and others`. */
+/** Names the parts in ranges: `part 5`, `parts 5 and 11–12`, `parts 1, 3, 5, 7, 9 and others`. */
 function named(ranges: Ranges): SafeText {
   const numbers = completeRanges(ranges).map(({ from, to }) => (from === to ? say`${from}` : say`${from}–${to}`));
   const shown = numbers.length > maximumNamed ? [...numbers.slice(0, maximumNamed), words('others')] : numbers;

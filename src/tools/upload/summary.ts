@@ -268,7 +268,7 @@ function activityOf(pace: ObservedPace, missingCount: number, partSize: number) 
   return { isActive: isLate, lateSeconds };
 }
 
-/** The percentage that is reached when the parts in flight have arrived. Undefined if that is less than `muchInFlight` percent more. */
+/** The percentage that is reached when the parts in flight have arrived. Undefined if they add less than `muchInFlight` percent. */
 function withInFlight(
   parts: readonly UploadPart[],
   inFlightCount: number,

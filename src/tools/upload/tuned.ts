@@ -3,7 +3,7 @@
  * Limits of S3 and promises to users are elsewhere, because they must not be chosen.
  */
 export const tuned = {
-  /** A number of connections is accepted if its unevenness is at most this many times the least one. The smallest accepted number wins. */
+  /** A number of connections is accepted if its unevenness is at most this many times the least. The smallest accepted number wins. */
   sureFactor: 1.2,
   /** The same, if the start of the upload is unknown. It is larger, because too many connections then explain the times equally well. */
   doubtfulFactor: 2.5,
@@ -25,6 +25,6 @@ export const tuned = {
   largeChange: 2,
   /** Efforts are uneven if their typical distance from the median is at least this (as a difference of logarithms). */
   unevenFrom: 0.15,
-  /** The range of rates is this factor wider at each end than the rates of both halves. */
+  /** At each end, the range of rates goes beyond the rates of both halves by this factor. */
   margin: 1.18,
 };
