@@ -8,7 +8,7 @@ import type { RunProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
 import { type FileAccess, watchFiles } from './watched-files.js';
 
-/** The settings of a profile besides its keys. */
+/** Region and endpoint of a profile. The other settings are keys, or are not used here. */
 export interface ProfileFacts {
   readonly region: string | undefined;
   readonly endpointUrl: string | undefined;
@@ -20,7 +20,7 @@ interface ProfileFiles {
   readonly credentials: string;
 }
 
-/** The paths from the environment variables of AWS, or else those in `~/.aws`. */
+/** Returns the paths of the profile files: from AWS's environment variables if they are set, and otherwise in `~/.aws`. */
 export function filesOfProfiles(env: Readonly<Record<string, string | undefined>>): ProfileFiles {
   const home = env.HOME || env.USERPROFILE || homedir();
   const inHome = (path: string) => (path.startsWith('~/') ? join(home, path.slice(2)) : path);
@@ -30,10 +30,10 @@ export function filesOfProfiles(env: Readonly<Record<string, string | undefined>
   };
 }
 
-/** Profiles by name. */
+/** The settings of profiles, by the profile's name and the setting's name. */
 type Profiles = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>;
 
-/** Reads profiles: `parseKnownFiles` of `@smithy/shared-ini-file-loader`. */
+/** The type of `parseKnownFiles` of `@smithy/shared-ini-file-loader`, which reads the profiles of both files. */
 type ParseProfiles = (init: {
   readonly profile: string;
   readonly configFilepath: string;
@@ -47,17 +47,17 @@ interface ProfileLoader {
   readonly externalDataInterceptor: { interceptFile(path: string, contents: string): void };
 }
 
-/** The header of a profile that the loader refuses, and with it all other profiles of the file. */
+/** The header of a profile named `__proto__`, which makes the loader refuse the whole file. */
 const unusableHeader = /^[^\S\n]*\[(?:profile\s)?__proto__\]/gm;
 
-/** Reads profiles with the loader, which is given the files without profiles that it refuses. */
+/** Returns the function that reads profiles with the loader. It hides profiles named `__proto__` from the loader. */
 export const parserOfProfiles =
   ({ parseKnownFiles, externalDataInterceptor }: ProfileLoader): ParseProfiles =>
   async (init) => {
     for (const path of [init.configFilepath, init.filepath]) {
-      // A missing file has no profiles.
+      // A missing file counts as empty, because each of the two files is optional.
       const text = await readFile(path, 'utf8').catch(() => '');
-      // The loader skips sections of kinds that it does not know.
+      // The loader uses this text in place of the file. It skips a section of the unknown kind "unusable".
       externalDataInterceptor.interceptFile(path, text.replace(unusableHeader, '[unusable __proto__]'));
     }
     return parseKnownFiles(init);
@@ -66,12 +66,12 @@ export const parserOfProfiles =
 interface ProfileOptions extends FileAccess {
   readonly name: string;
   readonly files: ProfileFiles;
-  /** Loads the parser, which most servers do not need. */
+  /** Loads the parser at the first use, because most servers have no profile. */
   readonly load: () => Promise<ParseProfiles>;
   readonly run: RunProgram;
 }
 
-/** Settings of profiles that sign in elsewhere. Only AWS's own tools support them. */
+/** Settings for temporary keys by a role, single sign-on or a login. Only AWS's own tools can get these, so the profile is refused. */
 const federated = /^(role_arn|source_profile|credential_source|web_identity_token_file|login_session|sso_\w+)$/;
 
 /** The settings of a profile that are used here. */
@@ -85,24 +85,30 @@ export function openProfile(options: ProfileOptions): {
   readonly profile: () => Promise<ProfileFacts>;
 } {
   const { name, files, load, run, now, log } = options;
-  const read = async (): Promise<Profile> => {
+
+  const readFromFiles = async (): Promise<Profile> => {
     const parseProfiles = await load();
     const init = { profile: name, configFilepath: files.config, filepath: files.credentials, ignoreCache: true };
     const profiles = await parseProfiles(init);
-    const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-    if (profile === undefined)
+    const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+    if (settings === undefined)
       throw new KeysUnavailable(
         say`there is no profile ${name} in ${files.config} or ${files.credentials}`,
         words('Add the profile there, or name another one in CLOUDOPS_PROFILE.'),
       );
-    return readProfile(name, profile);
+    return readProfile(name, settings);
   };
-  const watched = watchFiles({ ...options, paths: [files.config, files.credentials], initial: undefined, read });
+  const paths = [files.config, files.credentials];
+  const watched = watchFiles({ ...options, paths, initial: undefined, read: readFromFiles });
+
+  // One source for each state of the profile, because a source of process keys remembers the keys that the program has printed.
   const sourceOf = memoized(({ keys }: Profile) => {
     if (!('command' in keys)) return fixedKeys(keys);
     const { command } = keys;
+    // The ID stays empty, because the ID of the profile below is used.
     return createProcessKeys({ id: '', command, name: say`credential_process of ${name}`, run, now, log });
   });
+
   return {
     keys: {
       id: `profile ${name}`,
@@ -110,6 +116,7 @@ export function openProfile(options: ProfileOptions): {
       renewed: async (refused) => {
         const source = sourceOf(await watched.settled());
         const keys = await source.current();
+        // Other keys come from a changed file. If the files still have the refused keys, only the program can print new ones.
         return areSameKeys(keys, refused) ? source.renewed(refused) : keys;
       },
     },
@@ -119,34 +126,39 @@ export function openProfile(options: ProfileOptions): {
 
 const correctProfile = words('Correct the profile in ~/.aws/config or ~/.aws/credentials.');
 
-/** @throws KeysUnavailable if the profile has neither keys nor a program that prints keys */
+/** @throws KeysUnavailable if the profile has neither keys nor a program that prints keys, or if it needs a sign-in */
 function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
   const profile = say`${name}`;
-  const { region, endpoint_url: endpointUrl, credential_process: program } = settings;
+  const { region, endpoint_url: endpointUrl, credential_process: program = '' } = settings;
   const {
     aws_access_key_id: accessKeyId,
     aws_secret_access_key: secretAccessKey,
     aws_session_token: sessionToken,
   } = settings;
+
   if (Object.keys(settings).some((setting) => federated.test(setting)))
     throw new KeysUnavailable(
       say`the profile ${profile} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${profile}, "--format", "process"], which is aws configure export-credentials --format process`,
       words('Set it, or give the account keys of its own.'),
     );
+
+  // Keys in the profile have priority over `credential_process`.
   if (accessKeyId !== undefined && secretAccessKey !== undefined)
     return { region, endpointUrl, keys: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) } };
-  const command = splitCommand(program ?? '');
+
+  const command = splitCommand(program);
   if (command === undefined)
     throw new KeysUnavailable(
       say`credential_process of the profile ${profile} has a quotation mark without its pair`,
       correctProfile,
     );
+  // A profile without `credential_process` has an empty command.
   if (command.length === 0)
     throw new KeysUnavailable(say`the profile ${profile} has no keys and no credential_process`, correctProfile);
   return { region, endpointUrl, keys: { command } };
 }
 
-/** Remembers the result of the last call, for as long as the argument stays the same. */
+/** Wraps a function of one argument. A call with the same argument as the previous call returns the previous result. */
 function memoized<Argument, Result>(make: (argument: Argument) => Result): (argument: Argument) => Result {
   let last: { readonly argument: Argument; readonly result: Result } | undefined;
   return (argument) => {
@@ -155,10 +167,7 @@ function memoized<Argument, Result>(make: (argument: Argument) => Result): (argu
   };
 }
 
-/**
- * Splits a command line by the quoting that AWS documents for `credential_process`: words end at white space, and double quotation marks
- * keep a word together. Undefined if a quotation mark has no pair.
- */
+/** Splits a command at white space outside of double quotation marks, as AWS does. Undefined if a quotation mark has no pair. */
 export function splitCommand(text: string): readonly string[] | undefined {
   if ((text.match(/"/g) ?? []).length % 2 === 1) return undefined;
   return [...text.matchAll(/(?:"[^"]*"|[^\s"])+/g)].map(([word]) => word.replaceAll('"', ''));

@@ -2,23 +2,20 @@ import { fileFault, ShownError } from '../util/log.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 import type { Credentials } from './sign.js';
 
-/** The source of an account's keys. The keys may be replaced there while the server runs. */
+/** The source of an account's keys, such as a file or a program. It may provide other keys while this server runs. */
 export interface KeySource {
-  /** Identifies the source and never changes: the ID of a fixed key, or else the file, profile or process. It holds no secret. */
+  /** Identifies the source, and stays the same when the keys change: the ID of a fixed key, or the file, profile or process. No secret. */
   readonly id: string;
   /**
-   * The keys to sign with now.
+   * The keys to sign the next request with.
    * @throws KeysUnavailable
    */
   current(): Promise<Credentials>;
-  /**
-   * Looks for new keys, after a service has refused keys as unknown or expired. Resolves with undefined if there are none.
-   * @throws KeysUnavailable
-   */
+  /** Looks for other keys after a service has refused some as unknown or expired. Undefined if there are none. Throws like `current`. */
   renewed(refused: Credentials): Promise<Credentials | undefined>;
 }
 
-/** Thrown if there are no keys to sign with. The message says why; it is for people and holds no secret. */
+/** Thrown if there are no keys to sign with. The message tells people the reason, and holds no secret. */
 export class KeysUnavailable extends ShownError {
   /** The step that makes keys available, for the person who runs this server. */
   readonly remedy: SafeText;
@@ -35,7 +32,7 @@ export const unreadableKeys = (error: unknown): KeysUnavailable =>
     words('Correct the path, or the file.'),
   );
 
-/** Keys that do not change while the server runs. */
+/** A source of keys that do not change while this server runs. */
 export const fixedKeys = (credentials: Credentials): KeySource => ({
   id: `key ${credentials.accessKeyId}`,
   current: async () => credentials,

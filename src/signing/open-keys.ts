@@ -14,9 +14,9 @@ export type KeySettings = FixedKeySettings | ProcessKeySettings | ProfileKeySett
 
 interface FixedKeySettings {
   readonly kind: 'keys';
-  /** The parts of the key at the start. A part that is not set is undefined. */
+  /** The key ID, secret and session token as they were when this server started: from the settings, or from the files below. */
   readonly credentials: Partial<Record<keyof Credentials, string | undefined>>;
-  /** Paths of the files that parts of the key come from. */
+  /** Paths of the files from which the key ID, the secret or the session token were read. Undefined for a part that is not in a file. */
   readonly files: Partial<Record<keyof Credentials, string | undefined>>;
 }
 
@@ -31,27 +31,24 @@ interface ProfileKeySettings {
 }
 
 export interface KeyDependencies {
-  /** Environment variables of other programs, for programs that this server starts. */
+  /** Environment variables without the settings of this server, for programs that this server starts. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
   readonly log: Log;
-  /** Aborts when no call needs keys any more, which ends the programs that still run. */
+  /** Aborts when no call needs keys any more. Programs that still run are then killed. */
   readonly stop?: AbortSignal | undefined;
 }
 
 /** An account's keys, and the settings that come with them. */
 export interface OpenKeys {
   readonly keys: KeySource;
-  /**
-   * Region and endpoint that a profile gives.
-   * @throws KeysUnavailable if there is no such profile
-   */
+  /** Reads the region and endpoint in a profile. Throws `KeysUnavailable` if the profile does not exist. */
   readonly profile?: () => Promise<ProfileFacts>;
 }
 
 /**
- * Opens a source of keys. Files and programs are read with the first call. A new source of keys adds a case here, its settings in
- * `config/key-settings.ts`, and a file of its own.
+ * Opens a source of keys. Profiles are read and programs are run at the first call that needs keys. To add another kind of source, add a
+ * case here, its settings in `config/key-settings.ts`, and a file for its code.
  * @throws KeysUnavailable if keys are missing
  */
 export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDependencies): OpenKeys {
@@ -77,17 +74,22 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
 function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAccess): KeySource {
   const initial = wholeCredentials(credentials);
   if (initial === undefined) throw new KeysUnavailable(words('keys are missing'), onlyTheKey);
-  const pathsByPart = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  if (pathsByPart.length === 0) return fixedKeys(initial);
-  const read = async () => {
-    const texts = await Promise.all(pathsByPart.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
+
+  // Entries such as `['secretAccessKey', '/run/secrets/key']`.
+  const fileEntries = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  if (fileEntries.length === 0) return fixedKeys(initial);
+
+  const readFromFiles = async () => {
+    const texts = await Promise.all(fileEntries.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
     const keys = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
     if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'), onlyTheKey);
     return keys;
   };
-  const watched = watchFiles({ ...access, paths: pathsByPart.map(([, path]) => path), initial, read });
+  const paths = fileEntries.map(([, path]) => path);
+  const watched = watchFiles({ ...access, paths, initial, read: readFromFiles });
+
   return {
-    // If only the secret is in a file, the key ID still identifies the account.
+    // A key ID that is not in a file cannot change, so it identifies the source. Otherwise, the path of its file does.
     id: files.accessKeyId === undefined ? `key ${initial.accessKeyId}` : `file ${files.accessKeyId}`,
     current: watched.current,
     renewed: async (refused) => {
@@ -99,10 +101,10 @@ function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAcc
 
 const onlyTheKey = words('Write the key, and nothing else, into the file.');
 
-/** The maximum size of a file with a part of a key. Keys are much shorter. */
+/** Size limit of a file with a key ID, a secret or a session token (bytes). All three are much shorter. */
 const maximumBytes = 64 * 1024;
 
-/** The text of a file, without white space around it. */
+/** Returns the text of a file without white space around it. */
 async function readKeyFile(path: string): Promise<string> {
   const { size } = await stat(path);
   if (size > maximumBytes) throw new KeysUnavailable(words('a file of keys is larger than 64 KiB'), onlyTheKey);
@@ -112,7 +114,7 @@ async function readKeyFile(path: string): Promise<string> {
   return text.trim();
 }
 
-/** Puts the parts of a key together. Undefined if the ID or the secret is missing or empty, or if a part cannot be sent in a header. */
+/** Undefined if the key ID or secret is missing or empty, or if the key ID or session token cannot be sent in a header. */
 function wholeCredentials({
   accessKeyId,
   secretAccessKey,

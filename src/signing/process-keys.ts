@@ -9,7 +9,7 @@ import type { Credentials } from './sign.js';
 interface ProcessKeysOptions {
   readonly id: string;
   readonly command: readonly string[];
-  /** The setting that names the program, for people. */
+  /** The setting that names the program. Messages begin with it. */
   readonly name: SafeText;
   readonly run: RunProgram;
   readonly now: () => Date;
@@ -17,18 +17,18 @@ interface ProcessKeysOptions {
 }
 
 const minuteMs = 60_000;
-/** The program runs again this long before its keys expire. */
+/** In this time before the keys expire, a call starts the program again without waiting for it (milliseconds). */
 const earlyMs = 5 * minuteMs;
 
 const headerText = /^[\x21-\x7e]+$/;
 
-/** The keys had expired when they were printed, or have expired since. */
+/** The problem with keys that had expired when they were printed, or have expired since. */
 const haveExpired = words('printed keys that have expired');
 
 const signInAgain = words('Sign in again with the program that prints the keys.');
 const runByHand = words('Run the program by hand: it has to print the keys as JSON, and end with exit code 0.');
 
-/** The output of a program as AWS defines it for `credential_process`. */
+/** The JSON that AWS defines as the output of `credential_process`. */
 const outputSchema = lazy(() =>
   z.object({
     Version: z.literal(1),
@@ -39,27 +39,29 @@ const outputSchema = lazy(() =>
   }),
 );
 
-/** Keys that a program printed, and the time at which they expire (milliseconds). */
-interface Printed {
+interface PrintedKeys {
   readonly kind: 'printed';
   readonly credentials: Credentials;
-  readonly expires: number;
-  /** The expiry as it was printed. */
+  /** Time at which the keys expire (milliseconds). Infinity if they do not expire. */
+  readonly expiresAt: number;
+  /** The expiry as it was printed, for the log. */
   readonly expiration: string | undefined;
 }
 
 /**
- * Keys that a program prints. The program runs once for all calls that wait for it, again five minutes before the keys expire, and at most
- * once a minute. If it fails, keys that have not expired stay in use.
+ * A source of keys that a program prints. The program runs once for all calls that wait for it, again in the last five minutes before the
+ * keys expire, and at most once a minute. If it fails, keys that have not expired stay in use.
  */
 export function createProcessKeys({ id, command, name, run, now, log }: ProcessKeysOptions): KeySource {
-  let printed: Printed | undefined;
-  /** The reason for missing keys. */
+  let printed: PrintedKeys | undefined;
+  /** The problem to report if there are no valid keys. */
   let problem = haveExpired;
+  /** Time of the program's last start (milliseconds). */
   let startedAt: number | undefined;
+  /** The run that has not ended yet. All calls share it. */
   let running: Promise<void> | undefined;
 
-  const runOnce = async (): Promise<void> => {
+  const runProgramOnce = async (): Promise<void> => {
     const result = await run(command);
     const output = result.kind === 'failed' ? result : readOutput(result.stdout, now());
     if (output.kind === 'failed') {
@@ -68,53 +70,64 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
       return;
     }
     printed = output;
+    // The new keys are valid now. If there is a problem later, they have expired.
     problem = haveExpired;
     log('info', 'keys', { key: printed.credentials.accessKeyId, expires: printed.expiration });
   };
-  /** Resolves when the program has ended, or at once if it was started less than a minute ago. */
+
+  /** Runs the program and waits for its end. Does not run it if its last start was less than a minute ago. Never rejects. */
   const refresh = async (): Promise<void> => {
     const time = now().getTime();
+    // An absolute difference, because `startedAt` is in the future if the clock has been set back.
     const isDue = startedAt === undefined || Math.abs(time - startedAt) >= minuteMs;
     if (running === undefined && isDue) {
       startedAt = time;
-      running = runOnce().finally(() => {
+      running = runProgramOnce().finally(() => {
         running = undefined;
       });
     }
     await running;
   };
+
   return {
     id,
     current: async () => {
-      const remainingMs = (printed?.expires ?? 0) - now().getTime();
-      // Calls do not wait for new keys while the last keys are valid.
-      if (remainingMs > 0 && remainingMs < earlyMs) void refresh();
-      else if (remainingMs <= 0) await refresh();
-      if (printed !== undefined && printed.expires > now().getTime()) return printed.credentials;
+      const remainingMs = (printed?.expiresAt ?? 0) - now().getTime();
+      if (remainingMs <= 0) {
+        await refresh();
+      } else if (remainingMs < earlyMs) {
+        // The keys are still valid, so this call does not wait for new ones.
+        void refresh();
+      }
+
+      if (printed !== undefined && printed.expiresAt > now().getTime()) return printed.credentials;
       throw new KeysUnavailable(say`${name} ${problem}`, problem === haveExpired ? signInAgain : runByHand);
     },
     renewed: async (refused) => {
-      const areRefused = () => printed === undefined || areSameKeys(printed.credentials, refused);
-      if (areRefused()) await refresh();
-      return areRefused() ? undefined : printed?.credentials;
+      const areStillRefused = () => printed === undefined || areSameKeys(printed.credentials, refused);
+      // Another call may have got new keys already, and then the program need not run.
+      if (areStillRefused()) await refresh();
+      return areStillRefused() ? undefined : printed?.credentials;
     },
   };
 }
 
-/** Reads the keys in the output of a program. */
-function readOutput(stdout: string, now: Date): Printed | Extract<ProgramResult, { kind: 'failed' }> {
+/** Reads the keys in the output of a program. Keys that have already expired are a failure. */
+function readOutput(stdout: string, now: Date): PrintedKeys | Extract<ProgramResult, { kind: 'failed' }> {
   const { data } = outputSchema().safeParse(parseJson(stdout));
   if (data === undefined) {
     const problem = words('printed something other than the JSON of credential_process, version 1');
     return { kind: 'failed', problem };
   }
+
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = data;
-  const expires = Expiration ? Date.parse(Expiration) : Number.POSITIVE_INFINITY;
-  if (expires <= now.getTime()) return { kind: 'failed', problem: haveExpired };
+  const expiresAt = Expiration ? Date.parse(Expiration) : Number.POSITIVE_INFINITY;
+  if (expiresAt <= now.getTime()) return { kind: 'failed', problem: haveExpired };
+
   const credentials = {
     accessKeyId: AccessKeyId,
     secretAccessKey: SecretAccessKey,
     ...(SessionToken && { sessionToken: SessionToken }),
   };
-  return { kind: 'printed', credentials, expires, expiration: Expiration ?? undefined };
+  return { kind: 'printed', credentials, expiresAt, expiration: Expiration ?? undefined };
 }

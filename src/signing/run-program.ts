@@ -1,21 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
 
-/** Outcome of a program. Its stderr is not kept, because it may hold a secret. */
+/** Outcome of a program. The program's stderr is not read, because it may hold a secret. */
 export type ProgramResult =
   | { readonly kind: 'ended'; readonly stdout: string }
-  /** `problem` ends a sentence that begins with the program's name. */
+  /** `problem` is the rest of a sentence that begins with the program's name: `ended with exit code 1`. */
   | { readonly kind: 'failed'; readonly problem: SafeText };
 
 export type RunProgram = (command: readonly string[]) => Promise<ProgramResult>;
 
 const longestRunMs = 10_000;
-const mostBytes = 64 * 1024;
+const maximumOutputBytes = 64 * 1024;
 
 interface RunOptions {
-  /** Variables of the program, without the settings of this server, which may hold other keys. */
+  /** Environment variables of the program. The settings of this server are not among them, because they may hold other keys. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborts when no call waits for the program any more. */
+  /** Aborts when no call waits for the program any more. The program is then killed. */
   readonly stop?: AbortSignal | undefined;
   readonly limitMs?: number;
 }
@@ -32,12 +32,13 @@ export function runProgram([file = '', ...args]: readonly string[], options: Run
       const child = spawn(file, args, {
         env: { ...options.env },
         stdio: ['ignore', 'pipe', 'ignore'],
+        // On POSIX systems, a detached program gets its own process group, so it can be killed with its children.
         detached: hasGroup,
         windowsHide: true,
       });
-      watch(child, options, () => killAll(child, hasGroup), resolve);
+      resolveWithOutcome(child, options, () => killAll(child, hasGroup), resolve);
     } catch {
-      // The file name or an argument is invalid on this system.
+      // `spawn` throws if the file name or an argument is invalid on this system, for example if it has a null character.
       resolve({ kind: 'failed', problem: words('cannot be started') });
     }
   });
@@ -45,11 +46,11 @@ export function runProgram([file = '', ...args]: readonly string[], options: Run
 
 const stopped: ProgramResult = { kind: 'failed', problem: words('was stopped, because this server ends') };
 
-/** How long the output of a program that has ended may stay open (milliseconds). Something that the program started then holds it. */
+/** How long the output of a program may stay open after the program's end (milliseconds). A process that it started may keep it open. */
 const heldOutputMs = 500;
 
-/** Resolves with the outcome of a program, soon after its end even if a process that it started holds the output open. */
-function watch(
+/** Resolves with the outcome of a program, at most `heldOutputMs` after its end. A process that it started may keep its output open. */
+function resolveWithOutcome(
   child: ChildProcess,
   { limitMs = longestRunMs, stop }: RunOptions,
   killProgram: () => void,
@@ -72,7 +73,7 @@ function watch(
   const limitTimer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
   const onStop = () => killAndFinish(stopped);
   stop?.addEventListener('abort', onStop);
-  // The program would outlive this process, because it has a process group of its own.
+  // A program with its own process group would outlive this process, so it is killed when this process exits.
   process.once('exit', killProgram);
 
   const chunks: Buffer[] = [];
@@ -80,20 +81,22 @@ function watch(
   child.stdout?.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     chunks.push(chunk);
-    if (bytes > mostBytes) fail(say`printed more than ${mostBytes / 1024} KiB`);
+    if (bytes > maximumOutputBytes) fail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
   });
+
   // The error's message is not shown, because it contains the arguments of the program.
   child.once('error', (error) => finish({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
+
   const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
     if (code === 0) return { kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') };
     const problem = signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`;
     return { kind: 'failed', problem };
   };
+  // After `exit`, the output may still be open. It is complete when `close` comes, which is usually at once.
   let outputTimer: NodeJS.Timeout | undefined;
   child.once('exit', (code, signal) => {
     outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
   });
-  // The program has ended, and nothing holds its output open.
   child.once('close', (code, signal) => finish(resultOf(code, signal)));
 }
 
@@ -107,6 +110,6 @@ function killAll(child: ChildProcess, hasGroup: boolean): void {
     if (hasGroup) process.kill(-pid, 'SIGKILL');
     else child.kill('SIGKILL');
   } catch {
-    // It has ended already.
+    // The program has ended already.
   }
 }

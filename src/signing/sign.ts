@@ -18,7 +18,7 @@ export interface Credentials {
   readonly sessionToken?: string;
 }
 
-/** A request to sign. The path is encoded as on the wire; the query is not yet encoded. */
+/** A request to sign. The path is encoded as it is sent, and the query is not yet encoded. */
 interface UnsignedRequest {
   readonly method: string;
   /** Host and port, without the scheme's default port. */
@@ -30,7 +30,7 @@ interface UnsignedRequest {
   readonly body?: string;
 }
 
-/** Credentials, scope and variant of a signature. `date` is the signing time. */
+/** Credentials, scope and variant (`profile`) of a signature. `date` is the signing time. */
 interface SigningContext {
   readonly profile: SigningProfile;
   readonly credentials: Credentials;
@@ -46,11 +46,12 @@ interface Signed {
   readonly stringToSign: string;
 }
 
-/** Signs a request with Signature Version 4. Each attempt needs a signature of its own, because the time is signed. */
+/** Signs a request with Signature Version 4. Each attempt needs a new signature, because the signature covers the time. */
 export function sign(request: UnsignedRequest, context: SigningContext): Promise<Signed> {
   return new RequestSigner(context).signRequest(request, context);
 }
 
+/** Signs with the steps of the library. The library's own signer has fixed header names, and does not return the signed texts. */
 class RequestSigner extends SignatureV4Base {
   constructor({ profile, credentials, region, service }: SigningContext) {
     super({ credentials, region, service, sha256: Sha256, uriEscapePath: profile.encodesPathTwice });
@@ -62,15 +63,17 @@ class RequestSigner extends SignatureV4Base {
   ): Promise<Signed> {
     const { longDate, shortDate } = this.formatDate(date);
     const headers: Record<string, string> = { ...request.headers, host: request.host, [profile.dateHeader]: longDate };
-    const toSign = httpRequest(request, headers);
-    const payloadHash = await getPayloadHash(toSign, Sha256);
+    // `libraryRequest` refers to `headers`, so the headers that are added below are signed too.
+    const libraryRequest = httpRequest(request, headers);
+    const payloadHash = await getPayloadHash(libraryRequest, Sha256);
     if (profile.contentHashHeader !== undefined) headers[profile.contentHashHeader] = payloadHash;
     if (credentials.sessionToken !== undefined) headers[profile.tokenHeader] = credentials.sessionToken;
 
-    const canonicalHeaders = getCanonicalHeaders(toSign);
-    const canonicalRequest = this.createCanonicalRequest(toSign, canonicalHeaders, payloadHash);
+    const canonicalHeaders = getCanonicalHeaders(libraryRequest);
+    const canonicalRequest = this.createCanonicalRequest(libraryRequest, canonicalHeaders, payloadHash);
     const scope = createScope(shortDate, region, service);
     const stringToSign = await this.createStringToSign(longDate, scope, canonicalRequest, ALGORITHM_IDENTIFIER);
+
     const hmac = new Sha256(await getSigningKey(Sha256, credentials, shortDate, region, service));
     hmac.update(stringToSign);
     const signature = Buffer.from(await hmac.digest()).toString('hex');
@@ -82,7 +85,7 @@ class RequestSigner extends SignatureV4Base {
   }
 }
 
-/** Converts a request to the form of the signing library. */
+/** Converts a request to the form of the signing library. The result refers to `headers` and does not copy them. */
 function httpRequest(
   { method, host, path, query, body }: UnsignedRequest,
   headers: Record<string, string>,

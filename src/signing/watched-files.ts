@@ -28,31 +28,31 @@ interface WatchOptions<Value> extends FileAccess {
   readonly read: () => Promise<Value>;
 }
 
-/** A value made from files, which is updated when they change. */
+/** A value that is made from files, and made again when a file has changed. */
 interface WatchedFiles<Value> {
   /**
-   * The last value that could be read.
-   * @throws KeysUnavailable if none could be read yet
+   * The value of the last successful read.
+   * @throws KeysUnavailable if no read has succeeded yet
    */
   current(): Promise<Value>;
   /** Like `current`, but waits until files that are being written have stopped changing. */
   settled(): Promise<Value>;
 }
 
-/** Files are read when none has changed for this time, because two files cannot be replaced at the same moment (milliseconds). */
+/** Files are read when none has changed for this time (milliseconds), because a person replaces two files one after the other. */
 const stillMs = 1000;
 const pollMs = 250;
-/** The longest wait for files that keep changing. */
+/** The longest wait for files that keep changing (milliseconds). */
 const longestWaitMs = 5000;
 
-/** Reads files again after they have changed. If they cannot be read or used, the last value stays. */
+/** Reads files again after they have changed. If they cannot be read or used, the value of the last successful read stays in use. */
 export function watchFiles<Value>(options: WatchOptions<Value>): WatchedFiles<Value> {
   return new FileWatcher(options);
 }
 
 /** The state of the files at one moment. */
-interface Look {
-  /** Differs if a file was written or replaced. */
+interface FilesState {
+  /** Text that changes when a file is written or replaced. */
   readonly fingerprint: string;
   /** True if no file has changed for `stillMs`. */
   readonly isStill: boolean;
@@ -63,9 +63,9 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
   #value: Value | undefined;
   /** The fingerprint of the files that were read last. */
   #readFingerprint: string | undefined;
-  /** The last fingerprint, and since when it has been the same (milliseconds). */
+  /** The latest fingerprint, and the time at which it was seen first (milliseconds). */
   #lastSeen: { readonly fingerprint: string; readonly since: number } | undefined;
-  /** The reason for a missing value. */
+  /** The error to throw while there is no value. A failed read replaces it by its own error. */
   #problem = new KeysUnavailable(words('a file was written while it was read'), words('Try again.'));
   #lastRefresh: Promise<unknown> = Promise.resolve();
   #settling: Promise<void> | undefined;
@@ -81,7 +81,7 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
   };
 
   readonly settled = async (): Promise<Value> => {
-    // All waiting calls share one wait, and other calls go on.
+    // All calls that wait for new keys share one wait. Calls of `current` do not wait for it.
     this.#settling ??= this.#settle().finally(() => {
       this.#settling = undefined;
     });
@@ -94,6 +94,7 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
     return this.#value;
   }
 
+  /** Refreshes until the files have stopped changing, or `longestWaitMs` are over. */
   async #settle(): Promise<void> {
     let waitedMs = 0;
     while (!(await this.#refreshInTurn()) && waitedMs < longestWaitMs) {
@@ -102,44 +103,52 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
     }
   }
 
-  /** Refreshes after all earlier refreshes have ended. */
+  /** Refreshes after all earlier refreshes have ended, so that two refreshes never read at the same time. */
   #refreshInTurn(): Promise<boolean> {
     const refreshed = this.#lastRefresh.then(() => this.#refresh());
+    // The error is for this caller. The next refresh runs nevertheless.
     this.#lastRefresh = refreshed.catch(() => undefined);
     return refreshed;
   }
 
   /** Reads changed files if they are still, or if there is no value yet. Resolves with false if the files may still be changing. */
   async #refresh(): Promise<boolean> {
-    const { fingerprint, isStill } = await this.#look();
+    const { fingerprint, isStill } = await this.#filesState();
     if (fingerprint === this.#readFingerprint && this.#value !== undefined) return true;
     if (isStill || this.#value === undefined) await this.#read(fingerprint);
     return isStill;
   }
 
-  async #look(): Promise<Look> {
+  async #filesState(): Promise<FilesState> {
     const { paths, stat, now } = this.#options;
     const files = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
     const facts = files.map((file) => file && [file.dev, file.ino, file.size, file.mtimeMs, file.ctimeMs]);
     const fingerprint = JSON.stringify(facts);
     const time = now().getTime();
     if (this.#lastSeen?.fingerprint !== fingerprint) this.#lastSeen = { fingerprint, since: time };
-    // A missing file may be about to be written.
-    const ages = files.map((file) => (file === undefined ? 0 : time - Math.max(file.mtimeMs, file.ctimeMs)));
-    return { fingerprint, isStill: Math.min(...ages) >= stillMs || time - this.#lastSeen.since >= stillMs };
+
+    // A missing file counts as changed just now, because it may be about to be written.
+    const agesMs = files.map((file) => (file === undefined ? 0 : time - Math.max(file.mtimeMs, file.ctimeMs)));
+    // The second condition lets missing files, and files with a time in the future, count as still after a while, too.
+    const isStill = Math.min(...agesMs) >= stillMs || time - this.#lastSeen.since >= stillMs;
+    return { fingerprint, isStill };
   }
 
-  /** @param fingerprint the fingerprint of the files before they are read */
+  /** Reads the files, which had this fingerprint before the read. If the read fails, the value that is in use stays. */
   async #read(fingerprint: string): Promise<void> {
     const { paths, read, log } = this.#options;
     const newValue = await read().catch((error: unknown) => {
       this.#problem = error instanceof KeysUnavailable ? error : unreadableKeys(error);
+      return undefined;
     });
-    // A file was written during the read, so the next call tries again.
-    if ((await this.#look()).fingerprint !== fingerprint) return;
+
+    // A file was written during the read, so the value may be a mixture. The next call reads again.
+    if ((await this.#filesState()).fingerprint !== fingerprint) return;
     this.#readFingerprint = fingerprint;
-    if (newValue === undefined) log('error', 'keys', { problem: this.#problem.shown });
-    else if (!isDeepStrictEqual(newValue, this.#value)) {
+
+    if (newValue === undefined) {
+      log('error', 'keys', { problem: this.#problem.shown });
+    } else if (!isDeepStrictEqual(newValue, this.#value)) {
       this.#value = newValue;
       log('info', 'keys', { read: paths });
     }

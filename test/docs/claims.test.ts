@@ -180,7 +180,10 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
     'docs/SECURITY.md',
     `${plansWaiting} plans wait, ${mostDecided} decided ones are kept, and ${announced} are announced in ${announcedWithin}`,
   ],
-  ['docs/SECURITY.md', `for at most ${seconds(program('longestRunMs'))}, may print ${binary(program('mostBytes'))}`],
+  [
+    'docs/SECURITY.md',
+    `for at most ${seconds(program('longestRunMs'))}, may print ${binary(program('maximumOutputBytes'))}`,
+  ],
   ['docs/SECURITY.md', `its output is closed ${seconds(program('heldOutputMs'))} after the program's end`],
   ['docs/SECURITY.md', `if it waits ${aSecond}`],
   ['docs/SECURITY.md', `at most ${session} after the sign-in`],
