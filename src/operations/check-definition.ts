@@ -8,25 +8,25 @@ import type { ParsedDefinition } from './definition-schema.js';
 
 /** Rules of the MCP hosts. */
 export interface HostRules {
-  /** Makes the schemas of a tool, as hosts see them. */
+  /** Makes the JSON Schemas of an operation's tool, as hosts see them. */
   readonly toolSchemas: (operation: Operation) => NonNullable<Operation['schemas']>;
-  /** Makes the schema of arguments, as hosts see it. */
+  /** Makes the JSON Schema of arguments, as hosts see it. */
   readonly inputSchema: (schema: z.ZodObject) => JsonSchema;
-  /** Parts of an input schema that some host refuses. */
+  /** Returns a problem for each part of an input schema that some host refuses. */
   readonly schemaProblems: (schema: JsonSchema) => readonly string[];
-  /** Names of tools that are not operations. */
+  /** Names of this server's tools that are not operations. No operation may have them. */
   readonly reservedNames: readonly string[];
 }
 
-/** Size limit of an input schema, in characters of JSON. Models read the input schemas with every list of tools. */
+/** Size limit of an input or output schema, in characters of JSON. Models read the schemas in every list of tools. */
 const maximumSchema = 5000;
 /** Size limit of an example, in characters of JSON. */
 const maximumExample = 4000;
 
 /**
- * Checks a parsed definition as a whole, against the operations before it (`known`), the rules of hosts and its own example. Adds the
- * schemas for hosts.
- * @throws OperationFault if a function has a fault
+ * Checks a parsed definition as a whole: against the operations that were loaded before it (`known`), the rules of hosts, and its own
+ * example. Adds the schemas for hosts.
+ * @throws OperationFault if a function of the operation throws or returns a wrong value
  */
 export async function checkDefinition(
   operation: Operation,
@@ -41,23 +41,15 @@ export async function checkDefinition(
 const brokenRules = (rules: readonly (readonly [isBroken: boolean, problem: string])[]): string[] =>
   rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
 
-/** Problems of fields that are valid alone, but not together. */
-function combinationProblems({
-  name,
-  effect,
-  method,
-  service,
-  signing,
-  change,
-  pages,
-  probe,
-  takesToken = false,
-  failures,
-  follow,
-}: Operation): string[] {
+/** Returns problems of fields that are valid alone, but not together, and of reserved names. */
+function combinationProblems(operation: Operation): string[] {
+  const { name, effect, method, service, signing, change, pages, probe } = operation;
+  const { takesToken = false, failures, follow } = operation;
   const isBuiltIn = builtInServices.some((builtIn) => builtIn === service);
   const isRead = effect === 'read';
+  const hasFieldOfChanges = takesToken || failures !== undefined || follow !== undefined;
   return brokenRules([
+    // Every object has the property `constructor`, so tables by name would seem to have an entry with this name.
     [name in {}, 'name: is taken'],
     [service in {}, 'service: is taken'],
     [isBuiltIn && signing !== undefined, `signing: must be left out for ${service}, which settings describe`],
@@ -68,28 +60,29 @@ function combinationProblems({
     [!isRead && probe !== undefined, 'probe: is only for reads'],
     [isRead && ['PUT', 'PATCH', 'DELETE'].includes(method), `method: must not be ${method} for a read`],
     [!isRead && method === 'HEAD', 'method: must not be HEAD for a change'],
-    [
-      isRead && (takesToken || failures !== undefined || follow !== undefined),
-      'takesToken, failures, follow: are only for changes',
-    ],
+    [isRead && hasFieldOfChanges, 'takesToken, failures, follow: are only for changes'],
   ]);
 }
 
-/** Returns conflicts with the operations before it (`known`) and with reserved names. */
+/** Returns conflicts of an operation with those before it (`known`), and with the names of tools that are not operations. */
 function conflictProblems(operation: Operation, known: readonly Operation[], { reservedNames }: HostRules): string[] {
   const { name, service, signing, preflight, companionRead } = operation;
-  const sameService = known.find((other) => other.service === service);
+  const isNameTaken = known.some((other) => other.name === name) || reservedNames.includes(name);
+
+  // A single other operation suffices, because all others of the service have the same `signing`.
+  const otherOfService = known.find((other) => other.service === service);
+  const hasOtherSigning =
+    otherOfService !== undefined && JSON.stringify(otherOfService.signing) !== JSON.stringify(signing);
+
   const isKnownRead = (read: Operation) => known.some((other) => other.name === read.name && other.effect === 'read');
   const mustBeRead = 'operation: must be a read that comes earlier, or one of kit.operations';
+
   return brokenRules([
     [
-      known.some((other) => other.name === name) || reservedNames.includes(name),
+      isNameTaken,
       'name: is taken by another operation. Choose another name, or a prefix for the operations of a model',
     ],
-    [
-      sameService !== undefined && JSON.stringify(sameService.signing) !== JSON.stringify(signing),
-      `signing: must be the same as that of ${sameService?.name}, which has the same service`,
-    ],
+    [hasOtherSigning, `signing: must be the same as that of ${otherOfService?.name}, which has the same service`],
     [preflight !== undefined && !isKnownRead(preflight.operation), `preflight.${mustBeRead}`],
     [companionRead !== undefined && !isKnownRead(companionRead.operation), `companionRead.${mustBeRead}`],
     [
@@ -99,38 +92,41 @@ function conflictProblems(operation: Operation, known: readonly Operation[], { r
   ]);
 }
 
-/** Replaces the reads that an operation names by the known ones, whose functions are guarded. */
+/** Replaces the reads that an operation names by the known operations with the same names, because their functions are guarded. */
 function withKnownReads(operation: Operation, known: readonly Operation[]): Operation {
   const { preflight, companionRead } = operation;
-  const guarded = ({ operation: read }: { readonly operation: Operation }) => ({
-    operation: known.find(({ name }) => name === read.name) ?? read,
-  });
+  const knownRead = (read: Operation) => known.find(({ name }) => name === read.name) ?? read;
   return {
     ...operation,
-    ...(preflight !== undefined && { preflight: { ...preflight, ...guarded(preflight) } }),
-    ...(companionRead !== undefined && { companionRead: { ...companionRead, ...guarded(companionRead) } }),
+    ...(preflight !== undefined && { preflight: { ...preflight, operation: knownRead(preflight.operation) } }),
+    ...(companionRead !== undefined && {
+      companionRead: { ...companionRead, operation: knownRead(companionRead.operation) },
+    }),
   };
 }
 
-/** Adds the schemas for hosts, and checks the example and the paths that the operation names. Those of models have been checked. */
+/** Adds the schemas for hosts, and checks them, the paths that the operation names, and its example. */
 async function withSchemas(operation: Operation, hosts: HostRules): Promise<ParsedDefinition> {
+  // Only operations of models have schemas already. They were checked when they were made from the model.
   if (operation.schemas !== undefined) return { kind: 'operation', operation };
-  const unrepresentable = [
-    ...jsonSchemaProblems(operation, 'input'),
-    ...(operation.isAnswerOpen === true ? [] : jsonSchemaProblems(operation, 'output')),
-  ];
+
+  // An answer with open fields gets no output schema.
+  const outputProblems = operation.isAnswerOpen === true ? [] : jsonSchemaProblems(operation, 'output');
+  const unrepresentable = [...jsonSchemaProblems(operation, 'input'), ...outputProblems];
   if (unrepresentable.length > 0) return { kind: 'problems', problems: unrepresentable };
+
   const schemas = hosts.toolSchemas(operation);
-  const inSchemas = [
+  const wrongInSchemas = [
     ...schemaProblems(operation, schemas),
     ...hosts.schemaProblems(schemas.input).map((problem) => `input: ${problem}`),
     ...unknownPaths(operation, schemas.input),
   ];
-  const problems =
-    inSchemas.length > 0 ? inSchemas : [...probeProblems(operation), ...(await exampleProblems(operation))];
-  return problems.length > 0
-    ? { kind: 'problems', problems }
-    : { kind: 'operation', operation: { ...operation, schemas } };
+  if (wrongInSchemas.length > 0) return { kind: 'problems', problems: wrongInSchemas };
+
+  const wrongInExamples = [...probeProblems(operation), ...(await exampleProblems(operation))];
+  if (wrongInExamples.length > 0) return { kind: 'problems', problems: wrongInExamples };
+
+  return { kind: 'operation', operation: { ...operation, schemas } };
 }
 
 function jsonSchemaProblems(operation: Operation, field: 'input' | 'output'): string[] {
@@ -143,21 +139,21 @@ function jsonSchemaProblems(operation: Operation, field: 'input' | 'output'): st
   }
 }
 
+/** Returns problems with the sizes of the schemas and the names of the arguments. */
 function schemaProblems(operation: Operation, { input, output }: NonNullable<Operation['schemas']>): string[] {
+  const isTooLarge = (schema: JsonSchema) => JSON.stringify(schema).length > maximumSchema;
   const names = Object.keys(operation.input().shape);
-  const isChange = operation.effect !== 'read';
-  const controlArguments = ['planOnly', 'planId', ...(operation.repeatable === true ? [] : ['allowRepeat'])];
+  const isRefusedName = (name: string) => name in {} || !/^[A-Za-z][\w.-]{0,63}$/.test(name);
+
+  const controlArguments = ['planOnly', 'planId'];
+  if (operation.repeatable !== true) controlArguments.push('allowRepeat');
   const hasControlArguments = controlArguments.every((name) => names.includes(name));
+  const isChange = operation.effect !== 'read';
+
   return brokenRules([
-    [JSON.stringify(input).length > maximumSchema, `input: its JSON Schema has more than ${maximumSchema} characters`],
-    [
-      output !== undefined && JSON.stringify(output).length > maximumSchema,
-      `output: its JSON Schema has more than ${maximumSchema} characters`,
-    ],
-    [
-      names.some((name) => name in {} || !/^[A-Za-z][\w.-]{0,63}$/.test(name)),
-      'input: has a name that hosts do not take',
-    ],
+    [isTooLarge(input), `input: its JSON Schema has more than ${maximumSchema} characters`],
+    [output !== undefined && isTooLarge(output), `output: its JSON Schema has more than ${maximumSchema} characters`],
+    [names.some(isRefusedName), 'input: has a name that hosts do not take'],
     [names.includes('account'), 'input: must not have "account", which names the account of a call'],
     [
       isChange && !hasControlArguments,
@@ -167,11 +163,12 @@ function schemaProblems(operation: Operation, { input, output }: NonNullable<Ope
   ]);
 }
 
-/** Returns the paths that the schema does not have. A secret under a wrong name would be shown. */
+/** Returns the paths that the input schema does not have. A secret under a misspelled path, for example, would be shown. */
 function unknownPaths(operation: Operation, schema: JsonSchema): string[] {
   const { secrets = [], secretNames = {}, defaults, unknownDefaults = [], costDrivers = [], change } = operation;
   const pathsByField: Readonly<Record<string, readonly string[]>> = {
     secrets,
+    // Both the names and the values of this field are paths.
     secretNames: Object.entries(secretNames).flat(),
     unknownDefaults,
     costDrivers,
@@ -184,13 +181,14 @@ function unknownPaths(operation: Operation, schema: JsonSchema): string[] {
   );
 }
 
-/** @param path dotted, with `[]` for each element of a list */
+/** @param path dotted, with `[]` for each element of a list: `rules[].id` has the steps `rules`, `[]` and `id` */
 function hasArgument(schema: JsonSchema, path: string): boolean {
-  const argument = path.split(/\.|(?=\[\])/).reduce<unknown>((parent, step) => {
+  const steps = path.split(/\.|(?=\[\])/);
+  const schemaAtPath = steps.reduce<unknown>((parent, step) => {
     const { properties, items }: { properties?: object; items?: unknown } = Object(parent);
     return step === '[]' ? items : valueAt(properties, step);
   }, schema);
-  return argument !== undefined;
+  return schemaAtPath !== undefined;
 }
 
 function probeProblems({ probe, input }: Operation): string[] {
@@ -198,17 +196,21 @@ function probeProblems({ probe, input }: Operation): string[] {
   return issueLines(input().safeParse(probe.arguments)).map((line) => `probe.arguments: ${line}`);
 }
 
+/** Returns a problem if the example is no JSON, is too large or breaks a rule, or if the body of its request cannot be written. */
 async function exampleProblems(operation: Operation): Promise<string[]> {
   const { input, request } = operation;
   const example = exampleOf(operation);
   const size = jsonSize(example);
   if (size === undefined) return ['example: must be what JSON can hold'];
   if (size > maximumExample) return [`example: has more than ${maximumExample} characters`];
+
   const parsed = input().safeParse(example);
   if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, 3).join('; ')}`];
+
   const { body } = await request(parsed.data);
+  if (body === undefined) return [];
   try {
-    if (body !== undefined) writeBody(body);
+    writeBody(body);
     return [];
   } catch (error) {
     return [`request: its body cannot be written: ${error instanceof Error ? error.message : 'it has no form'}`];
@@ -218,7 +220,7 @@ async function exampleProblems(operation: Operation): Promise<string[]> {
 const issueLines = ({ error }: z.ZodSafeParseResult<unknown>): string[] =>
   (error?.issues ?? []).map(({ path, message }) => `${path.map(String).join('.')} ${message}`.trim());
 
-/** Characters of JSON, or undefined if JSON cannot hold the value. */
+/** Returns the length of a value as JSON (characters), or undefined if JSON cannot hold the value. */
 function jsonSize(value: unknown): number | undefined {
   try {
     return JSON.stringify(value).length;

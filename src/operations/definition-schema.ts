@@ -14,7 +14,7 @@ import { type AnyFunction, type CallObserver, guardAsyncFunction, guardFunction,
 const maximumPath = 16_384;
 const maximumText = 4000;
 
-/** A strict object. An optional field that is undefined counts as missing. */
+/** An object without other fields. An optional field that is undefined counts as missing. */
 const object = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.preprocess((value) => (isObject(value) ? withoutUndefined(value) : value), z.strictObject(shape));
 
@@ -35,7 +35,7 @@ const errorAdvice = z.union(
 );
 const fields = z.record(z.string(), z.unknown(), 'must be an object');
 
-/** A value that JSON can hold. `JSON.stringify` throws for a bigint or a value that contains itself. */
+/** Throws for a value that JSON cannot hold, such as a bigint. The guard of the function that returned the value reports the error. */
 const isJson = (value: unknown): boolean => {
   JSON.stringify(value);
   return true;
@@ -57,7 +57,7 @@ const requestBody = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('text'), text: z.string(), ...bodyOptions }),
 ]);
 
-/** Headers that signing or the HTTP client sets, and headers that concern only one connection (RFC 9110, section 7.6.1). */
+/** Headers that signing or the HTTP client sets, and headers that concern a single connection (RFC 9110, section 7.6.1). */
 const refusedHeaders = new RegExp(
   '^(authorization|host|content-length|expect|x-(amz|ext)-(date|security-token|content-sha256)' +
     '|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$',
@@ -91,18 +91,15 @@ const requestPath = z
   .max(maximumPath, `must have at most ${maximumPath} characters`);
 
 /**
- * Servers and proxies resolve "." and "..", so the request would address another resource. Some decode `%2F` and `%5C` first, or drop
- * what follows a `;` in a segment.
+ * A path without the segments "." and "..". APIs and proxies resolve both, so the request would address another resource. Some also
+ * decode `%2F` before, or ignore the text after a `;`, so the pattern finds `%2F..` and `..;a` as well.
  */
 const pathWithoutDots = requestPath.refine(
   (path) => !/(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|;|%3b|$)/i.test(path),
   'must not hold ".." or ".", which addresses another resource: fields.pathName() refuses both',
 );
 
-/**
- * The schema of a request. In a query, `true` is a name without a value.
- * @param isS3 true for stores that speak S3, in which an object may be called ".."
- */
+/** The schema of a request. In a query, `true` is a name without a value. In a store that speaks S3, an object may be called "..". */
 const request = (isS3: boolean) =>
   object({
     path: isS3 ? requestPath : pathWithoutDots,
@@ -114,6 +111,7 @@ const request = (isS3: boolean) =>
       )
       .exactOptional(),
     headers: requestHeaders.exactOptional(),
+    // One message for all problems of a body, because the functions of the kit make its fields.
     body: z
       .custom<RequestBody>(
         (body) => requestBody.safeParse(body).success,
@@ -123,7 +121,7 @@ const request = (isS3: boolean) =>
     region: regionName.exactOptional(),
   });
 
-/** A schema for each field of an interface, held against the field's type. */
+/** An object with a schema for each field of `Interface`. A missing field, or a schema for another type, does not compile. */
 type FieldsOf<Interface> = {
   readonly [Field in keyof Required<Interface>]: z.ZodType<Interface[Field]>;
 };
@@ -146,7 +144,7 @@ const safeText = z
 const safeTexts = z.array(safeText, 'must be a list of texts').max(100, 'must have at most 100 entries');
 const next = z.strictObject({ who: z.enum(actors), action: z.enum(actions), text: safeText }).optional();
 
-/** The read that follows a change. */
+/** The schema of `follow`: the read that shows the progress of a change. */
 export const followSchema = z.strictObject({
   read: text(100),
   arguments: z.record(text(100), matching(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId')),
@@ -167,9 +165,10 @@ const step = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('inconsistent'), problem: safeText }),
 ]);
 
-/** Makes the schemas of the functions in a definition. `path` names the function in faults, together with the name of the operation. */
+/** Returns makers of schemas for functions. Parsing a function guards it, and calls `operationName` for the name in faults. */
 function createGuards(operationName: () => string, observer: CallObserver) {
   const callback = z.custom<AnyFunction>(isFunction, 'must be a function');
+  /** Name of a function in faults, such as `get_thing: change.headline`. */
   const nameOf = (path: string) => `${operationName()}: ${path}`;
   return {
     /** A function that returns a value. */
@@ -185,6 +184,7 @@ function createGuards(operationName: () => string, observer: CallObserver) {
 
 type Guards = ReturnType<typeof createGuards>;
 
+/** The schema of `change`: the facts and texts about a change for its plan and its question. */
 const changeSchema = ({ returns }: Guards) =>
   object({
     costsMoney: flag,
@@ -257,14 +257,14 @@ const defaultValue = object({
 const instruction = object({ text: text(300), unless: toolName.exactOptional() });
 const probe = object({ arguments: fields, accepted: z.array(text(100)) });
 
-/** Parses the definition of one operation, and guards its functions. */
+/** Makes the schema of a definition. Parsing with it guards the functions of the definition. */
 function operationSchema(guards: Guards, isS3: boolean) {
   const { returns, promises, makesSchema } = guards;
   return object({
     name: toolName,
     api: text(100),
     title: text(100),
-    // Some clients show all descriptions to models at once.
+    // Not longer, because some clients show all descriptions to models at once.
     description: text(1000),
     instructions: z.array(instruction).max(5).exactOptional(),
     effect,
@@ -323,17 +323,21 @@ export type DefinitionParser = (definition: unknown) => ParsedDefinition;
 
 /** Returns the function that parses definitions. The functions of the operations are guarded. */
 export function createDefinitionParser(observer: CallObserver): DefinitionParser {
-  // A schema takes milliseconds to build, so all definitions share the two.
-  let name = '';
-  const guards = createGuards(() => name, observer);
+  // All definitions share two schemas, because a schema takes milliseconds to build. So a schema is built without the name of an
+  // operation, and its guards read the name here during the parse. Parsing is synchronous: the name cannot change before they read it.
+  let nameBeingParsed = '';
+  const guards = createGuards(() => nameBeingParsed, observer);
   const schemaForS3 = lazy(() => operationSchema(guards, true));
   const schemaForOthers = lazy(() => operationSchema(guards, false));
+
   return (definition) => {
     if (!isObject(definition))
       return { kind: 'problems', problems: ['must be an operation, as kit.defineOperation returns it'] };
+
     const isS3 = definition.service === 'storage' || valueAt(definition, 'signing.headers') === 's3';
-    name = String(definition.name);
-    const { data, error } = (isS3 ? schemaForS3() : schemaForOthers()).safeParse(definition);
+    const schema = isS3 ? schemaForS3() : schemaForOthers();
+    nameBeingParsed = String(definition.name);
+    const { data, error } = schema.safeParse(definition);
     return error === undefined
       ? { kind: 'operation', operation: data }
       : { kind: 'problems', problems: error.issues.flatMap((issue) => problemsOf(definition, issue)) };

@@ -4,7 +4,7 @@ import { OperationFault } from '../tools/operation-fault.js';
 import { lazy } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 
-/** Observes the functions of an operation. `name` consists of operation and field, such as `get_thing: change.headline`. */
+/** Observes calls of an operation's functions. `name` consists of operation and field, such as `get_thing: change.headline`. */
 export interface CallObserver {
   /** Called before each call of a function. */
   readonly calling?: (name: string) => void;
@@ -43,7 +43,7 @@ export function guardAsyncFunction<Result>(
   };
 }
 
-/** Wraps a function that makes a schema. The schema is made once. Its rules are guarded too, because they are functions of the file. */
+/** Wraps a function that makes a schema. The schema is made once. Its rules are guarded as well, because the outside file has them. */
 export function guardSchema(name: string, make: AnyFunction, observer: CallObserver): () => z.ZodObject {
   const makeSchema = guardFunction(name, make, objectSchema, observer);
   return lazy(() => {
@@ -59,7 +59,7 @@ const objectSchema = z.custom<z.ZodObject>(
   'must be an object schema of kit.z',
 );
 
-/** @throws OperationFault if `run` throws */
+/** Runs a function of the operation. An error becomes an `OperationFault`, and the observer is told. */
 function attempt<Result>(name: string, run: () => Result, observer: CallObserver): Result {
   observer.calling?.(name);
   try {
@@ -69,9 +69,9 @@ function attempt<Result>(name: string, run: () => Result, observer: CallObserver
   }
 }
 
-/** @throws OperationFault for an error of the function `name` */
+/** @throws OperationFault for an error that the function `name` has thrown */
 function raise(name: string, error: unknown, { failed }: CallObserver): never {
-  // `encodeSegment` throws a URIError for half of a surrogate pair. That is a wrong argument and not a fault of the operation.
+  // `encodeSegment` throws a URIError for half of a surrogate pair. The argument is wrong then, and the operation has no fault.
   if (error instanceof URIError) throw error;
   const fault = error instanceof OperationFault ? error : faultOf(name, error);
   failed?.(fault);
