@@ -12,7 +12,7 @@ import type { FromModel } from './model/from-model.js';
 /** Increases with each incompatible change. A file may export the version that it needs as `kitVersion`. */
 export const kitVersion = 1;
 
-/** Fields that an operation may leave out. */
+/** Fields that `defineOperation` adds if a definition leaves them out. */
 type Optional = 'defaults' | 'undocumented' | 'limitations' | 'output' | 'extract';
 
 /** An operation as an outside file defines it. */
@@ -27,19 +27,16 @@ export type Definition<
 /** Everything that an outside file needs. The file cannot import this package, and its own copy of zod would be incompatible. */
 export interface Kit {
   readonly version: number;
-  /** Completes a definition. Without `output`, answers may have any fields. */
+  /** Completes a definition with defaults. Without `output`, answers may have any fields. */
   defineOperation<
     Input extends z.ZodObject,
     Output extends z.ZodObject = z.ZodObject,
     PageSchema extends z.ZodObject = z.ZodObject,
     State = unknown,
   >(definition: Definition<Input, Output, PageSchema, State>): Operation;
-  /**
-   * Makes operations from a model of an API, which is a file beside the file of operations: a Smithy 2.0 model as JSON, or botocore's
-   * `service-2.json`.
-   */
+  /** Makes operations from a model of an API, a JSON file of Smithy 2.0 or botocore. Its path is relative to the file of operations. */
   readonly fromModel: FromModel;
-  /** Attaches the read that shows its progress to a built-in change. The file returns it among its operations. */
+  /** Makes an addition to a built-in change: the read that shows its progress. The file returns the addition among its operations. */
   extend(tool: string, more: Pick<Extension, 'follow'>): Extension;
   /** The built-in operations by tool name, for `preflight` and `companionRead`. */
   readonly operations: Readonly<Record<string, Operation>>;
@@ -53,15 +50,15 @@ export interface Kit {
   readonly plainText: typeof plainText;
   /** Converts an element of an XML answer to a record. */
   readonly xmlRecord: typeof xmlRecord;
-  /** Makes text for people and models: say`Bucket ${name} has ${count} rules`. Strings in it are quoted; texts of `say` are not. */
+  /** Makes text for people and models: say`Bucket ${name} has ${count} rules`. Inserted strings are quoted, inserted texts of `say` not. */
   readonly say: typeof say;
-  /** An argument by its dotted path. A plan shows its name in words. */
+  /** Makes text that names an argument by its dotted path. A plan shows the name in words. */
   readonly argument: typeof argument;
-  /** Quotes a string, and shows at most `limit` characters. */
+  /** Makes text that quotes at most `limit` characters of a string. */
   readonly quoted: typeof quoted;
   /** Makes a text such as `3 parts`. */
   readonly counted: typeof counted;
-  /** Joins texts of `say`. */
+  /** Joins texts of `say` with a separator. */
   readonly join: typeof join;
   /** Percent-encodes one segment of a path. */
   readonly encodeSegment: typeof encodeSegment;
@@ -80,13 +77,14 @@ type Entries = readonly (Operation | Extension)[];
 /** The default export of a file of operations. */
 export type OperationsModule = (kit: Kit) => Entries | Promise<Entries>;
 
-/** Freezes a built-in operation, so that an outside file cannot modify the tool. */
+/** Freezes a built-in operation and all values in it, so that an outside file cannot modify the tool. */
 function frozen<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) frozen(inner);
   return Object.freeze(value);
 }
 
+/** Makes the kit for one outside file. `fromModel` finds models by paths relative to this file. */
 export const createKit = (fromModel: FromModel): Kit => ({
   version: kitVersion,
   defineOperation: (definition) => {

@@ -26,7 +26,7 @@ export interface OwnOperations {
   readonly operations: readonly Operation[];
   /** Reads that show the progress of built-in changes, by tool name. */
   readonly follows?: Readonly<Record<string, Follow>>;
-  /** Reasons why the files cannot be used, one sentence each. Then there are no operations. */
+  /** Reasons why the files cannot be used, one sentence each. If there is one, `operations` is empty. */
   readonly problems: readonly SafeText[];
 }
 
@@ -39,15 +39,15 @@ interface LoadOptions {
 type Context = Required<LoadOptions> & {
   readonly hosts: HostRules;
   readonly parse: DefinitionParser;
-  /** Schemas for hosts of operations that come from models, which also keep to the rules of hosts. */
+  /** Schemas for hosts of operations from models, by definition. A definition itself must not have the field `schemas`. */
   readonly modelSchemas: WeakMap<object, NonNullable<Operation['schemas']>>;
 };
 
 const maximumOperations = 200;
-/** Problems of one file that are shown. */
+/** Maximum number of problems of one file that are shown. */
 const maximumProblems = 20;
 
-/** Loads the operations of a file, or of all `.mjs` and `.js` files in a folder, in the order of their names. Never rejects. */
+/** Loads the operations of a file, or of all files in a folder that may hold operations (`operationFile`). Never rejects. */
 export async function loadOperations(
   path: string,
   hosts: HostRules,
@@ -58,23 +58,25 @@ export async function loadOperations(
   const problems: string[] = [];
   const parse = createDefinitionParser(observer);
   const context = { hosts, observer, timeLimitMs, parse, modelSchemas: new WeakMap() };
+
   const { files, problem } = await filesAt(path);
   if (problem !== undefined) problems.push(problem);
   for (const file of files) {
+    // One after the other, because an operation may name the operations of earlier files.
     const loaded = await loadFile(file, operations, context);
     operations.push(...loaded.operations);
     Object.assign(follows, loaded.follows);
     problems.push(...loaded.problems);
   }
-  return {
-    operations: problems.length === 0 ? operations : [],
-    ...(problems.length === 0 && Object.keys(follows).length > 0 && { follows }),
-    // The texts are this file's own; values of outside files are quoted in them.
-    problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`),
-  };
+
+  if (problems.length > 0) {
+    // The problems may be shown as they are: they are texts of this server, in which all values from outside files are quoted.
+    return { operations: [], problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`) };
+  }
+  return { operations, ...(Object.keys(follows).length > 0 && { follows }), problems: [] };
 }
 
-/** Names of files in a folder that hold operations. Other JSON files may be models. */
+/** Names of the files in a folder that are loaded. Files of type declarations (`.d.ts`) are not, and other JSON files may be models. */
 const operationFile = /(?<!\.d)\.m?[jt]s$|\.operations\.json$/;
 
 interface FilesAtPath {
@@ -100,46 +102,50 @@ interface LoadedFile {
   readonly problems: readonly string[];
 }
 
-/** Loads one file. `earlier` are the operations of the files before it. */
+/** Loads one file. `earlier` are the operations of the files that were loaded before. */
 async function loadFile(path: string, earlier: readonly Operation[], context: Context): Promise<LoadedFile> {
   const file = quoteName(basename(path));
   const imported = await withinTime(importFile(path, context), context.timeLimitMs, {
     kind: 'problems',
     problems: [`it did not end loading within ${context.timeLimitMs / 1000} seconds`],
   });
-  if (imported.kind === 'problems')
-    return {
-      operations: [],
-      problems: imported.problems.slice(0, maximumProblems).map((problem) => `${file}: ${problem}.`),
-    };
+  if (imported.kind === 'problems') {
+    const problems = imported.problems.slice(0, maximumProblems).map((problem) => `${file}: ${problem}.`);
+    return { operations: [], problems };
+  }
+
   const operations: Operation[] = [];
   const problems: string[] = [];
   const follows: Record<string, Follow> = {};
   for (const [index, definition] of imported.definitions.entries()) {
+    // An addition to a built-in change, made by `kit.extend`.
     if (isObject(definition) && 'extends' in definition) {
-      const { data, error } = extension.safeParse(definition);
+      const { data, error } = extensionSchema.safeParse(definition);
       if (data !== undefined) follows[data.extends] = data.follow;
       else problems.push(`${file}: entry ${index + 1}: ${error.issues.map(({ message }) => message).join('; ')}.`);
       continue;
     }
-    const others = [...builtIn, ...earlier, ...operations];
-    const result = await readDefinition(definition, others, context);
-    const place = `${file}: operation ${index + 1}${nameOf(definition)}`;
+
+    const known = [...builtIn, ...earlier, ...operations];
+    const result = await readDefinition(definition, known, context);
+    const label = `${file}: operation ${index + 1}${nameInBrackets(definition)}`;
     if (result.kind === 'operation') operations.push(result.operation);
-    else problems.push(...result.problems.map((problem) => `${place}: ${problem}.`));
+    else problems.push(...result.problems.map((problem) => `${label}: ${problem}.`));
   }
   return { operations, follows, problems: problems.slice(0, maximumProblems) };
 }
 
-async function withinTime<Value>(work: Promise<Value>, timeLimitMs: number, late: Value): Promise<Value> {
+/** Resolves with the result of `work`, or with `ifLate` if `work` takes longer than the time limit. `work` itself then goes on. */
+async function withinTime<Value>(work: Promise<Value>, timeLimitMs: number, ifLate: Value): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<Value>((resolve) => {
-    timer = setTimeout(resolve, timeLimitMs, late);
+    timer = setTimeout(resolve, timeLimitMs, ifLate);
   });
   return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
-const nameOf = (definition: unknown) => {
+/** Returns ` (get_thing)` for a definition with this name, and nothing for a definition without a name. */
+const nameInBrackets = (definition: unknown) => {
   const name: unknown = Object(definition).name;
   return typeof name === 'string' ? ` (${quoteName(name)})` : '';
 };
@@ -160,7 +166,7 @@ const fileModule = z.object({
     .optional(),
 });
 const builtInChanges = builtIn.flatMap(({ name, change }) => (change === undefined ? [] : [name]));
-const extension = z.strictObject({
+const extensionSchema = z.strictObject({
   extends: z.enum(builtInChanges, `extend: must name a built-in change: ${builtInChanges.join(', ')}`),
   follow: followSchema,
 });
@@ -168,37 +174,42 @@ const definitionList = z
   .array(z.unknown(), 'its default export must return a list of operations')
   .max(maximumOperations, `it has more than ${maximumOperations} operations`);
 
-/** Imports a file and calls its default export. */
+/** Imports a file and calls its default export. Tells the observer before both steps. Every error of the file is returned as a problem. */
 async function importFile(path: string, context: Context): Promise<ImportedFile> {
   const { calling } = context.observer;
   const file = quoteName(basename(path));
-  const problem = (...problems: readonly string[]): ImportedFile => ({ kind: 'problems', problems });
+  const unusable = (...problems: readonly string[]): ImportedFile => ({ kind: 'problems', problems });
+  /** The problem if the current step throws. */
   let ifThrown = 'it cannot be imported';
   try {
     calling?.(`${file}: import`);
     const imported = path.endsWith('.json') ? await importJson(path) : await import(pathToFileURL(resolve(path)).href);
     const module = fileModule.safeParse(imported);
-    if (!module.success) return problem(module.error.issues.map(({ message }) => message).join('; '));
+    if (!module.success) return unusable(module.error.issues.map(({ message }) => message).join('; '));
+
     ifThrown = 'its default export threw';
     calling?.(`${file}: default export`);
-    const list = definitionList.safeParse(await module.data.default(createKit(fromModelIn(dirname(path), context))));
-    if (!list.success) return problem(list.error.issues.map(({ message }) => message).join('; '));
+    const kit = createKit(fromModelIn(dirname(path), context));
+    const list = definitionList.safeParse(await module.data.default(kit));
+    if (!list.success) return unusable(list.error.issues.map(({ message }) => message).join('; '));
+
+    // A property that the file adds to `Object.prototype` would also be in every set of arguments.
     const [addedField] = Object.keys(Object.prototype);
-    if (addedField !== undefined) return problem(`it adds ${quoteName(addedField)} to every object there is`);
+    if (addedField !== undefined) return unusable(`it adds ${quoteName(addedField)} to every object there is`);
     return { kind: 'definitions', definitions: list.data };
   } catch (error) {
-    if (error instanceof ModelProblems) return problem(...error.problems);
+    if (error instanceof ModelProblems) return unusable(...error.problems);
     if (valueAt(error, 'code') === 'ERR_UNKNOWN_FILE_EXTENSION')
-      return problem('this version of Node.js does not load TypeScript: use Node.js 22.18 or later, or JavaScript');
+      return unusable('this version of Node.js does not load TypeScript: use Node.js 22.18 or later, or JavaScript');
     const reason = error instanceof Error ? error.message : 'no error was given';
-    return problem(`${ifThrown}: ${quote(reason, 500)}`);
+    return unusable(`${ifThrown}: ${quote(reason, 500)}`);
   }
 }
 
-/** A file of JSON is the path of a model, and settings that `fromModel` checks. */
+/** A JSON file of operations: the path of a model, and settings that `fromModel` checks. */
 const jsonFile = z.intersection(z.object({ model: z.string() }), z.custom<ModelSettings>());
 
-/** Reads a file of JSON as the module that it stands for. */
+/** Reads a JSON file, and returns the module that a JavaScript file with the same model and settings would be. */
 async function importJson(path: string): Promise<{ readonly default: (kit: Kit) => unknown }> {
   const file = jsonFile.safeParse(JSON.parse(await readFile(path, 'utf8')));
   if (!file.success) throw new ModelProblems(['model: must be the path of a model, relative to this file']);
@@ -206,7 +217,7 @@ async function importJson(path: string): Promise<{ readonly default: (kit: Kit) 
   return { default: ({ fromModel }) => fromModel(model, settings) };
 }
 
-/** Loads the code for models with the first model, so that a server without models starts fast. */
+/** Returns the kit's `fromModel`. It loads the code for models with the first model, so that a server without models starts fast. */
 const fromModelIn =
   (folder: string, { hosts, modelSchemas }: Context): FromModel =>
   async (path, settings) => {
@@ -218,7 +229,7 @@ const fromModelIn =
     });
   };
 
-/** Reads one definition. `known` are all operations before it. */
+/** Parses and checks one definition. `known` are the built-in operations and those that were loaded before. */
 async function readDefinition(
   definition: unknown,
   known: readonly Operation[],

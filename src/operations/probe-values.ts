@@ -2,11 +2,11 @@ import * as z from 'zod';
 import type { ExampleInput, Operation } from '../tools/define-operation.js';
 import { isObject, leavesOf, withValueAt } from '../util/objects.js';
 
-/** Arguments and answers that every operation has to cope with. `cloudops-mcp operations check` tries them. */
+/** Arguments and answers that every operation must handle without a fault. `cloudops-mcp operations check` tries them. */
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Values that few arguments allow. `undefined` stands for a missing argument. */
+/** Values that most arguments refuse. `undefined` stands for a missing argument. */
 const unusualValues: readonly unknown[] = [
   undefined,
   null,
@@ -27,17 +27,18 @@ const unusualValues: readonly unknown[] = [
   { a: 1 },
 ];
 
-/** The example, no arguments at all, and the example with each argument in turn replaced by an unusual value. */
+/** Returns the example, no arguments at all, and copies of the example in each of which one argument has an unusual value. */
 export function probeArguments(operation: Operation, example: ExampleInput): Arguments[] {
-  const leaves = [...leavesOf(example)].map(([path]) => path).filter((path) => path !== '' && !path.includes('['));
-  const paths = new Set([...Object.keys(operation.input().shape), ...leaves]);
+  // An empty example has one leaf with the path ''. Elements of lists are not replaced, only whole lists.
+  const innerPaths = [...leavesOf(example)].map(([path]) => path).filter((path) => path !== '' && !path.includes('['));
+  const paths = new Set([...Object.keys(operation.input().shape), ...innerPaths]);
   const changed = [...paths].flatMap((path) =>
     unusualValues.map((value) => ({ ...Object(withArgument(example, path, value)) })),
   );
   return [example, {}, ...changed];
 }
 
-/** `withValueAt` changes only existing arguments, but an argument at the top may be new. */
+/** Replaces the argument at a dotted path. The name of an argument at the top is not split, because it may contain a dot itself. */
 const withArgument = (example: Arguments, path: string, value: unknown): unknown =>
   path in example ? { ...example, [path]: value } : withValueAt(example, path, () => value);
 
@@ -45,58 +46,59 @@ const withArgument = (example: Arguments, path: string, value: unknown): unknown
 const textSizes = [65_536, 16_384, 4096, 2048, 1024, 512, 255, 128, 63, 32, 20, 16];
 const listSizes = [1000, 500, 300, 100, 50, 20, 16, 10, 5, 3, 2];
 
-/** Size limit of all arguments (characters of JSON, about). Without limits in the rules, long texts in long lists would fill the memory. */
+/** Approximate size limit of all arguments (characters of JSON). Without it, long texts in long lists could fill the memory. */
 const largestTotal = 1_100_000;
-/** Characters of the JSON of a value besides its texts and names, such as quotation marks. */
+/** Approximate characters of JSON for each value besides texts and names, such as quotation marks. */
 const overhead = 3;
 
-/** The rest of `room` (characters) after a value. If it is negative, nothing more is counted. Makes no JSON, which could fill the memory. */
-function roomAfter(room: number, value: unknown): number {
-  const left = room - overhead - (typeof value === 'string' ? value.length : 0);
-  if (left < 0 || typeof value !== 'object' || value === null) return left;
-  let rest = left;
+/** Returns about how many of `available` characters remain after a value. No JSON is made, because it could fill the memory. */
+function remainingAfter(available: number, value: unknown): number {
+  let remaining = available - overhead - (typeof value === 'string' ? value.length : 0);
+  if (typeof value !== 'object' || value === null) return remaining;
   for (const [name, inner] of Object.entries(value)) {
-    if (rest < 0) break;
+    if (remaining < 0) break;
     const nameLength = Array.isArray(value) ? 0 : name.length;
-    rest = roomAfter(rest - nameLength, inner);
+    remaining = remainingAfter(remaining - nameLength, inner);
   }
-  return rest;
+  return remaining;
 }
 
 type Step = string | number;
 type Path = readonly Step[];
 
-/** A way to enlarge a value, and the sizes to try. */
+/** A way to enlarge a value, and the sizes to try, largest first. */
 interface Growth {
   readonly sizes: readonly number[];
   readonly resize: (value: unknown, size: number) => unknown;
 }
 
-/**
- * The example, with the lists that it leaves out, and with each text and list as long as the operation's rules allow. Tries sizes and keeps
- * the first valid one.
- */
+/** Returns the example with the lists that it leaves out. Each text and list gets the largest size that the operation's rules allow. */
 export function largestArguments(operation: Operation, example: ExampleInput): Arguments {
-  const isValid = (args: unknown) => roomAfter(largestTotal, args) >= 0 && operation.input().safeParse(args).success;
+  const isValid = (args: unknown) =>
+    remainingAfter(largestTotal, args) >= 0 && operation.input().safeParse(args).success;
   let args: unknown = withMissingLists(operation, example, isValid);
-  const textPaths = pathsOf(args, (value) => typeof value === 'string');
-  for (const path of textPaths) {
-    args = grow(args, path, { sizes: textSizes, resize: padText }, isValid) ?? args;
-  }
-  // The innermost lists first, because a list of longer lists is longer.
+
+  const textPaths = pathsOf(args, isText);
+  for (const path of textPaths) args = withLargest(args, path, { sizes: textSizes, resize: padText }, isValid) ?? args;
+
+  // Inner lists come before the lists around them, which then repeat inner lists that are already long.
   const listPaths = pathsOf(args, Array.isArray).reverse();
   for (const path of listPaths) {
+    const withEqualEntries = withLargest(args, path, { sizes: listSizes, resize: repeatFirst }, isValid);
+    // Different entries are tried only if the rules refuse equal ones.
     args =
-      grow(args, path, { sizes: listSizes, resize: repeatFirst }, isValid) ??
-      // The rules may refuse equal entries.
-      grow(args, path, { sizes: listSizes, resize: differentEntries }, isValid) ??
-      args;
+      withEqualEntries ?? withLargest(args, path, { sizes: listSizes, resize: repeatWithNumbers }, isValid) ?? args;
   }
   return { ...Object(args) };
 }
 
-/** Arguments with the value at a path in the largest valid size. Undefined if no size is valid. */
-function grow(args: unknown, path: Path, { sizes, resize }: Growth, isValid: (args: unknown) => boolean): unknown {
+/** Returns the arguments with the value at a path in the largest valid size, or undefined if no size is valid. */
+function withLargest(
+  args: unknown,
+  path: Path,
+  { sizes, resize }: Growth,
+  isValid: (args: unknown) => boolean,
+): unknown {
   for (const size of sizes) {
     const grown = withValueAtPath(args, path, (value) => resize(value, size));
     if (isValid(grown)) return grown;
@@ -104,7 +106,7 @@ function grow(args: unknown, path: Path, { sizes, resize }: Growth, isValid: (ar
   return undefined;
 }
 
-/** The example, with an entry in each list that it leaves out, if the rules allow the entry. */
+/** Adds the lists that the example leaves out, each with one entry, if the rules allow the entry. */
 function withMissingLists(operation: Operation, example: ExampleInput, isValid: (args: unknown) => boolean): Arguments {
   const schema: unknown = z.toJSONSchema(operation.input(), { io: 'input', unrepresentable: 'any' });
   let args: Arguments = { ...example };
@@ -117,23 +119,28 @@ function withMissingLists(operation: Operation, example: ExampleInput, isValid: 
   return args;
 }
 
+const isText = (value: unknown) => typeof value === 'string';
+
+/** Repeats the last character of a text up to `size` characters. */
 const padText = (value: unknown, size: number) => `${value}`.padEnd(size, `${value}`.at(-1) ?? 'a');
-const repeatFirst = (value: unknown, size: number) => Array.from({ length: size }, () => [value].flat()[0]);
 
-/** Repeats the first entry, with a number at the end of each text in it. */
-const differentEntries = (value: unknown, size: number) =>
-  repeatFirst(value, size).map((entry, index) =>
-    pathsOf(entry, (inner) => typeof inner === 'string').reduce<unknown>(
-      (changed, path) => withValueAtPath(changed, path, (inner) => numbered(String(inner), index)),
-      entry,
-    ),
-  );
+/** Returns a list of `size` entries, each of which is the first entry of a list. */
+const repeatFirst = (list: unknown, size: number) => Array.from({ length: size }, () => [list].flat()[0]);
 
-/** The text with a number in place of its end. Its length stays the same, if it is long enough. */
+/** Like `repeatFirst`, but each text in an entry ends with the index of the entry. */
+const repeatWithNumbers = (list: unknown, size: number) =>
+  repeatFirst(list, size).map((entry, index) => {
+    let changed: unknown = entry;
+    for (const path of pathsOf(entry, isText))
+      changed = withValueAtPath(changed, path, (text) => numbered(String(text), index));
+    return changed;
+  });
+
+/** Replaces the end of a text by a number. The length stays the same if the text is longer than the number. */
 const numbered = (text: string, index: number) =>
   text.slice(0, Math.max(1, text.length - String(index).length)) + index;
 
-/** Paths of the values that `matches` accepts, outer ones first. Of a list, only the first element is searched. */
+/** Returns the paths of the values that `matches` accepts, outer values first. Of a list, only the first element is searched. */
 function pathsOf(value: unknown, matches: (value: unknown) => boolean, path: Path = []): Path[] {
   const inner = innerValues(value).flatMap(([step, field]) => pathsOf(field, matches, [...path, step]));
   return matches(value) ? [path, ...inner] : inner;
@@ -158,7 +165,7 @@ export function probeRecords({ output, pages }: Operation): unknown[] {
   return [complete, sampleOf(schema, false), {}, undefined, ...variantsOf(complete, 0)];
 }
 
-/** A value that a JSON Schema allows. Each boolean in it is `flag`. */
+/** Makes a value that a JSON Schema allows. Each boolean in it is `flag`. */
 function sampleOf(schema: unknown, flag: boolean): unknown {
   const { type, properties, items, enum: allowed, anyOf } = Object(schema);
   if (Array.isArray(allowed)) return allowed[0];
@@ -170,11 +177,11 @@ function sampleOf(schema: unknown, flag: boolean): unknown {
   return Object.fromEntries(Object.entries(Object(properties)).map(([name, inner]) => [name, sampleOf(inner, flag)]));
 }
 
-/** Levels of nesting at which fields are varied. */
+/** The deepest level of nesting at which fields are varied. */
 const maximumDepth = 4;
 const unusualFields: readonly unknown[] = [null, '', 'odd \u202e', -1, [], {}];
 
-/** Copies of a record in which one field is missing or has an unusual value. */
+/** Returns copies of a value, in each of which one field is missing or unusual. Lists are also replaced by empty lists. */
 function variantsOf(value: unknown, depth: number): unknown[] {
   if (depth > maximumDepth) return [];
   if (Array.isArray(value)) return [[], ...variantsOf(value[0], depth + 1).map((element) => [element])];
