@@ -7,10 +7,10 @@ import type { Argument, ArgumentValue, StructureValue } from './arguments.js';
 import { shortenText } from './documentation-text.js';
 import type { FoldedArguments } from './folded-arguments.js';
 
-/** The arguments of a tool, and how much of them the list of tools shows. */
+/** The arguments of a tool, and the limits of their listing. */
 interface ListedArguments {
   readonly fields: readonly Argument[];
-  /** Arguments that are listed by their names only. */
+  /** Optional arguments that are listed together as one argument, whose description names them. */
   readonly folded: FoldedArguments | undefined;
   /** Length limit of the names of the folded arguments (characters). */
   readonly foldedNames: number;
@@ -19,15 +19,13 @@ interface ListedArguments {
   readonly control: Readonly<Record<string, JsonSchema>>;
 }
 
-/**
- * Returns the JSON Schema of arguments for the list of tools. It has types and short descriptions only: a value that breaks another rule
- * is answered with the rule in words, and the reference of the operation has all rules and the full texts.
- */
+/** Returns the JSON Schema of arguments with types and short descriptions only. A call that breaks another rule gets the rule in words. */
 export function argumentListing({ fields, folded, foldedNames, detail, control }: ListedArguments): JsonSchema {
-  const shown = folded === undefined ? fields : fields.filter((field) => !folded.fields.includes(field));
-  const { properties, ...schema } = objectListing(shown, false, { detail, around: [] });
-  const others = folded && { [folded.name]: { type: 'string', description: namesHint(folded.fields, foldedNames) } };
-  return { ...schema, properties: { ...properties, ...others, ...control } };
+  const single = folded === undefined ? fields : fields.filter((field) => !folded.fields.includes(field));
+  const { properties, ...schema } = objectListing(single, requiredNames(single), { detail, around: [] });
+  if (folded === undefined) return { ...schema, properties: { ...properties, ...control } };
+  const foldedArgument = { type: 'string', description: namesHint(folded.fields, foldedNames) };
+  return { ...schema, properties: { ...properties, [folded.name]: foldedArgument, ...control } };
 }
 
 interface ObjectListing extends JsonSchema {
@@ -35,9 +33,11 @@ interface ObjectListing extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-function objectListing(fields: readonly Argument[], isUnion: boolean, place: Place): ObjectListing {
+const requiredNames = (fields: readonly Argument[]): readonly string[] =>
+  fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+
+function objectListing(fields: readonly Argument[], required: readonly string[], place: Place): ObjectListing {
   const properties = Object.fromEntries(fields.map((field) => [field.name, propertyListing(field, place)]));
-  const required = isUnion ? [] : fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
   return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
 }
 
@@ -47,18 +47,19 @@ function propertyListing({ name, documentation, value }: Argument, place: Place)
   return { ...valueListing(value, place), description: hint === '' ? text : `${text} ${hint}` };
 }
 
-/** `Identifier.` for `DBClusterIdentifier`. Hosts require a description, and the name says the rest. */
+/** Returns the last word of a name as a description: `Identifier.` for `DBClusterIdentifier`. Hosts require a description. */
 const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).split(' ').at(-1) ?? name)}.`;
 
+/** Returns the JSON Schema of a value, without a description. */
 function valueListing(value: ArgumentValue, place: Place): JsonSchema {
   if (isJsonText(value, place)) return { type: 'string' };
   switch (value.kind) {
     case 'structure':
-      return objectListing(value.fields(), value.isUnion, insideOf(value, place));
+      return structureListing(value, place);
     case 'list':
       return { type: 'array', items: valueListing(value.element(), place) };
     case 'enum':
-      return { type: 'string', ...(value.values.length <= place.detail.values && { enum: value.values }) };
+      return areValuesShown(value.values, place) ? { type: 'string', enum: value.values } : { type: 'string' };
     case 'integer':
       return withoutUndefined({ type: 'integer', minimum: value.limits.min, maximum: value.limits.max });
     case 'number':
@@ -69,9 +70,15 @@ function valueListing(value: ArgumentValue, place: Place): JsonSchema {
   }
 }
 
-const insideOf = ({ id }: StructureValue, { detail, around }: Place): Place => ({ detail, around: [...around, id] });
+function structureListing({ id, fields, isUnion }: StructureValue, { detail, around }: Place): JsonSchema {
+  // A union needs exactly one field, but no particular field is required.
+  const required = isUnion ? [] : requiredNames(fields());
+  return objectListing(fields(), required, { detail, around: [...around, id] });
+}
 
-/** The format of a value, if its type does not say it. */
+const areValuesShown = (values: readonly string[], { detail }: Place): boolean => values.length <= detail.values;
+
+/** Returns the format of a value for its description. Empty if the type in the schema says it. */
 function formatHint(value: ArgumentValue, place: Place): string {
   switch (value.kind) {
     case 'list':
@@ -81,7 +88,7 @@ function formatHint(value: ArgumentValue, place: Place): string {
     case 'blob':
       return 'Base64.';
     case 'enum':
-      return value.values.length <= place.detail.values ? '' : `Such as ${value.values.slice(0, 2).join(', ')}.`;
+      return areValuesShown(value.values, place) ? '' : `Such as ${value.values.slice(0, 2).join(', ')}.`;
     case 'structure':
       return isJsonText(value, place) ? namesHint(value.fields(), place.detail.names) : '';
     case 'map':
@@ -92,7 +99,7 @@ function formatHint(value: ArgumentValue, place: Place): string {
   }
 }
 
-/** The format of JSON text, with the names that it may have. */
+/** Returns the format of JSON text with the names in it, such as `JSON text: {Key, Value?}`. A "?" marks an optional name. */
 function namesHint(fields: readonly Argument[], limit: number): string {
   const names = fields.map(({ name, isRequired }) => (isRequired ? name : `${name}?`));
   return shortenText(`JSON text: {${names.join(', ')}}`, limit + 'JSON text: {}'.length);

@@ -7,15 +7,15 @@ import { isDeeperThan, lazy, leavesOf, parseJson } from '../../util/objects.js';
 import type { Argument, ArgumentValue, StructureValue, ValueLimits } from './arguments.js';
 import { readPattern } from './read-pattern.js';
 
-/** How much of the arguments the list of tools shows. */
+/** Limits for the listing of arguments in the list of tools. */
 export interface Detail {
-  /** Levels of structures that are shown. A deeper structure is one argument with JSON text. */
+  /** Number of levels of structures whose fields are shown. A deeper structure is a single argument with JSON text. */
   readonly levels: number;
   /** Length limit of a description (characters). */
   readonly description: number;
-  /** Number of values. Longer enumerations are not shown. */
+  /** Maximum number of values of an enumeration. The values of longer enumerations are not shown. */
   readonly values: number;
-  /** Length limit of the names in JSON text (characters). */
+  /** Length limit of the list of names in the description of JSON text (characters). */
   readonly names: number;
 }
 
@@ -26,43 +26,41 @@ export interface Place {
   readonly around: readonly string[];
 }
 
-/**
- * Returns the rules for arguments, for a strict object schema. Maps, documents, recursive structures and structures below `detail.levels`
- * are one argument with JSON text. Their content is validated as well.
- */
+/** Returns the fields of a schema for arguments. Some values are given as JSON text (`isJsonText`), whose content is validated as well. */
 export const argumentShape = (fields: readonly Argument[], detail: Detail): Readonly<Record<string, z.ZodType>> =>
   Object.fromEntries(fields.map((field) => [field.name, argumentSchema(field, { detail, around: [] })]));
 
 function argumentSchema({ name, isRequired, location, documentation, value }: Argument, place: Place): z.ZodType {
   const shown = shownSchema(value, place);
   const schema = location === undefined ? shown : rulesOfLocation[location](shown);
-  // Not shortened, because the reference of the operation shows the whole text.
+  // Not shortened to `detail.description`, because the reference of the operation shows the whole text.
   const described = schema.describe(documentation || `${sentenceCase(nameInWords(name))}.`);
   return isRequired ? described : described.optional();
 }
 
-/** Length limits (bytes). Most models have none, and a request with a longer path or header would fail only after consent. */
-const longestPart = 2048;
+/** Length limits in path and headers (bytes), because an API refuses a longer path or header only after a person has consented. */
+const longestInPath = 2048;
 const longestHeader = 4096;
 
 const rulesOfLocation: Readonly<Record<'path' | 'headers', (schema: z.ZodType) => z.ZodType>> = {
   path: (schema) =>
     schema
-      .refine(staysInPlace, otherResource)
-      .refine((value) => bytesOf(value) <= longestPart, `must have at most ${longestPart} bytes`),
+      .refine(keepsPath, otherResource)
+      .refine((value) => byteLengthOf(value) <= longestInPath, `must have at most ${longestInPath} bytes`),
   headers: (schema) =>
-    schema.refine((value) => bytesOf(value) <= longestHeader, `must have at most ${longestHeader} bytes`),
+    schema.refine((value) => byteLengthOf(value) <= longestHeader, `must have at most ${longestHeader} bytes`),
 };
 
-/** The bytes of a value, or of all values of a list or map. */
-const bytesOf = (value: unknown): number => Buffer.byteLength([...leavesOf(value)].map(([, leaf]) => leaf).join(', '));
+/** Returns the length of a value in bytes, or of all values of a list or map with commas between them, as a header has them. */
+const byteLengthOf = (value: unknown): number =>
+  Buffer.byteLength([...leavesOf(value)].map(([, leaf]) => leaf).join(', '));
 
-/** False for "." and ".." in a path. Servers and proxies resolve both, so the request would address another resource. */
-const staysInPlace = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\\;]|$)/.test(String(value));
+/** False for a value with the path segment "." or "..". APIs and proxies resolve both, so the request would address another resource. */
+const keepsPath = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\\;]|$)/.test(String(value));
 const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
 
-/** The rules for a value, in the form that hosts accept. */
+/** Returns the rules for a value outside JSON text. Structures and lists become schemas whose fields and elements hosts can show. */
 function shownSchema(value: ArgumentValue, { detail, around }: Place): z.ZodType {
   if (isJsonText(value, { detail, around })) return jsonText(() => innerSchema(value));
   if (value.kind === 'structure') {
@@ -70,6 +68,7 @@ function shownSchema(value: ArgumentValue, { detail, around }: Place): z.ZodType
     return structureSchema(value, (field) => argumentSchema(field, place));
   }
   if (value.kind === 'list') return listSchema(value, shownSchema(value.element(), { detail, around }));
+  // Simple values have the same rules inside and outside JSON text.
   return innerSchema(value);
 }
 
@@ -79,18 +78,22 @@ export const isJsonText = (value: ArgumentValue, { detail, around }: Place): boo
   value.kind === 'document' ||
   (value.kind === 'structure' && (around.length >= detail.levels || around.includes(value.id)));
 
-/** The rules for a value inside JSON text, at any depth. */
+/** Returns the rules for a value inside JSON text. Those for inner values are made on demand, because values may contain themselves. */
 export function innerSchema(value: ArgumentValue): z.ZodType {
   switch (value.kind) {
     case 'structure':
       return structureSchema(value, (field) => {
-        const schema = lazyInnerSchema(() => field.value);
+        const schema = z.lazy(() => innerSchema(field.value));
         return field.isRequired ? schema : schema.optional();
       });
-    case 'list':
-      return listSchema(value, lazyInnerSchema(value.element));
-    case 'map':
-      return mapSchema(value);
+    case 'list': {
+      const elementSchema = z.lazy(() => innerSchema(value.element()));
+      return listSchema(value, elementSchema);
+    }
+    case 'map': {
+      const entrySchema = z.lazy(() => innerSchema(value.element()));
+      return mapSchema(value, entrySchema);
+    }
     case 'document':
       return z.unknown();
     default:
@@ -98,14 +101,11 @@ export function innerSchema(value: ArgumentValue): z.ZodType {
   }
 }
 
-/** Made on demand, because values may contain themselves. */
-const lazyInnerSchema = (value: () => ArgumentValue) => z.lazy(() => innerSchema(value()));
-
-/** Length limit of JSON text (characters). A person cannot review more. */
+/** Length limit of JSON text (characters), because a person cannot review more. */
 const longestJson = 40_000;
 const maximumDepth = 32;
 
-/** One argument with JSON text. The value itself is accepted as well, because some agents send it in place of the text. */
+/** Returns the schema of an argument with JSON text. Other values are validated as they are, because some agents send no text. */
 export function jsonText(makeInner: () => z.ZodType): z.ZodType {
   const inner = lazy(makeInner);
   const check = (value: unknown, context: z.core.$RefinementCtx) => {
@@ -120,9 +120,10 @@ export function jsonText(makeInner: () => z.ZodType): z.ZodType {
   return z.preprocess(fromJson, z.unknown().superRefine(check)).meta({ type: 'string' });
 }
 
-/** The value that JSON text holds, which may be a text too. Other values stay as they are. */
+/** Parses an argument with JSON text. An argument that is no text is returned as it is. */
 function fromJson(argument: unknown, context: z.core.$RefinementCtx): unknown {
   if (typeof argument !== 'string') return argument;
+  // A longer text is cut off, and is then refused because it is no JSON.
   const value = parseJson(argument.slice(0, longestJson));
   if (value === undefined) context.addIssue({ code: 'custom', message: 'must be JSON text', input: argument });
   return value;
@@ -134,10 +135,10 @@ function jsonProblem(value: unknown): string | undefined {
 }
 
 function structureSchema({ fields, isUnion }: StructureValue, schemaOf: (field: Argument) => z.ZodType): z.ZodType {
-  const all = fields();
-  const schema = z.strictObject(Object.fromEntries(all.map((field) => [field.name, schemaOf(field)])));
+  const allFields = fields();
+  const schema = z.strictObject(Object.fromEntries(allFields.map((field) => [field.name, schemaOf(field)])));
   if (!isUnion) return schema;
-  const names = all.map(({ name }) => name).join(', ');
+  const names = allFields.map(({ name }) => name).join(', ');
   return schema.partial().refine((value) => Object.keys(value).length === 1, `must have exactly one of: ${names}`);
 }
 
@@ -151,15 +152,14 @@ function listSchema({ limits, isSet }: Extract<ArgumentValue, { kind: 'list' }>,
   return isSet ? limited.refine(areDistinct, 'must not have an entry twice') : limited;
 }
 
-function mapSchema({ element, limits }: Extract<ArgumentValue, { kind: 'map' }>): z.ZodType {
+function mapSchema({ limits }: Extract<ArgumentValue, { kind: 'map' }>, entry: z.ZodType): z.ZodType {
   const isSizeAllowed = (entries: object) => isWithin(limits, Object.keys(entries).length);
-  return z
-    .record(z.string(), lazyInnerSchema(element))
-    .refine(isSizeAllowed, `must have ${limitsText(limits, 'entries')}`);
+  return z.record(z.string(), entry).refine(isSizeAllowed, `must have ${limitsText(limits, 'entries')}`);
 }
 
 type SimpleValue = Exclude<ArgumentValue, { kind: 'structure' | 'list' | 'map' | 'document' }>;
 
+/** Returns the rules for a value without inner values. */
 function simpleSchema(value: SimpleValue): z.ZodType {
   switch (value.kind) {
     case 'text':
@@ -187,6 +187,7 @@ function textSchema({ limits, pattern }: Extract<ArgumentValue, { kind: 'text' }
     .refine((value) => value.isWellFormed(), notUnicode)
     .refine((value) => isWithin(limits, [...value].length), `must have ${limitsText(limits, 'characters')}`);
   const read = pattern === undefined ? undefined : readPattern(pattern);
+  // There is no pattern, or the pattern is left to the cloud.
   if (read?.kind !== 'expression') return text;
   const { expression, longestText } = read;
   return text.refine(
@@ -205,7 +206,7 @@ function integerSchema({ limits, values }: Extract<ArgumentValue, { kind: 'integ
     : number.refine((value) => values.includes(value), `must be one of: ${values.join(', ')}`);
 }
 
-/** A number, or the text of a number, because JSON lacks NaN and the infinities, which APIs may allow. */
+/** Accepts a number, or a number as text, because JSON lacks NaN and the infinities, which APIs may allow. */
 const numberSchema = (limits: ValueLimits) =>
   z
     .unknown()
@@ -234,7 +235,7 @@ const blobSchema = ({ limits, isText = false }: Extract<ArgumentValue, { kind: '
 const isWithin = ({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: ValueLimits, value: number) =>
   !(value < min || value > max);
 
-/** `1 to 3 entries`, `at least 1 entries`. */
+/** Returns text such as `1 to 3 entries` or `at least 1 entries`. */
 function limitsText({ min, max }: ValueLimits, unit: string): string {
   if (max === undefined) return `at least ${min} ${unit}`;
   if (min === undefined || min === 0) return `at most ${max} ${unit}`;

@@ -15,16 +15,16 @@ import {
   textTrait,
 } from './model.js';
 
-/** An argument of a tool, or a field inside an argument: a member of the model under its name in requests. */
+/** An argument of a tool, or a field inside an argument. It stands for a member of the model. */
 export interface Argument {
-  /** Name in requests, or the name of the member if no argument may have the name in requests. */
+  /** The member's name in requests, or its name in the model if the name in requests cannot be used (`namedArguments`). */
   readonly name: string;
   /** Name of the member in the model. */
   readonly member: string;
   readonly isRequired: boolean;
   /** True if the model marks the member as sensitive. */
   readonly isSensitive: boolean;
-  /** Place in the request, if it is neither the query nor the body. */
+  /** Undefined for an argument in the query or the body of the request. */
   readonly location?: 'path' | 'headers' | undefined;
   /** Documentation as plain text. It may be empty. */
   readonly documentation: string;
@@ -48,12 +48,12 @@ export type ArgumentValue =
     }
   | { readonly kind: 'text'; readonly limits: ValueLimits; readonly pattern?: string | undefined }
   | { readonly kind: 'enum'; readonly values: readonly string[] }
-  /** `values` are the allowed numbers, if the model lists them. */
+  /** `values` are the allowed numbers. Undefined if the model does not list them. */
   | { readonly kind: 'integer'; readonly limits: ValueLimits; readonly values?: readonly number[] }
   | { readonly kind: 'number'; readonly limits: ValueLimits }
-  /** A number that JavaScript cannot hold. It is given as text. */
+  /** A number of any size, which JavaScript cannot hold. Calls and answers have it as text. */
   | { readonly kind: 'bigNumber' }
-  /** `isText` if the bytes are the body of the request, which is text. */
+  /** `isText` is true if the bytes are the whole body of the request, because bodies are text. */
   | { readonly kind: 'blob'; readonly limits: ValueLimits; readonly isText?: boolean }
   | { readonly kind: 'boolean' }
   | { readonly kind: 'timestamp' }
@@ -64,11 +64,11 @@ export interface StructureValue {
   /** ID of the shape. */
   readonly id: string;
   readonly fields: () => readonly Argument[];
-  /** True if exactly one of the fields has to be given. */
+  /** True if a value must have exactly one field. */
   readonly isUnion: boolean;
 }
 
-/** Bounds of a length, a size or a number. Both are included. */
+/** Bounds of a length, a size or a number. The bounds themselves are allowed. */
 export interface ValueLimits {
   readonly min?: number | undefined;
   readonly max?: number | undefined;
@@ -80,7 +80,7 @@ export function argumentsOf(model: Model, input: StructureShape, isHidden: (memb
   return namedArguments(model, members, (member) => wireName(model, member, true), reservedNames);
 }
 
-/** The fields of a structure or union. */
+/** Returns the rules for a structure or union. */
 export const structureOf = (model: Model, { id, kind, members }: StructureShape): StructureValue => ({
   kind: 'structure',
   id,
@@ -94,7 +94,7 @@ const reservedNames: readonly string[] = ['account', ...Object.keys(consentArgum
 /** Names that every client accepts. They have no dots, because dots separate the names in a path. */
 const allowedName = /^[A-Za-z][\w-]{0,63}$/;
 
-/** Makes an argument of each member. Its name is the first allowed and unique one: as in requests, as in the model, or with a "_". */
+/** Makes an argument of each member. It is named as in requests if that name is usable, or else as in the model, if need be with a "_". */
 function namedArguments(
   model: Model,
   members: readonly Member[],
@@ -105,10 +105,12 @@ function namedArguments(
   const memberNames = new Set(members.map(({ name }) => name));
   return members.map((member) => {
     const requestName = nameInRequests(member);
-    const isNameOfOther = requestName !== member.name && memberNames.has(requestName);
+    // The name in requests may be another member's name in the model. It is then left to that member.
+    const belongsToOther = requestName !== member.name && memberNames.has(requestName);
     const candidates = [member.name, `${member.name}_`];
-    if (!isNameOfOther) candidates.unshift(requestName);
-    const name = candidates.find((candidate) => allowedName.test(candidate) && !taken.has(candidate)) ?? member.name;
+    if (!belongsToOther) candidates.unshift(requestName);
+    const isUsable = (candidate: string) => allowedName.test(candidate) && !taken.has(candidate);
+    const name = candidates.find(isUsable) ?? member.name;
     taken.add(name);
     return argumentOf(model, member, name);
   });
@@ -134,42 +136,41 @@ function locationOf(traits: Traits): Argument['location'] {
     : undefined;
 }
 
-/**
- * The rules for a value of a shape.
- * @param traits of the member together with those of its shape
- */
+/** Returns the rules for a value of a shape. `traits` are the traits of the member that has the value, and those of its shape. */
 function rulesOf(model: Model, shape: Shape, traits: Traits): ArgumentValue {
   const limits = (name: 'length' | 'range') => readTrait(traits, `smithy.api#${name}`, limitsSchema, shape.id) ?? {};
-  const memberRules = (member: Member) => () => rulesOf(model, model.shape(member.target), model.traitsOf(member));
+  /** Returns a function that makes the rules for an inner value on demand, because a shape may contain itself. */
+  const innerRules = (member: Member) => () => rulesOf(model, model.shape(member.target), model.traitsOf(member));
   switch (shape.kind) {
     case 'structure':
     case 'union':
       return structureOf(model, shape);
     case 'list': {
       const isSet = hasTrait(traits, 'smithy.api#uniqueItems');
-      return { kind: 'list', element: memberRules(shape.member), limits: limits('length'), isSet };
+      return { kind: 'list', element: innerRules(shape.member), limits: limits('length'), isSet };
     }
     case 'map':
-      return { kind: 'map', key: memberRules(shape.key), element: memberRules(shape.value), limits: limits('length') };
+      return { kind: 'map', key: innerRules(shape.key), element: innerRules(shape.value), limits: limits('length') };
     case 'enum':
       return { kind: 'enum', values: shape.values };
     case 'intEnum':
       return { kind: 'integer', limits: {}, values: shape.values };
     case 'simple':
-      if (shape.type === 'blob')
-        return { kind: 'blob', limits: limits('length'), isText: hasTrait(traits, 'smithy.api#httpPayload') };
-      return simpleValue(shape.type, limits, textTrait(traits, 'smithy.api#pattern'));
+      return simpleRules(shape.type, traits, limits);
   }
 }
 
-function simpleValue(
-  type: Exclude<SimpleType, 'blob'>,
+/** Returns the rules for a value without inner values. `limits` reads the limits in the traits. */
+function simpleRules(
+  type: SimpleType,
+  traits: Traits,
   limits: (name: 'length' | 'range') => ValueLimits,
-  pattern: string | undefined,
 ): ArgumentValue {
   switch (type) {
     case 'string':
-      return { kind: 'text', limits: limits('length'), pattern };
+      return { kind: 'text', limits: limits('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
+    case 'blob':
+      return { kind: 'blob', limits: limits('length'), isText: hasTrait(traits, 'smithy.api#httpPayload') };
     case 'byte':
       return { kind: 'integer', limits: { min: -128, max: 127, ...limits('range') } };
     case 'short':
@@ -183,7 +184,9 @@ function simpleValue(
     case 'bigInteger':
     case 'bigDecimal':
       return { kind: 'bigNumber' };
-    default:
+    case 'boolean':
+    case 'timestamp':
+    case 'document':
       return { kind: type };
   }
 }
@@ -191,15 +194,16 @@ function simpleValue(
 const limitsSchema = z.object({ min: z.coerce.number(), max: z.coerce.number() }).partial();
 
 /**
- * Returns the name of a member in requests. A list or map whose entries have no element around them keeps the name of its member, because
- * the name in the request is the name of one entry: `Object` for `Objects`.
- * @param isOfInput true for a member of an input, which the REST protocols may put into the query or a header
+ * Returns the name of a member in requests. A list or map without an XML element around its entries keeps its name in the model, because
+ * its name in requests is the name of a single entry: `Object` for `Objects`.
+ * @param isOfInput true for a member of an operation's input, because only such members may be in the query or a header
  */
 function wireName({ service, shape }: Model, { name, target, traits }: Member, isOfInput: boolean): string {
   const { protocol } = service;
   const trait = (id: string) => textTrait(traits, `smithy.api#${id}`);
-  const outsideBody = trait('httpHeader') ?? trait('httpQuery');
-  if (outsideBody !== undefined && isOfInput && restProtocols.includes(protocol)) return outsideBody;
+  const nameOutsideBody = trait('httpHeader') ?? trait('httpQuery');
+  if (nameOutsideBody !== undefined && isOfInput && restProtocols.includes(protocol)) return nameOutsideBody;
+
   const isListOrMap = ['list', 'map'].includes(shape(target).kind);
   switch (protocol) {
     case 'awsJson1_0':

@@ -4,18 +4,15 @@ import type { Argument, ArgumentValue } from './arguments.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/**
- * Returns the values of validated arguments by the names of their members, as the protocols take them: times as `Date`, blobs as bytes,
- * numbers as numbers. Absent arguments are left out.
- */
-export const memberValues = (fields: readonly Argument[], values: Values): Record<string, unknown> =>
-  Object.fromEntries(
-    fields.flatMap(({ name, member, value: rules }) =>
-      values[name] === undefined ? [] : [[member, memberValue(rules, values[name])]],
-    ),
+/** Converts arguments to the values that the protocols take: times as `Date`, blobs as bytes. The result has the names in the model. */
+export function memberValues(fields: readonly Argument[], values: Values): Record<string, unknown> {
+  const present = fields.filter(({ name }) => values[name] !== undefined);
+  return Object.fromEntries(
+    present.map(({ name, member, value: rules }) => [member, memberValue(rules, values[name])]),
   );
+}
 
-/** Converts an argument of a call to the value that the protocol of the model encodes. */
+/** Converts a value of an argument, and all values in it. */
 function memberValue(rules: ArgumentValue, value: unknown): unknown {
   switch (rules.kind) {
     case 'structure':
@@ -36,9 +33,9 @@ function memberValue(rules: ArgumentValue, value: unknown): unknown {
   }
 }
 
-/** The bytes of a base64 text. In a plan, a secret is replaced by a text that is not base64. */
+/** Returns the bytes of base64. A text that is not base64 stands for a secret in a plan, and its own bytes are returned. */
 const bytesOf = (value: string) => new Uint8Array(Buffer.from(value, base64.test(value) ? 'base64' : 'utf8'));
 
-/** Converts each value of an object. Other values stay as they are. */
+/** Converts each value in an object. A value that is no object is returned as it is. */
 export const mapValues = (object: unknown, convert: (entry: unknown) => unknown): unknown =>
   isObject(object) ? Object.fromEntries(Object.entries(object).map(([name, entry]) => [name, convert(entry)])) : object;

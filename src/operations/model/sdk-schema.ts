@@ -14,10 +14,10 @@ import {
   textTrait,
 } from './model.js';
 
-/** The kinds of schemas, as the SDKs' protocols number them. */
+/** Numbers of the kinds of schemas in AWS's SDKs. */
 const kinds = { simple: 0, list: 1, map: 2, structure: 3, union: 4 } as const;
 
-/** Simple types, as the SDKs' protocols number them. */
+/** Numbers of the simple types in AWS's SDKs. A timestamp has the default format of its protocol. */
 const simpleTypeNumbers: Readonly<Record<SimpleType, number>> = {
   string: 0,
   boolean: 2,
@@ -34,36 +34,44 @@ const simpleTypeNumbers: Readonly<Record<SimpleType, number>> = {
   timestamp: 4,
 };
 
-/** Formats of timestamps, as the SDKs' protocols number them. */
+/** Numbers of timestamps that have a certain format, in AWS's SDKs. */
 const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
 
-/** Returns the schema of an operation of a model, as the SDKs' protocols take it. Shapes are converted when they are first needed. */
+/** Returns the function that makes the schema of an operation for AWS's SDKs. Shapes are converted when a protocol first needs them. */
 export function schemasOf(model: Model): (operation: ModelOperation) => $OperationSchema {
   const converted = new Map<string, $Schema>();
-  const shapeSchema = (id: string): $SchemaRef => {
+
+  /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
+  const shapeReference = (id: string): $SchemaRef => {
     return () => {
-      const schema = converted.get(id) ?? schemaOf(model.shape(id), memberSchema);
+      const schema = converted.get(id) ?? schemaOf(model.shape(id), memberReference);
       converted.set(id, schema);
       return schema;
     };
   };
-  const memberSchema = (member: Member): $SchemaRef => {
-    const traits = model.traitsOf(member);
-    const format = timestampFormats[textTrait(traits, 'smithy.api#timestampFormat') ?? ''];
-    return [format ?? shapeSchema(member.target), protocolTraits(member.traits, member.target)];
+
+  /** Refers to the shape of a member by a pair, because the member may have traits that its shape does not have. */
+  const memberReference = (member: Member): $SchemaRef => {
+    const traits = protocolTraits(member.traits, member.target);
+    const format = textTrait(model.traitsOf(member), 'smithy.api#timestampFormat');
+    const timestampNumber = format === undefined ? undefined : timestampFormats[format];
+    // The number of a timestamp's format is already a whole schema.
+    return [timestampNumber ?? shapeReference(member.target), traits];
   };
+
   return ({ id, name, http, input, output, traits }) => ({
     namespace: namespaceOf(id),
     name,
     traits: { ...protocolTraits(traits, id), http: [http.method, http.uri, http.code] },
-    input: shapeSchema(input.id),
-    output: shapeSchema(output.id),
+    input: shapeReference(input.id),
+    output: shapeReference(output.id),
   });
 }
 
 const namespaceOf = (id: string): string => id.slice(0, id.indexOf('#'));
 
-function schemaOf(shape: Shape, memberSchema: (member: Member) => $SchemaRef): $Schema {
+/** Converts a shape to a tuple: kind, namespace, name, traits and content. `memberReference` converts its members. */
+function schemaOf(shape: Shape, memberReference: (member: Member) => $SchemaRef): $Schema {
   const { id } = shape;
   if (id === 'smithy.api#Unit') return 'unit';
   const namespace = namespaceOf(id);
@@ -77,18 +85,19 @@ function schemaOf(shape: Shape, memberSchema: (member: Member) => $SchemaRef): $
     case 'intEnum':
       return [kinds.simple, namespace, name, traits, simpleTypeNumbers.integer];
     case 'list':
-      return [kinds.list, namespace, name, traits, memberSchema(shape.member)];
+      return [kinds.list, namespace, name, traits, memberReference(shape.member)];
     case 'map':
-      return [kinds.map, namespace, name, traits, memberSchema(shape.key), memberSchema(shape.value)];
+      return [kinds.map, namespace, name, traits, memberReference(shape.key), memberReference(shape.value)];
     case 'structure':
-      return [kinds.structure, namespace, name, traits, memberNames(shape), shape.members.map(memberSchema)];
+      return [kinds.structure, namespace, name, traits, memberNames(shape), shape.members.map(memberReference)];
     case 'union':
-      return [kinds.union, namespace, name, traits, memberNames(shape), shape.members.map(memberSchema)];
+      return [kinds.union, namespace, name, traits, memberNames(shape), shape.members.map(memberReference)];
   }
 }
 
 const memberNames = ({ members }: StructureShape): string[] => members.map(({ name }) => name);
 
+/** Traits without content, and traits with a text, that the protocols know by the same names. */
 const flags = [
   'httpLabel',
   'httpPayload',
@@ -102,12 +111,14 @@ const texts = ['httpHeader', 'httpQuery', 'httpPrefixHeaders', 'xmlName', 'jsonN
 const namespaceTrait = z.object({ uri: z.string(), prefix: z.string().default('') });
 
 /**
- * The traits that change bytes. Idempotency tokens are not among them, because the protocols would make random ones.
- * @throws ModelError
+ * Returns the traits that change bytes. Idempotency tokens are left out, because the protocols would make up a random one.
+ * @throws ModelError for an invalid trait
  */
 function protocolTraits(traits: Traits, place: string): SchemaTraitsObject {
   const converted: SchemaTraitsObject = {};
-  for (const name of flags) if (hasTrait(traits, `smithy.api#${name}`)) converted[name] = 1;
+  for (const name of flags) {
+    if (hasTrait(traits, `smithy.api#${name}`)) converted[name] = 1;
+  }
   for (const name of texts) {
     const value = textTrait(traits, `smithy.api#${name}`);
     if (value !== undefined) converted[name] = value;
