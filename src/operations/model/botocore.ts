@@ -1,4 +1,4 @@
-/** Converts botocore's descriptions of APIs (`service-2.json`, `paginators-1.json`, `waiters-2.json`) to the AST of Smithy, which `model.ts` reads. */
+/** Converts botocore's descriptions of APIs (`service-2.json` and its companions) to the JSON form (AST) of Smithy for `model.ts`. */
 import * as z from 'zod';
 import { withoutUndefined } from '../../util/objects.js';
 import { quoteName } from '../../util/quote.js';
@@ -7,7 +7,7 @@ import { check, ModelError, type Traits } from './model.js';
 const text = z.string().max(100_000);
 const flag = z.boolean().optional();
 const namespace = z.union([text, z.looseObject({ uri: text, prefix: text.optional() })]).optional();
-/** Serialization of a shape or of a reference to a shape. A reference may repeat most fields of its shape. */
+/** Fields that tell how a value is serialized. Both a shape and a reference to a shape may have them. */
 const serialization = {
   documentation: text.optional(),
   location: text.optional(),
@@ -112,27 +112,26 @@ type BotocorePages = z.output<typeof paginatorsSchema>['pagination'][string];
 type BotocoreWaiters = z.output<typeof waitersSchema>['waiters'];
 type Serialization = Pick<BotocoreReference, keyof typeof serialization>;
 
-/** True if JSON has the form of botocore's descriptions. */
+/** True if a parsed file has the form of botocore's descriptions. */
 export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
   'metadata' in json && 'operations' in json && 'shapes' in json && !('smithy' in json);
 
-/** JSON of the optional files next to `service-2.json`. */
+/** The parsed files next to `service-2.json`. Both are optional. */
 export interface BotocoreCompanions {
   readonly paginators?: unknown;
   readonly waiters?: unknown;
 }
 
 /**
- * Converts a description (`service-2.json`) to the AST of Smithy.
- * @throws ModelError
+ * Converts a description (`service-2.json`) to the AST of Smithy. Without companion files, no operation has pages or waiters.
+ * @throws ModelError if a file does not have the form of botocore's files
  */
-export function convertBotocore(
-  json: unknown,
-  { paginators = { pagination: {} }, waiters = { waiters: {} } }: BotocoreCompanions = {},
-): Readonly<Record<string, unknown>> {
+export function convertBotocore(json: unknown, companions: BotocoreCompanions = {}): Readonly<Record<string, unknown>> {
+  const { paginators = { pagination: {} }, waiters = { waiters: {} } } = companions;
   const api = check(description, json, 'the model');
   const { pagination } = check(paginatorsSchema, paginators, 'the paginators');
   const { waiters: allWaiters } = check(waitersSchema, waiters, 'the waiters');
+
   const { metadata, operations, shapes } = api;
   const context: Context = { shapes, hasJsonNames: /json/.test(metadata.protocol) };
   const service = {
@@ -141,12 +140,15 @@ export function convertBotocore(
     operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
     traits: serviceTraits(api),
   };
-  const converted: [id: string, shape: unknown][] = [[idOf(metadata.targetPrefix ?? 'Service'), service]];
+  // Protocols that send the name of the service in a header take it from the service's ID.
+  const serviceId = idOf(metadata.targetPrefix ?? 'Service');
+
+  const converted: [id: string, shape: unknown][] = [[serviceId, service]];
   for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, context)]);
   for (const [name, operation] of Object.entries(operations)) {
     const pages = Object.hasOwn(pagination, name) ? pagination[name] : undefined;
-    const companions = { pages, waiters: waitersOf(name, allWaiters) };
-    converted.push([operationId(name), convertOperation(operation, name, companions, context)]);
+    const pagesAndWaiters = { pages, waiters: waitersOf(name, allWaiters) };
+    converted.push([operationId(name), convertOperation(operation, name, pagesAndWaiters, context)]);
     converted.push([inputId(name), convertInput(operation.input, context)]);
   }
   return { smithy: '2.0', shapes: Object.fromEntries(converted) };
@@ -154,16 +156,17 @@ export function convertBotocore(
 
 interface Context {
   readonly shapes: Readonly<Record<string, BotocoreShape>>;
-  /** True if names in bodies are names of JSON, not of XML. */
+  /** True if the names in bodies are the names of JSON fields, and false if they are the names of XML elements. */
   readonly hasJsonNames: boolean;
 }
 
 const idOf = (name: string) => `botocore#${name}`;
 const operationId = (name: string) => `botocore.operations#${name}`;
-/** ID of an operation's input. Operations do not share inputs, because botocore names the XML root of an input at the operation. */
+/** Returns the ID of an operation's input. Each operation has its own copy of the input's shape, because it names the XML root. */
 const inputId = (operation: string) => `botocore.inputs#${operation}Input`;
 const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
 
+/** Smithy's names of the protocols. botocore's `json` is not among them, because it stands for two protocols. */
 const protocolTraits: Readonly<Record<string, string>> = {
   'rest-json': 'restJson1',
   'rest-xml': 'restXml',
@@ -172,17 +175,20 @@ const protocolTraits: Readonly<Record<string, string>> = {
 };
 const v4Signatures = ['v4', 's3', 's3v4'];
 
+/** @throws ModelError if the service does not sign with Signature Version 4 */
 function serviceTraits({ metadata, documentation }: Botocore): Traits {
   const { signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
-  const isV4 = v4Signatures.includes(signatureVersion ?? '') || auth.includes('aws.auth#sigv4');
-  if (!isV4)
+  const hasV4Version = signatureVersion !== undefined && v4Signatures.includes(signatureVersion);
+  if (!hasV4Version && !auth.includes('aws.auth#sigv4'))
     throw new ModelError(
       `it signs with ${quoteName(signatureVersion ?? 'none')} (metadata.signatureVersion), and only Signature Version 4 is supported`,
     );
+
   const jsonProtocol = jsonVersion === '1.1' ? 'awsJson1_1' : 'awsJson1_0';
   const protocolNames = [metadata.protocol, ...metadata.protocols].map((name) =>
     name === 'json' ? jsonProtocol : (protocolTraits[name] ?? name),
   );
+
   return withoutUndefined({
     ...Object.fromEntries(protocolNames.map((name) => [`aws.protocols#${name}`, {}])),
     'aws.auth#sigv4': { name: metadata.signingName ?? metadata.endpointPrefix },
@@ -201,7 +207,7 @@ const comparators: Readonly<Record<string, string>> = {
   pathAny: 'anyStringEquals',
 };
 
-/** The trait for the waiters of an operation. Matchers that look for errors get no path. */
+/** Returns the trait for the waiters of an operation. Matchers that look for errors have no path, so drafts ignore them. */
 function waitersOf(operationName: string, all: BotocoreWaiters): unknown {
   const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
   if (waiters.length === 0) return undefined;
@@ -215,6 +221,7 @@ const convertAcceptor = ({ state, matcher, argument, expected }: BotocoreWaiters
   matcher: { output: { path: argument, expected, comparator: comparators[matcher] } },
 });
 
+/** Returns the Smithy shape of an operation. Most of its facts become traits of the same meaning. */
 function convertOperation(
   operation: BotocoreOperation,
   name: string,
@@ -222,7 +229,9 @@ function convertOperation(
   { shapes }: Context,
 ): unknown {
   const { http, input, output, errors, endpoint, auth, authtype } = operation;
-  const { method, requestUri, responseCode: code } = http;
+  const inputShape = input === undefined ? undefined : shapes[input.shape];
+  const uri = withMemberNames(http.requestUri, inputShape);
+  // `noAuth` besides a signature means that the signature is optional. An empty list means that requests are not signed.
   const signatures = auth?.filter((scheme) => scheme !== '' && scheme !== 'smithy.api#noAuth');
   return {
     type: 'operation',
@@ -230,7 +239,7 @@ function convertOperation(
     ...(output !== undefined && { output: targetOf(output) }),
     errors: errors.map(targetOf),
     traits: withoutUndefined({
-      'smithy.api#http': { method, uri: withMemberNames(requestUri, input && shapes[input.shape]), code },
+      'smithy.api#http': { method: http.method, uri, code: http.responseCode },
       'smithy.api#documentation': operation.documentation,
       'smithy.api#idempotent': traitIf(operation.idempotent),
       'smithy.api#readonly': traitIf(operation.readonly),
@@ -252,7 +261,7 @@ function convertOperation(
   };
 }
 
-/** Renames the labels of a path, such as `{Bucket}`, from names on the wire to names of members, as Smithy has them. */
+/** Renames the labels of a path, such as `{Bucket}`: botocore has the names in requests there, and Smithy the names of members. */
 function withMemberNames(path: string, input: BotocoreShape | undefined): string {
   let converted = path;
   for (const [name, { location, locationName = name }] of Object.entries(input?.members ?? {})) {
@@ -262,16 +271,21 @@ function withMemberNames(path: string, input: BotocoreShape | undefined): string
   return converted;
 }
 
+/** Converts a copy of the input's shape for one operation. The operation's names for the XML root apply if the shape has none. */
 function convertInput(input: BotocoreReference | undefined, context: Context): unknown {
   if (input === undefined) return { type: 'structure' };
   const shape = context.shapes[input.shape];
   if (shape === undefined) throw new ModelError(`shape ${quoteName(input.shape)} is not in the model`);
-  const { locationName = input.locationName, xmlNamespace = input.xmlNamespace } = shape;
+  const locationName = shape.locationName ?? input.locationName;
+  const xmlNamespace = shape.xmlNamespace ?? input.xmlNamespace;
   return convertShape(withoutUndefined({ ...shape, locationName, xmlNamespace }), context);
 }
 
+/** Converts a shape to the AST. If a list or map lacks its content, the error is thrown when the AST is read. */
 function convertShape(shape: BotocoreShape, context: Context): unknown {
-  const traits = { ...shapeTraits(shape), ...serializationTraits(shape, '', false) };
+  // The name of a shape is the name of an XML root. It has no counterpart in JSON.
+  const rootName = shape.location === undefined ? shape.locationName : undefined;
+  const traits = { ...shapeTraits(shape), ...serializationTraits(shape), ...nameTrait(rootName, 'smithy.api#xmlName') };
   if (shape.document === true) return { type: 'document', traits };
   switch (shape.type) {
     case 'structure': {
@@ -296,8 +310,10 @@ function convertShape(shape: BotocoreShape, context: Context): unknown {
         : { type: 'enum', members: enumMembers(shape.enum), traits };
     case 'character':
       return { type: 'string', traits };
+    case 'bigdecimal':
+      return { type: 'bigDecimal', traits };
     default:
-      return { type: shape.type === 'bigdecimal' ? 'bigDecimal' : shape.type, traits };
+      return { type: shape.type, traits };
   }
 }
 
@@ -309,6 +325,7 @@ const enumMembers = (values: readonly string[]) =>
     ]),
   );
 
+/** Types whose bounds are bounds of a length. The bounds of other types are bounds of a number. */
 const measuredTypes = ['string', 'list', 'map', 'blob', 'character'];
 
 function shapeTraits({ type, min, max, pattern, exception, error, fault }: BotocoreShape): Traits {
@@ -328,10 +345,12 @@ function shapeTraits({ type, min, max, pattern, exception, error, fault }: Botoc
 /** Converts a member of `parent`, which says if the member is required, and if it is the whole body. */
 function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, context: Context): unknown {
   const isMap = context.shapes[member.shape]?.type === 'map';
+  const nameInBody = member.location === undefined && member.locationName !== name ? member.locationName : undefined;
   return {
     ...targetOf(member),
     traits: withoutUndefined({
-      ...serializationTraits(member, name, context.hasJsonNames),
+      ...serializationTraits(member),
+      ...nameTrait(nameInBody, context.hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName'),
       ...locationTraits(member, name, isMap),
       'smithy.api#required': traitIf(parent.required.includes(name)),
       'smithy.api#httpPayload': traitIf(parent.payload === name),
@@ -339,11 +358,13 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
   };
 }
 
+/** Returns the trait for a member outside the body. `name` is its name there if the location has no name. */
 function locationTraits({ location, locationName }: Serialization, name: string, isMap: boolean): Traits {
   switch (location) {
     case 'uri':
       return { 'smithy.api#httpLabel': {} };
     case 'querystring':
+      // Each entry of a map without a name is a parameter.
       return isMap && locationName === undefined
         ? { 'smithy.api#httpQueryParams': {} }
         : { 'smithy.api#httpQuery': locationName ?? name };
@@ -364,13 +385,14 @@ const timestampFormats: Readonly<Record<string, string>> = {
   unixTimestamp: 'epoch-seconds',
 };
 
-/** @param name of the member; empty for a shape */
-function serializationTraits(shape: Serialization, name: string, hasJsonNames: boolean): Traits {
-  const isRenamed = shape.location === undefined && shape.locationName !== name;
+const nameTrait = (name: string | undefined, trait: string): Traits => (name === undefined ? {} : { [trait]: name });
+
+/** Returns the traits for the serialization of a shape or member, without its name and its location. */
+function serializationTraits(shape: Serialization): Traits {
+  const { timestampFormat } = shape;
   return withoutUndefined({
-    [hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName']: isRenamed ? shape.locationName : undefined,
     'smithy.api#documentation': shape.documentation,
-    'smithy.api#timestampFormat': timestampFormats[shape.timestampFormat ?? ''],
+    'smithy.api#timestampFormat': timestampFormat === undefined ? undefined : timestampFormats[timestampFormat],
     'smithy.api#xmlNamespace': namespaceTrait(shape.xmlNamespace),
     'smithy.api#xmlAttribute': traitIf(shape.xmlAttribute),
     'smithy.api#xmlFlattened': traitIf(shape.flattened),
@@ -384,5 +406,5 @@ function serializationTraits(shape: Serialization, name: string, hasJsonNames: b
   });
 }
 
-/** The value of a trait without content; undefined if the trait is not set. */
+/** Returns the value of a trait that is set but has no content, or undefined for a trait that is not set. */
 const traitIf = (isSet: boolean | undefined) => (isSet === true ? {} : undefined);

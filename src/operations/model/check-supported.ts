@@ -9,43 +9,38 @@ import {
   readTrait,
 } from './model.js';
 
-/**
- * Checks that requests of an operation can be made, and reads every shape that the operation uses.
- * @throws ModelError that says what is not supported, and what to do instead
- */
+/** @throws ModelError if this server cannot make the requests or read the answers of an operation. It says what to do instead */
 export function checkSupported(model: Model, operation: ModelOperation): void {
   for (const member of [...operation.input.members, ...operation.output.members]) refuseStreams(model, member);
-  for (const { name, traits } of operation.input.members)
+  for (const { name, traits } of operation.input.members) {
     if (hasTrait(traits, 'smithy.api#hostLabel'))
       throw new ModelError(`its argument ${name} is a part of the host, and no argument may choose the host`);
+  }
   refuseSignatures(operation);
   readShapes(model, operation);
 }
 
-/**
- * The fixed beginning of the host, such as `api.`.
- * @throws ModelError
- */
+/** Returns the fixed beginning of the host, such as `api.`, if the model has one. */
 export const hostPrefixOf = ({ id, traits }: ModelOperation): string | undefined =>
   readTrait(traits, 'smithy.api#endpoint', z.object({ hostPrefix: z.string() }), id)?.hostPrefix;
 
-/** Headers that the server sets itself, or that need content which is not sent. */
-const serverHeaders = ['authorization', 'host', 'content-length', 'content-md5', 'expect', 'x-amz-content-sha256'];
+/** Headers that no argument may set: this server or its HTTP client sets them, and `expect` is not supported. */
+const fixedHeaders = ['authorization', 'host', 'content-length', 'content-md5', 'expect', 'x-amz-content-sha256'];
 const checksumHeader = /^x-amz-checksum-(?!mode$)/i;
 
-/** True if a member is no argument: the server sets the idempotency token, checksums and some headers. */
+/** True if a member is no argument, because this server sets it: the idempotency token, a checksum or a fixed header. */
 export function isSetByServer({ traits }: ModelOperation, member: Member): boolean {
   if (isIdempotencyToken(member)) return true;
   if (Object(traits['aws.protocols#httpChecksum']).requestAlgorithmMember === member.name) return true;
   const header = member.traits['smithy.api#httpHeader'];
-  return typeof header === 'string' && (serverHeaders.includes(header.toLowerCase()) || checksumHeader.test(header));
+  return typeof header === 'string' && (fixedHeaders.includes(header.toLowerCase()) || checksumHeader.test(header));
 }
 
 function refuseStreams(model: Model, member: Member): void {
   if (!hasTrait(model.traitsOf(member), 'smithy.api#streaming')) return;
-  const what = model.shape(member.target).kind === 'union' ? 'a stream of events' : 'a body of any length';
+  const content = model.shape(member.target).kind === 'union' ? 'a stream of events' : 'a body of any length';
   throw new ModelError(
-    `its member ${member.name} is ${what}, and a call holds one short text: use the cloud's own tool`,
+    `its member ${member.name} is ${content}, and a call holds one short text: use the cloud's own tool`,
   );
 }
 
@@ -59,11 +54,13 @@ function refuseSignatures({ id, traits }: ModelOperation): void {
     );
 }
 
-/** Reads every shape of the input and the output once. */
+/** Reads every shape of the input and the output, so that an invalid shape is refused now and not during a call. */
 function readShapes(model: Model, { input, output }: ModelOperation): void {
   const ids = new Set([input.id, output.id]);
-  // A set can be extended while it is visited, so recursive shapes end.
-  for (const id of ids) for (const { target } of membersOf(model, id)) ids.add(target);
+  // The loop also visits IDs that it adds, and visits each ID once. So it ends, although shapes may contain themselves.
+  for (const id of ids) {
+    for (const { target } of membersOf(model, id)) ids.add(target);
+  }
 }
 
 function membersOf(model: Model, id: string): readonly Member[] {

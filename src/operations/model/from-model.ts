@@ -14,16 +14,13 @@ import { modelOperation } from './model-operation.js';
 import { ModelProblems } from './model-problems.js';
 import { type ModelSettings, readSettings } from './model-settings.js';
 
-/** Makes operations from a model, which is a file beside the file of operations. */
+/** Makes operations from a model. The path of the model is relative to the file of operations. */
 export type FromModel = (path: string, settings: ModelSettings) => Promise<readonly Operation[]>;
 
-/** Returns the schema that models read for an object of arguments. */
+/** Returns the JSON Schema of arguments, as hosts see it. */
 type ListArguments = (schema: z.ZodObject) => JsonSchema;
 
-/**
- * Returns the function of the kit that makes operations from models.
- * @param folder of the file of operations
- */
+/** Returns the function of the kit that makes operations from models. `folder` is the folder of the file of operations. */
 export const createFromModel =
   (folder: string, listArguments: ListArguments): FromModel =>
   async (path, fileSettings) => {
@@ -31,36 +28,38 @@ export const createFromModel =
     if (read.kind === 'problems') throw new ModelProblems(read.problems);
     const { settings } = read;
     const model = await openModel(folder, path);
+
+    // The arguments that this server adds to changes, as hosts see them.
     const listShape = (shape: z.ZodRawShape) => Object(listArguments(z.strictObject(shape)).properties);
     const control = { repeatable: listShape(planArguments()), other: listShape(consentArguments()) };
     const context = { model, codec: createCodec(model), settings, control };
-    const chosen = allOrProblems(Object.entries(settings.operations), (operationSettings, name) => {
-      const operation = chooseOperation(context, name, operationSettings);
-      return { operation, listings: listingsOf(context, operation) };
+
+    // How much detail a tool may have depends on the sizes of all tools, so all operations are chosen before any is made.
+    const entries = Object.entries(settings.operations).map(([name, choices]) => ({ name, choices }));
+    const chosen = allOrProblems(entries, ({ name, choices }) => {
+      const operation = chooseOperation(context, name, choices);
+      return { name, operation, listings: listingsOf(context, operation) };
     });
-    const fitListing = fitListings(chosen.map(([, { listings }]) => listings));
-    const operations = allOrProblems(chosen, ({ operation, listings }) =>
-      modelOperation(context, operation, fitListing(listings)),
-    );
-    return operations.map(([, operation]) => operation);
+    const fitListing = fitListings(chosen.map(({ listings }) => listings));
+    return allOrProblems(chosen, ({ operation, listings }) => modelOperation(context, operation, fitListing(listings)));
   };
 
 /**
- * Makes a result of each entry, by the name of its operation.
- * @throws ModelProblems with the problem of every entry that cannot be used
+ * Calls `make` for each entry. `name` is the name of the entry's operation in the model.
+ * @throws ModelProblems after the last entry, with the problems of all entries for which `make` has thrown a `ModelError`
  */
-function allOrProblems<Entry, Result>(
-  entries: readonly (readonly [name: string, entry: Entry])[],
-  make: (entry: Entry, name: string) => Result,
-): readonly (readonly [name: string, result: Result])[] {
-  const results: [string, Result][] = [];
+function allOrProblems<Entry extends { readonly name: string }, Result>(
+  entries: readonly Entry[],
+  make: (entry: Entry) => Result,
+): readonly Result[] {
+  const results: Result[] = [];
   const problems: string[] = [];
-  for (const [name, entry] of entries) {
+  for (const entry of entries) {
     try {
-      results.push([name, make(entry, name)]);
+      results.push(make(entry));
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
-      problems.push(`operations.${quoteName(name)}: ${error.message}`);
+      problems.push(`operations.${quoteName(entry.name)}: ${error.message}`);
     }
   }
   if (problems.length > 0) throw new ModelProblems(problems);
@@ -70,14 +69,13 @@ function allOrProblems<Entry, Result>(
 /** Size limit of a model (bytes). */
 const largestModel = 25_000_000;
 
-/**
- * Reads a model, and the paginators and waiters beside a model of botocore.
- * @throws ModelProblems
- */
+/** Reads a model, and the files that botocore has next to it. Throws `ModelProblems` if the model cannot be read or used. */
 export async function openModel(folder: string, path: string): Promise<Model> {
   const file = resolve(folder, path);
   try {
     if ((await stat(file)).size > largestModel) throw new ModelError(`it has more than ${largestModel / 1e6} MB`);
+
+    // Undefined for a missing file, because most models have no companions.
     const readCompanion = (name: string) => readFile(join(dirname(file), name), 'utf8').catch(() => undefined);
     const [text, paginators, waiters] = await Promise.all([
       readFile(file, 'utf8'),
@@ -91,18 +89,18 @@ export async function openModel(folder: string, path: string): Promise<Model> {
   }
 }
 
-/** Texts of the files beside a model of botocore, by kind. A file that is not there is undefined. */
+/** Texts of the files in the folder of botocore's model, by kind. Undefined for a missing file. */
 type CompanionTexts = Readonly<Record<keyof BotocoreCompanions, string | undefined>>;
 
-/**
- * Reads a model: the JSON AST of Smithy 2.0, or botocore's `service-2.json`.
- * @throws ModelError
- */
+/** Reads a model: the JSON AST of Smithy 2.0, or botocore's `service-2.json`. Throws a `ModelError` if the model cannot be used. */
 export function readModel(text: string, companions: Partial<CompanionTexts> = {}): Model {
   const json = parseModelJson(text);
   if (!isBotocore(json)) return readAst(json);
-  const parsed = Object.entries(companions).flatMap(([kind, content]) =>
-    content === undefined ? [] : [[kind, parseModelJson(content)]],
+  const { paginators, waiters } = companions;
+  return readAst(
+    convertBotocore(json, {
+      ...(paginators !== undefined && { paginators: parseModelJson(paginators) }),
+      ...(waiters !== undefined && { waiters: parseModelJson(waiters) }),
+    }),
   );
-  return readAst(convertBotocore(json, Object.fromEntries(parsed)));
 }

@@ -1,4 +1,4 @@
-/** Reasons why the operations of a model cannot be made, one sentence each without a full stop. */
+/** The error for a model or settings from which no operations can be made. Each problem is a sentence without a full stop. */
 export class ModelProblems extends Error {
   override readonly name = 'ModelProblems';
   readonly problems: readonly string[];

@@ -1,4 +1,4 @@
-/** A model of an API: the JSON form (AST) of Smithy 2.0, with each shape checked when it is first asked for. */
+/** Reads a model of an API in the JSON form (AST) of Smithy 2.0. Each shape is checked when it is first used. */
 import * as z from 'zod';
 import { isDeeperThan, isObject, parseJson } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
@@ -8,7 +8,7 @@ export type Traits = Readonly<Record<string, unknown>>;
 
 /** A member of a structure or union, or the content of a list or map. */
 export interface Member {
-  /** Name in the model. Answers use it, and so do traits that refer to members. `wireName` is its name in requests. */
+  /** Name in the model. Answers and traits refer to the member by this name. `wireName` returns its name in requests. */
   readonly name: string;
   /** Shape ID for `Model.shape`. */
   readonly target: string;
@@ -30,20 +30,20 @@ export type Shape = { readonly id: string; readonly traits: Traits } & (
 
 export type StructureShape = Extract<Shape, { kind: 'structure' | 'union' }>;
 
-/** Protocols whose requests can be made, the preferred one first. */
+/** Supported protocols, in the order of preference if a service has several. */
 export const protocols = ['restJson1', 'awsJson1_0', 'awsJson1_1', 'restXml', 'awsQuery', 'ec2Query'] as const;
 export type Protocol = (typeof protocols)[number];
 
 export interface ModelService {
   readonly id: string;
   readonly version: string;
-  /** Name for people. */
+  /** Name of the API for people. */
   readonly title: string | undefined;
   readonly protocol: Protocol;
   /** Service name in the credential scope. */
   readonly signingName: string;
   readonly xmlNamespace: string | undefined;
-  /** Shape IDs of errors of every operation. */
+  /** Shape IDs of the errors that every operation may have. */
   readonly errors: readonly string[];
   readonly traits: Traits;
 }
@@ -53,37 +53,32 @@ export interface ModelOperation {
   readonly name: string;
   readonly input: StructureShape;
   readonly output: StructureShape;
-  /** Shape IDs of the operation's errors, without those of the service. */
+  /** Shape IDs of the operation's errors. The errors of the service are not repeated here. */
   readonly errors: readonly string[];
-  /** Method, path with labels, and status. Protocols other than the REST protocols send POST to `/`. */
+  /** Method, path with labels such as `/{Bucket}`, and status of a success. Protocols other than the REST protocols send POST to `/`. */
   readonly http: { readonly method: string; readonly uri: string; readonly code: number };
   readonly traits: Traits;
 }
 
+/** A model. Its functions throw a `ModelError` if the operation or shape is unknown or invalid. */
 export interface Model {
   readonly service: ModelService;
   /** Names of the operations, sorted. */
   readonly names: readonly string[];
-  /**
-   * The operation with a name.
-   * @throws ModelError if it is unknown or invalid
-   */
+  /** Returns the operation with a name. */
   operation(name: string): ModelOperation;
-  /**
-   * The shape with an ID.
-   * @throws ModelError if it is unknown or invalid
-   */
+  /** Returns the shape with an ID. */
   shape(id: string): Shape;
-  /** The traits of a member together with those of its target. The member's own traits win. */
+  /** Returns the traits of a member together with those of its target. If both have a trait, the member's trait applies. */
   traitsOf(member: Member): Traits;
 }
 
-/** A model that cannot be used. The message says where and why; text of the model is quoted in it. */
+/** The error for a model that cannot be used. The message says where and why, and quotes texts of the model. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
 }
 
-/** The value of a trait, if it is text. */
+/** Returns the value of a trait, if it is text. */
 export const textTrait = (traits: Traits, id: string): string | undefined => {
   const value = Object.hasOwn(traits, id) ? traits[id] : undefined;
   return typeof value === 'string' ? value : undefined;
@@ -95,11 +90,7 @@ export const hasTrait = (traits: Traits, id: string): boolean => Object.hasOwn(t
 /** True for the member that gets the idempotency token. */
 export const isIdempotencyToken = ({ traits }: Member): boolean => hasTrait(traits, 'smithy.api#idempotencyToken');
 
-/**
- * Reads the value of a trait.
- * @returns undefined if the trait is absent
- * @throws ModelError if the value does not match the schema
- */
+/** Reads the value of a trait, if the trait is present. Throws a `ModelError` if the value does not match the schema. */
 export function readTrait<Value>(
   traits: Traits,
   id: string,
@@ -127,16 +118,16 @@ const simpleTypes = [
 
 const maximumCharacters = 20_000_000;
 const maximumDepth = 200;
-const maximumResources = 10_000;
+const maximumReferences = 10_000;
 
 const shapeId = z.string().max(500);
 const reference = z.object({ target: shapeId });
-const references = z.array(reference).max(maximumResources).default([]);
+const references = z.array(reference).max(maximumReferences).default([]);
 const traits = z.record(z.string(), z.unknown()).default({});
 const member = reference.extend({ traits });
 const members = z
   .record(z.string().max(200), member)
-  // Absent arguments with such names would be read from their object's prototype.
+  // Refuses names such as `toString`: reading an absent argument `toString` would return the function that every object inherits.
   .refine(
     (all) => !Object.keys(all).some((name) => name in Object.prototype),
     'a member has a name that every object has',
@@ -190,10 +181,7 @@ const httpTrait = z.object({ method: z.string(), uri: z.string(), code: z.int().
 const namespaceTrait = z.object({ uri: z.string() });
 const sigv4Trait = z.object({ name: z.string().regex(/^[\w.-]{1,100}$/, 'must be letters, digits, ".", "_" and "-"') });
 
-/**
- * Parses the JSON of a model.
- * @throws ModelError
- */
+/** @throws ModelError if the text is no JSON object, is too long or is nested too deeply */
 export function parseModelJson(text: string): Readonly<Record<string, unknown>> {
   if (text.length > maximumCharacters) throw new ModelError(`it has more than ${maximumCharacters / 1e6} MB`);
   const json = parseJson(text);
@@ -202,26 +190,27 @@ export function parseModelJson(text: string): Readonly<Record<string, unknown>> 
   return json;
 }
 
-/**
- * Reads the AST of a model.
- * @throws ModelError
- */
+/** @throws ModelError if the model or its service cannot be used */
 export function readAst(json: unknown): Model {
   const { shapes } = check(ast, json, 'the model');
   refuseMixins(shapes);
+
   const jsonOf = (id: string): unknown => {
     if (!Object.hasOwn(shapes, id)) throw new ModelError(`shape ${placeName(id)} is not in the model`);
     return shapes[id];
   };
-  const readShapes = new Map<string, Shape>();
+  /** Shapes that have been read, by ID. A shape is read when it is first needed. */
+  const shapesById = new Map<string, Shape>();
   const shapeOf = (id: string): Shape => {
-    const shape = readShapes.get(id) ?? prelude(id) ?? readShape(id, jsonOf(id));
-    readShapes.set(id, shape);
+    const shape = shapesById.get(id) ?? predefinedShape(id) ?? readShape(id, jsonOf(id));
+    shapesById.set(id, shape);
     return shape;
   };
+
   const service = readService(shapes);
-  const ids = operationIds(check(rawService, jsonOf(service.id), service.id), jsonOf);
-  const idsByName = new Map([...ids].map((id) => [shapeName(id), id]));
+  const operations = operationIds(check(rawService, jsonOf(service.id), service.id), jsonOf);
+  const idsByName = new Map([...operations].map((id) => [shapeName(id), id]));
+
   return {
     service,
     names: [...idsByName.keys()].sort(),
@@ -248,7 +237,7 @@ function readOperation(id: string, json: unknown, shapeOf: (id: string) => Shape
   };
 }
 
-/** @throws ModelError if a shape is no structure */
+/** @throws ModelError if the shape of an input or output is no structure */
 function requireStructure(shape: Shape): StructureShape {
   if (shape.kind === 'structure') return shape;
   throw new ModelError(
@@ -256,11 +245,11 @@ function requireStructure(shape: Shape): StructureShape {
   );
 }
 
-/** The part of a shape ID after the namespace. */
+/** Returns the name in a shape ID, without the namespace: `String` for `smithy.api#String`. */
 export const shapeName = (id: string): string => id.slice(id.indexOf('#') + 1);
 
 /**
- * Parses a part of a model.
+ * Validates a part of a model. `place` says which part it is.
  * @throws ModelError with the path of the first problem
  */
 export function check<Value>(schema: z.ZodType<Value>, value: unknown, place: string): Value {
@@ -272,25 +261,33 @@ export function check<Value>(schema: z.ZodType<Value>, value: unknown, place: st
   throw new ModelError(`${placeName(place)}${steps}: ${issue?.message ?? 'it is not valid'}`);
 }
 
+/** Quotes a place with characters that shape IDs do not have, because the text of a model may be misleading. */
 const placeName = (place: string): string => (/^[\w.#$: -]{1,200}$/.test(place) ? place : quote(place));
 
+/** @throws ModelError if a shape gets members or traits from another shape, because each shape is read without the others */
 function refuseMixins(shapes: Readonly<Record<string, unknown>>): void {
-  for (const [id, shape] of Object.entries(shapes))
+  for (const [id, shape] of Object.entries(shapes)) {
     if (isObject(shape) && (shape.type === 'apply' || 'mixins' in shape))
       throw new ModelError(`shape ${placeName(id)} uses mixins: write the model with "smithy ast --flatten"`);
+  }
 }
 
+/** @throws ModelError unless there is exactly one service, with a supported protocol and signature */
 function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
-  const ids = Object.keys(shapes).filter((id) => isObject(shapes[id]) && Object(shapes[id]).type === 'service');
-  const [id] = ids;
-  if (id === undefined || ids.length > 1) throw new ModelError(`it must have one service, and has ${ids.length}`);
+  const serviceIds = Object.keys(shapes).filter((id) => isObject(shapes[id]) && Object(shapes[id]).type === 'service');
+  const [id] = serviceIds;
+  if (id === undefined || serviceIds.length > 1)
+    throw new ModelError(`it must have one service, and has ${serviceIds.length}`);
   const { version, errors, traits } = check(rawService, shapes[id], id);
+
   const protocol = protocols.find((name) => hasTrait(traits, `aws.protocols#${name}`));
   if (protocol === undefined)
     throw new ModelError(`the service has none of the protocols that are supported: ${protocols.join(', ')}`);
+
   const sigv4 = readTrait(traits, 'aws.auth#sigv4', sigv4Trait, id);
   if (sigv4 === undefined)
     throw new ModelError('the service does not sign with Signature Version 4, and no other signature is supported');
+
   return {
     id,
     version,
@@ -303,11 +300,11 @@ function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
   };
 }
 
-/** The IDs of the operations of a service, with those of its resources at any depth. */
+/** Returns the IDs of the operations of a service and of its resources, which may have resources themselves. */
 function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string) => unknown): ReadonlySet<string> {
   const operations = new Set(service.operations.map(({ target }) => target));
   const resources = new Set(service.resources.map(({ target }) => target));
-  // A set can be extended while it is visited, so that each resource is visited once.
+  // The loop also visits resources that it adds to the set, and visits each resource once.
   for (const id of resources) {
     const resource = check(rawResource, jsonOf(id), id);
     for (const { target } of resource.resources) resources.add(target);
@@ -319,6 +316,7 @@ function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string)
   return operations;
 }
 
+/** Reads a shape that carries data, such as a structure, a list or a text. */
 function readShape(id: string, json: unknown): Shape {
   const shape = check(rawShape, json, id);
   const { traits } = shape;
@@ -349,15 +347,16 @@ const readMember = (name: string, { target, traits }: z.output<typeof member>): 
   traits,
 });
 
-/** The values of an enumeration. A member without `enumValue` has its name as its value. */
+/** Returns the values of an enumeration. The value of a member without the trait `enumValue` is the member's name. */
 const enumValues = <Value>(raw: z.output<typeof members>, value: z.ZodType<Value>, id: string): readonly Value[] =>
   Object.entries(raw).map(([name, { traits }]) =>
     check(value, traits['smithy.api#enumValue'] ?? name, `${id}$${name}`),
   );
 
-/** The shapes that every model has: `smithy.api#String`, `smithy.api#PrimitiveLong`, `smithy.api#Unit`. */
-function prelude(id: string): Shape | undefined {
+/** Returns a shape that Smithy defines for all models, such as `smithy.api#String`, `smithy.api#PrimitiveLong` or `smithy.api#Unit`. */
+function predefinedShape(id: string): Shape | undefined {
   if (!id.startsWith('smithy.api#')) return undefined;
+  // `Unit` is the input or output of an operation without fields.
   if (shapeName(id) === 'Unit') return { id, traits: {}, kind: 'structure', members: [] };
   const name = shapeName(id).replace(/^Primitive/, '');
   const type = simpleTypes.find((type) => type === name.charAt(0).toLowerCase() + name.slice(1));
