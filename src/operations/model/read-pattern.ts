@@ -1,4 +1,4 @@
-/** A pattern of an API model as a regular expression. `left` is the reason why the pattern is left to the cloud. */
+/** A pattern of an API model as a regular expression, or the reason why this server leaves the pattern to the cloud. */
 type ReadPattern =
   | {
       readonly kind: 'expression';
@@ -9,17 +9,17 @@ type ReadPattern =
   | { readonly kind: 'left'; readonly reason: string };
 
 const longestPattern = 1000;
-/** Upper bound of the steps of a match, about a tenth of a second. */
+/** Upper bound of the steps of a match. They take about a tenth of a second. */
 const maximumSteps = 3e7;
 
-/** Reads a pattern. A pattern without `^` and `$` may match a part of a text. */
+/** Reads a pattern. As in Smithy, a pattern without `^` and `$` may match a part of a text. */
 export function readPattern(pattern: string): ReadPattern {
   if (pattern.length > longestPattern) return { kind: 'left', reason: `it has more than ${longestPattern} characters` };
   const repetitions = countRepetitions(pattern);
   if (repetitions === 'nested') return { kind: 'left', reason: 'it has nested repetitions, which can take very long' };
   try {
     const expression = new RegExp(pattern, 'u');
-    // Each repetition, and each possible start, can multiply the steps by the length of the text.
+    // Each repetition can multiply the steps by the length of the text, and so can the choice of the start if there is no `^`.
     const degree = repetitions + (pattern.startsWith('^') ? 0 : 1);
     return { kind: 'expression', expression, longestText: Math.floor(maximumSteps ** (1 / Math.max(1, degree))) };
   } catch {
@@ -27,23 +27,31 @@ export function readPattern(pattern: string): ReadPattern {
   }
 }
 
-/** Matches one token of a pattern and its repetition. A token is a class, an escape, the beginning of a group, or another character. */
+/** Matches a class, an escape, the beginning of a group or another character, and the repetition after it, such as `*` or `{2,}?`. */
 const repeatedToken =
   /(\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\((?:\?(?:[:=!]|<[=!]|<\w+>))?|[\s\S])((?:[*+?]|\{\d+(?:,\d*)?\})?\??)/gu;
 
-/** Counts the repetitions of variable length. Returns `nested` if a repeated group contains a repetition or alternatives. */
+/** False for no repetition, and for a fixed number such as `{2}`. */
+const isVariableLength = (repetition: string) => repetition !== '' && !/^\{\d+\}/.test(repetition);
+
+/** Counts the repetitions of variable length, such as `*`. Returns `nested` if one repeats an ambiguous group: `(a+)*` or `(a|b)*`. */
 function countRepetitions(pattern: string): number | 'nested' {
   let count = 0;
-  /** Whether each open group can match a text in several ways. The first entry is for the whole pattern. */
-  const areGroupsAmbiguous = [false];
+  /** The groups around the current token, outermost first. The first entry stands for the whole pattern and never ends. */
+  const openGroups = [{ isAmbiguous: false }];
   for (const [, token = '', repetition = ''] of pattern.matchAll(repeatedToken)) {
-    if (token.startsWith('(')) areGroupsAmbiguous.push(false);
-    const isGroupEnd = token === ')' && areGroupsAmbiguous.length > 1;
-    const isEndedGroupAmbiguous = isGroupEnd && areGroupsAmbiguous.pop() === true;
-    const isVariable = repetition !== '' && !/^\{\d+\}/.test(repetition);
-    if (token === '|' || isEndedGroupAmbiguous || isVariable) areGroupsAmbiguous.splice(-1, 1, true);
+    if (token.startsWith('(')) openGroups.push({ isAmbiguous: false });
+    const endedGroup = token === ')' && openGroups.length > 1 ? openGroups.pop() : undefined;
+    const endsAmbiguousGroup = endedGroup?.isAmbiguous === true;
+
+    // A group is ambiguous, which means that it can match in several ways, if it has alternatives or something of variable length.
+    const isVariable = isVariableLength(repetition);
+    const group = openGroups.at(-1);
+    if (group !== undefined && (token === '|' || endsAmbiguousGroup || isVariable)) group.isAmbiguous = true;
+
+    // A `?` repeats nothing, although it is variable.
     if (!isVariable || repetition.startsWith('?')) continue;
-    if (isEndedGroupAmbiguous) return 'nested';
+    if (endsAmbiguousGroup) return 'nested';
     count += 1;
   }
   return count;
