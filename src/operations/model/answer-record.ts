@@ -9,15 +9,13 @@ type IsSecret = (field: Argument) => boolean;
 
 const masked = '(hidden, because it may be a secret)';
 
-/**
- * Returns a decoded answer as a record that JSON can hold: times in ISO 8601, blobs as a count of bytes, and large numbers as text.
- * Secrets are masked.
- */
+/** Converts an answer to a record that JSON can hold: times in ISO 8601, blobs as a number of bytes, big numbers as text. Masks secrets. */
 export function answerRecord(fields: readonly Argument[], values: Values, isSecret: IsSecret): Record<string, unknown> {
   const byMember = new Map(fields.map((field) => [field.member, field]));
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => {
       if (value === undefined || value === null) return [];
+      // Undefined for a field of the answer that the model does not have.
       const field = byMember.get(name);
       if (field !== undefined && isSecret(field)) return [[name, masked]];
       return [[name, answerValue(field?.value, value, isSecret)]];
@@ -25,27 +23,30 @@ export function answerRecord(fields: readonly Argument[], values: Values, isSecr
   );
 }
 
-/** @param rules of the model for the value, if the model has any */
+/** Converts a value of an answer, and all values in it. `rules` is undefined for a value that the model does not describe. */
 function answerValue(rules: ArgumentValue | undefined, value: unknown, isSecret: IsSecret): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   if (value instanceof Uint8Array) return countText(value.length, 'byte');
-  // JSON has neither large numbers nor NaN.
+  // JSON has neither large integers nor NaN and the infinities.
   if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
+
   if (Array.isArray(value)) {
     const elementRules = rules?.kind === 'list' ? rules.element() : undefined;
     return value.map((element) => answerValue(elementRules, element, isSecret));
   }
   if (!isObject(value)) return value;
+
   if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isSecret);
+  // The protocols return a big number as an object that has the number as text in the field `string`.
   if (rules?.kind === 'bigNumber') return String(value.string ?? value);
   const entryRules = rules?.kind === 'map' ? rules.element() : undefined;
   return mapValues(value, (entry) => answerValue(entryRules, entry, isSecret));
 }
 
-/** Levels of structures in the schema of an answer. */
+/** Levels of structures whose fields the schema of an answer has. */
 const maximumLevels = 4;
 
-/** The schema of an answer. No field is required, and other fields are allowed. */
+/** Returns the schema of an answer. No field is required, and other fields are allowed. */
 export const answerSchema = (fields: readonly Argument[], isSecret: IsSecret, level = 1): z.ZodObject =>
   z.object(
     Object.fromEntries(
@@ -56,6 +57,7 @@ export const answerSchema = (fields: readonly Argument[], isSecret: IsSecret, le
     ),
   );
 
+/** Returns the schema of a value in `level` structures. A structure below `maximumLevels` may have any fields. */
 function answerValueSchema(value: ArgumentValue, isSecret: IsSecret, level: number): z.ZodType {
   switch (value.kind) {
     case 'structure':
@@ -66,7 +68,7 @@ function answerValueSchema(value: ArgumentValue, isSecret: IsSecret, level: numb
       return z.looseObject({});
     case 'integer':
     case 'number':
-      // A number that JavaScript cannot hold is text.
+      // `answerRecord` writes a number that JSON cannot hold as text.
       return z.union([z.number(), z.string()]);
     case 'boolean':
       return z.boolean();

@@ -10,7 +10,7 @@ import type { OperationSettings } from './model-settings.js';
 interface ChangeSource {
   /** Name of the operation in the API. */
   readonly api: string;
-  /** Name of the API for people: the prefix of its tools, or its service. */
+  /** Name of the API for people: the prefix of its tools, or its name in settings. */
   readonly apiName: string;
   readonly fields: readonly Argument[];
   readonly settings: OperationSettings;
@@ -19,11 +19,12 @@ interface ChangeSource {
 /** Length limit of an identifying value (characters). */
 const longestValue = 60;
 
-/** The texts of plan and question. The headline has the operation and the arguments that identify the resource. */
+/** Returns the texts of a change for its plan and its question. The headline names the operation and the changed resource. */
 export function changeTexts({ api, apiName, fields, settings }: ChangeSource): Change {
   const title = defined(sentenceCase(nameInWords(api)));
   const identifying = identifyingArguments(fields);
-  const [main] = identifying;
+  const identifyingNames = identifying.map(({ name }) => name);
+  const [mainName] = identifyingNames;
   const {
     costsMoney = true,
     irreversible,
@@ -40,10 +41,11 @@ export function changeTexts({ api, apiName, fields, settings }: ChangeSource): C
     headline: (input) => {
       const ids = idTexts(identifying, input);
       if (ids.length === 0) return say`${title} in ${own(apiName)}`;
+      // `detail` marks the name of the API as the first text to leave out if the headline has to be shorter.
       return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(ids, ', ')}`;
     },
     accept: (input) => {
-      const value = main === undefined ? undefined : input[main.name];
+      const value = mainName === undefined ? undefined : input[mainName];
       return value === undefined ? title : say`${title} ${quoted(String(value), longestValue)}`;
     },
     consequences: () => [
@@ -52,9 +54,9 @@ export function changeTexts({ api, apiName, fields, settings }: ChangeSource): C
     ],
     warnings: () => [],
     notChecked,
-    // The last one is the name of the thing.
-    identifies: identifying.map(({ name }) => name).reverse(),
-    named: identifying.map(({ name }) => name),
+    // The name of the resource comes first here, but has to be the last path of `identifies`.
+    identifies: [...identifyingNames].reverse(),
+    named: identifyingNames,
     verificationHint: (input) =>
       verificationHint === undefined
         ? join([say`the effect of ${own(api)}`, ...idTexts(identifying, input)], ', ')
@@ -63,13 +65,13 @@ export function changeTexts({ api, apiName, fields, settings }: ChangeSource): C
   };
 }
 
-/** `book ID "a1"` for each identifying argument that is given. */
-const idTexts = (identifying: readonly Argument[], input: Readonly<Record<string, unknown>>): readonly SafeText[] =>
-  identifying.flatMap(({ name }) =>
-    input[name] === undefined ? [] : [say`${defined(nameInWords(name))} ${quoted(String(input[name]), longestValue)}`],
-  );
+/** Returns a text such as `book ID "a1"` for each identifying argument in a call. */
+function idTexts(identifying: readonly Argument[], input: Readonly<Record<string, unknown>>): readonly SafeText[] {
+  const names = identifying.map(({ name }) => name).filter((name) => input[name] !== undefined);
+  return names.map((name) => say`${defined(nameInWords(name))} ${quoted(String(input[name]), longestValue)}`);
+}
 
-/** The arguments that identify the resource: those in the path, and otherwise required texts that are named like an ID, a name or an ARN. */
+/** Returns the arguments in the path. If there are none, returns required texts that are named like an ID, a name or an ARN. */
 function identifyingArguments(fields: readonly Argument[]): readonly Argument[] {
   const inPath = fields.filter(({ location }) => location === 'path');
   if (inPath.length > 0) return inPath;

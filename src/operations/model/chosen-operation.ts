@@ -16,11 +16,11 @@ export interface ModelContext {
   readonly model: Model;
   readonly codec: Codec;
   readonly settings: ReadSettings;
-  /** Schemas of the arguments that this server adds to changes, by name. */
+  /** Schemas of the arguments that this server adds to repeatable changes and to other changes, by name. */
   readonly control: Readonly<Record<'repeatable' | 'other', Readonly<Record<string, JsonSchema>>>>;
 }
 
-/** An operation of a model with the choices of the file, before its list of arguments is shortened. */
+/** An operation of a model with the choices that the file makes for it. The list of its arguments is not yet shortened. */
 export interface ChosenOperation {
   readonly operation: ModelOperation;
   readonly settings: OperationSettings;
@@ -31,8 +31,8 @@ export interface ChosenOperation {
 }
 
 /**
- * Reads an operation of a model.
- * @throws ModelError if it cannot be offered
+ * Reads an operation of a model, and applies the choices of the file to its texts and arguments.
+ * @throws ModelError if the operation is not supported, or a choice does not fit it
  */
 export function chooseOperation(
   { model, settings: fileSettings }: ModelContext,
@@ -41,9 +41,11 @@ export function chooseOperation(
 ): ChosenOperation {
   const operation = model.operation(name);
   checkSupported(model, operation);
+
   const pages = settings.effect === 'read' ? pagesOf(model, operation) : undefined;
-  const isHidden = (member: Member) =>
-    isSetByServer(operation, member) || (pages?.hidden.includes(member.name) ?? false);
+  const isHidden = (member: Member) => isSetByServer(operation, member) || pages?.hidden.includes(member.name) === true;
+  const allArguments = argumentsOf(model, operation.input, isHidden);
+
   const title = settings.title ?? sentenceCase(nameInWords(name));
   return {
     operation,
@@ -53,7 +55,7 @@ export function chooseOperation(
       title,
       description: settings.description ?? descriptionOf(operation, title),
     },
-    fields: chosenArguments(argumentsOf(model, operation.input, isHidden), settings),
+    fields: chosenArguments(allArguments, settings),
     isSecret: isSecretIn(settings.secretNames),
     pages,
   };
@@ -61,19 +63,19 @@ export function chooseOperation(
 
 const longestDescription = 90;
 
-/** The name that the file gives the tool, or one that is made of prefix and operation, such as `devops_list_backups`. */
-export const toolNameOf = ({ prefix, operations }: ReadSettings, api: string): string =>
-  operations[api]?.name ??
-  [prefix, ...nameInWords(api).toLowerCase().split(/\W+/)].filter((part) => part !== undefined).join('_');
+/** Returns the name of a tool: the file's name for it, or else prefix and operation, such as `devops_list_backups`. */
+export function toolNameOf({ prefix, operations }: ReadSettings, operationName: string): string {
+  const chosenName = operations[operationName]?.name;
+  if (chosenName !== undefined) return chosenName;
+  const words = nameInWords(operationName).toLowerCase().split(/\W+/);
+  return (prefix === undefined ? words : [prefix, ...words]).join('_');
+}
 
 const descriptionOf = ({ traits }: ModelOperation, title: string): string =>
   shortenText(documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''), longestDescription) ||
   `${title}.`;
 
-/**
- * The arguments that the settings choose.
- * @throws ModelError for a name that is no argument, and if a required argument is left out
- */
+/** @throws ModelError for a name that is no argument, and if a required argument is left out */
 function chosenArguments(fields: readonly Argument[], { only, omit }: OperationSettings): readonly Argument[] {
   const unknown = [...(only ?? []), ...omit].filter((name) => !fields.some((field) => isNamed([name], field)));
   if (unknown.length > 0)

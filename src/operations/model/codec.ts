@@ -6,19 +6,19 @@ import { schemasOf } from './sdk-schema.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Encodes the requests of a model's operations, and decodes their answers. Values have the names of members of the model. */
+/** Encodes the requests of a model's operations, and decodes their answers. Both use the names of members in the model. */
 export interface Codec {
   /**
    * Makes a request. Times are `Date`, blobs are bytes.
-   * @param token idempotency token, if the operation takes one and the request is about to be sent
+   * @param token idempotency token. Undefined for a request that is only planned, or if the operation takes no token
    * @throws Error for values that the protocol cannot hold
    */
   encode(operation: ModelOperation, values: Values, token?: string): Promise<ApiRequest>;
-  /** Reads the answer of a request that succeeded. Undefined if it does not have the format of the protocol. */
+  /** Reads the answer to a request that succeeded. Returns undefined for an answer that does not have the format of the protocol. */
   decode(operation: ModelOperation, answer: ProtocolAnswer): Promise<Values | undefined>;
 }
 
-/** Makes the codec of a model. The libraries are loaded with the first request. */
+/** Makes the codec of a model. The libraries of the protocols are loaded with the first request. */
 export function createCodec(model: Model): Codec {
   const schemaOf = schemasOf(model);
   const loadProtocol = lazy(async (): Promise<LoadedProtocol> => {
@@ -35,34 +35,33 @@ export function createCodec(model: Model): Codec {
     },
     decode: async (operation, answer) => {
       const protocol = await loadProtocol();
-      // The protocols have many errors for text that is not theirs, such as a SyntaxError for an HTML page.
+      // Every error means that the answer has another format. The protocols throw many kinds, such as a SyntaxError for an HTML page.
       const values = await protocol.deserialize(schemaOf(operation), answer).catch(() => undefined);
-      return values && knownMembers(operation, values);
+      return values === undefined ? undefined : knownMembers(operation, values);
     },
   };
 }
 
-/** Adds the idempotency token, if the operation takes one. */
+/** Adds the idempotency token if the operation takes one. A token among the values has priority. */
 function withToken({ input }: ModelOperation, values: Values, token: string | undefined): Values {
   const member = input.members.find(isIdempotencyToken);
   return member === undefined || token === undefined ? values : { [member.name]: token, ...values };
 }
 
-/** Drops other fields, which the protocols return if the output has no members. */
+/** Keeps only the members of the output. The protocols return other fields as well if the output has no members. */
 const knownMembers = ({ output }: ModelOperation, values: Values): Values =>
   Object.fromEntries(output.members.flatMap(({ name }) => (values[name] == null ? [] : [[name, values[name]]])));
 
-/**
- * Refuses empty values in the path. Without the last label, `DELETE /{Bucket}/{Key}` addresses the bucket.
- * @throws Error
- */
+/** @throws Error for an empty value in the path. With an empty key, for example, `DELETE /{Bucket}/{Key}` would delete the bucket */
 function refuseEmptyLabels({ input }: ModelOperation, values: Values): void {
-  for (const { name, traits } of input.members)
-    if (hasTrait(traits, 'smithy.api#httpLabel') && (values[name] ?? '') === '')
+  for (const { name, traits } of input.members) {
+    const isEmpty = values[name] === undefined || values[name] === null || values[name] === '';
+    if (isEmpty && hasTrait(traits, 'smithy.api#httpLabel'))
       throw new Error(`${name} is a part of the path, and must not be empty`);
+  }
 }
 
-/** True if the body is a union without a value. Such a union has no JSON, but the protocol would send an empty object. */
+/** True if the body is a union without a value. The protocol would send an empty object for it, which is no valid union. */
 const isWithoutPayload = ({ shape }: Model, { input }: ModelOperation, values: Values): boolean =>
   input.members.some(
     ({ name, target, traits }) =>
@@ -73,19 +72,18 @@ const requiresChecksum = ({ traits }: ModelOperation): boolean =>
   hasTrait(traits, 'smithy.api#httpChecksumRequired') ||
   Object(traits['aws.protocols#httpChecksum']).requestChecksumRequired === true;
 
+/** Converts the request of a protocol to the form of this server, in which the content type is a part of the body. */
 function apiRequest(operation: ModelOperation, { path, query, headers, body }: ProtocolRequest): ApiRequest {
-  const { 'content-type': contentType, ...others } = headers;
+  const { 'content-type': contentType, ...otherHeaders } = headers;
+  const withoutBody = { path, query, headers: otherHeaders };
+  if (body === undefined) return withoutBody;
   return {
-    path,
-    query,
-    headers: others,
-    ...(body !== undefined && {
-      body: {
-        kind: 'text',
-        text: body,
-        ...(contentType !== undefined && { contentType }),
-        ...(requiresChecksum(operation) && { contentMd5: true }),
-      },
-    }),
+    ...withoutBody,
+    body: {
+      kind: 'text',
+      text: body,
+      ...(contentType !== undefined && { contentType }),
+      ...(requiresChecksum(operation) && { contentMd5: true }),
+    },
   };
 }

@@ -1,4 +1,4 @@
-/** Converts the documentation of models, which is HTML or Markdown, to plain text on one line. */
+/** Converts the documentation in a model, which is HTML or Markdown, to plain text on one line. */
 export function documentationText(documentation: string): string {
   return documentation
     .slice(0, longestDocumentation)
@@ -12,7 +12,7 @@ export function documentationText(documentation: string): string {
     .trim();
 }
 
-/** Characters of documentation that are read, because only its beginning is shown. */
+/** Length limit of documentation (characters). The rest is not converted, because only the beginning is ever shown. */
 const longestDocumentation = 1500;
 
 const namedEntities: Readonly<Record<string, string>> = {
@@ -32,11 +32,11 @@ function decodeEntity(entity: string, decimal?: string, hexadecimal?: string, na
 }
 
 /**
- * Shortens a text to `limit` characters: to whole sentences if the first one fits, and otherwise to whole words with an ellipsis. A
- * limit below 10 leaves nothing.
+ * Shortens a text to `limit` characters: to whole sentences if the first one fits, and otherwise to whole words with an ellipsis. Returns
+ * an empty text if a longer text would have to be shortened to less than `shortestUseful` characters.
  */
 export function shortenText(text: string, limit: number): string {
-  // A character has at most two code units. Most texts are many times longer than their limit.
+  // Only the beginning is split, because most texts are many times longer than their limit. A character has at most two code units.
   const characters = [...text.slice(0, 2 * limit + 2)];
   if (characters.length <= limit) return text;
   if (limit < shortestUseful) return '';

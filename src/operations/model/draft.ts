@@ -4,13 +4,14 @@ import { guessEffect } from './guess-effect.js';
 import { hasTrait, type Model, type ModelOperation } from './model.js';
 import { undecided } from './model-settings.js';
 
-/** A line of the list of a model's operations. */
+/** One operation in the list of a model's operations. */
 interface DraftRow {
   readonly operation: string;
   readonly method: string;
   readonly path: string;
-  /** The guess, or the reason why a person has to decide. */
+  /** The guessed effect, or `unclear` if a person has to decide. */
   readonly effect: Effect | 'unclear';
+  /** The reason why the effect is unclear. */
   readonly reason?: string;
 }
 
@@ -37,14 +38,12 @@ function guessOf({ service }: Model, { name, http, traits }: ModelOperation): Gu
   });
   if (effect !== undefined) return { effect };
   const nameSays = byName === undefined ? 'the name does not tell' : `the name suggests ${byName}`;
-  const modelSays =
-    isReadByModel === undefined
-      ? 'the model does not tell'
-      : `the model suggests a ${isReadByModel ? 'read' : 'change'}`;
+  const suggested = isReadByModel ? 'read' : 'change';
+  const modelSays = isReadByModel === undefined ? 'the model does not tell' : `the model suggests a ${suggested}`;
   return { effect, reason: `${nameSays}, ${modelSays}` };
 }
 
-/** The operations of a model that a draft is about. */
+/** The model of a draft, and the operations that the draft is to have. */
 interface DraftSource {
   readonly model: Model;
   /** Path of the model, relative to the file of operations. */
@@ -52,42 +51,43 @@ interface DraftSource {
   readonly operations: readonly string[];
 }
 
-/**
- * The settings of a draft, with the reads that show the progress of its changes. Every text that begins with `undecided` stands for a
- * decision of a person.
- */
+/** Returns the settings of a draft: for the chosen operations, and for the reads that show the progress of changes among them. */
 function draftSettings({ model, operations }: DraftSource) {
-  const name = apiName(model);
-  // S3 has the endpoint of the built-in tools for object storage.
-  const api = name === 's3' ? 'storage' : name;
-  const follows = new Map(
-    operations.map((name) => [name, followFromWaiters(model, model.operation(name), operations)] as const),
-  );
-  const followingReads = [...follows.values()].flatMap((follow) => follow?.read ?? []);
-  const names = new Set([...operations, ...followingReads]);
+  const signingService = apiName(model);
+  // S3 uses the endpoint of the built-in tools for object storage.
+  const api = signingService === 's3' ? 'storage' : signingService;
+
+  const follows = new Map<string, Follow>();
+  for (const name of operations) {
+    const follow = followFromWaiters(model, model.operation(name), operations);
+    if (follow !== undefined) follows.set(name, follow);
+  }
+
+  const readNames = [...follows.values()].map((follow) => follow.read);
+  const names = new Set([...operations, ...readNames]);
   const entries = [...names].map((name) => [name, draftOperation(model, model.operation(name), follows.get(name))]);
-  return { api, prefix: name.replaceAll('-', '_'), operations: Object.fromEntries(entries) };
+  return { api, prefix: signingService.replaceAll('-', '_'), operations: Object.fromEntries(entries) };
 }
 
+/** Returns the settings of one operation. Each text that begins with `undecided` asks a person for a decision about a change. */
 function draftOperation(
   model: Model,
   operation: ModelOperation,
   follow: Follow | undefined,
 ): Readonly<Record<string, unknown>> {
   const { effect, reason } = guessOf(model, operation);
-  const decision = effect ?? `${undecided}read, create, alter or delete? (${reason})`;
   if (effect === 'read') return { effect };
   return {
-    effect: decision,
+    effect: effect ?? `${undecided}read, create, alter or delete? (${reason})`,
     costsMoney: `${undecided}true or false?`,
-    // A change that a read follows goes on after its answer.
+    // With `follow`, the change goes on after its answer, and the default of `continues` says so.
     ...(follow === undefined && { continues: `${undecided}false if it has ended when it is answered, else true` }),
     consequences: [`${undecided}what a person has to know before they agree, in a sentence; [] if nothing`],
     ...(follow !== undefined && { follow }),
   };
 }
 
-/** The service name of the signature, in the form of API names in settings. */
+/** Returns the service name in signatures, in the form that settings require for names of APIs. */
 const apiName = ({ service }: Model): string =>
   service.signingName
     .toLowerCase()
@@ -95,29 +95,31 @@ const apiName = ({ service }: Model): string =>
     .replace(/^[^a-z]+|-$/g, '')
     .slice(0, 31) || 'api';
 
-/** A file of operations in JavaScript. */
+/** Writes a file of operations in JavaScript. */
 export const draftModule = (source: DraftSource): string =>
   `export default async ({ fromModel }) =>\n  fromModel(${literal(source.path)}, ${writeValue(draftSettings(source), '  ')});\n`;
 
-/** A file of operations in JSON. */
+/** Writes a file of operations in JSON. */
 export const draftJson = (source: DraftSource): string =>
   `${JSON.stringify({ model: source.path, ...draftSettings(source) }, null, 2)}\n`;
 
-/** A value as source text, in single quotes and with short objects on one line. */
+/** Writes a value as JavaScript source, with single quotes, and with short objects and lists on one line. */
 function writeValue(value: unknown, indent: string): string {
   if (typeof value === 'string') return literal(value);
   if (typeof value !== 'object' || value === null) return String(value);
-  const inner = `${indent}  `;
+  const innerIndent = `${indent}  `;
   const entries = Array.isArray(value)
-    ? value.map((entry) => writeValue(entry, inner))
-    : Object.entries(value).map(([name, entry]) => `${propertyName(name)}: ${writeValue(entry, inner)}`);
+    ? value.map((entry) => writeValue(entry, innerIndent))
+    : Object.entries(value).map(([name, entry]) => `${propertyName(name)}: ${writeValue(entry, innerIndent)}`);
   const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{ ', ' }'];
+
   const line = `${open}${entries.join(', ')}${close}`;
   if (line.length + indent.length <= longestLine && !line.includes('\n')) return line;
-  return `${open.trim()}\n${entries.map((entry) => `${inner}${entry},\n`).join('')}${indent}${close.trim()}`;
+  return `${open.trim()}\n${entries.map((entry) => `${innerIndent}${entry},\n`).join('')}${indent}${close.trim()}`;
 }
 
 const longestLine = 90;
 const propertyName = (name: string) => (/^[A-Za-z_]\w*$/.test(name) ? name : literal(name));
+/** Writes a text as a string in single quotes. */
 const literal = (text: string) =>
   `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;

@@ -5,18 +5,21 @@ import type { Argument, ArgumentValue, ValueLimits } from './arguments.js';
 import { mapValues } from './member-values.js';
 import type { Traits } from './model.js';
 
+/** The trait with examples of calls. An example with `error` fails. A trait of another form counts as empty. */
 const examplesTrait = z
   .array(z.object({ input: z.looseObject({}).default({}), error: z.unknown().optional() }))
   .catch([]);
 
-/** Returns the arguments of the examples in the model that succeed. Members that are no arguments are left out. */
-export const modelExamples = (fields: readonly Argument[], traits: Traits): readonly Record<string, unknown>[] =>
-  examplesTrait.parse(traits['smithy.api#examples']).flatMap(({ input, error }) => {
+/** Returns the arguments of the model's examples of successful calls. Members that are no arguments are left out. */
+export function modelExamples(fields: readonly Argument[], traits: Traits): readonly Record<string, unknown>[] {
+  const successful = examplesTrait.parse(traits['smithy.api#examples']).filter(({ error }) => error === undefined);
+  return successful.map(({ input }) => {
     const members = Object.entries(input).filter(([name]) => fields.some(({ member }) => member === name));
-    return error === undefined ? [toArgumentNames(fields, Object.fromEntries(members))] : [];
+    return toArgumentNames(fields, Object.fromEntries(members));
   });
+}
 
-/** Renames members to arguments at any depth. Other names stay as they are. */
+/** Replaces the names of members by the names of arguments, at any depth. Other names stay as they are. */
 export const toArgumentNames = (
   fields: readonly Argument[],
   values: Readonly<Record<string, unknown>>,
@@ -36,7 +39,7 @@ function withNamesInside(rules: ArgumentValue, value: unknown): unknown {
   return value;
 }
 
-/** Texts to try as values: most patterns match one of them. */
+/** Texts to try as values of arguments. They match most patterns of AWS's models. */
 const candidates: readonly string[] = [
   'example',
   'example-1',
@@ -62,13 +65,10 @@ const candidates: readonly string[] = [
   '{}',
 ];
 
-/** Limit of nesting, because a structure that requires itself has no example. */
+/** Limit of nesting. A structure that requires itself reaches it, and has no example. */
 const maximumLevels = 20;
 
-/**
- * Returns arguments that keep to the rules: the required ones, and those that a union needs.
- * @returns undefined if no candidate matches a pattern
- */
+/** Makes arguments that keep to the rules. Only required arguments get a value. Undefined if a required argument has no example. */
 export function exampleArguments(fields: readonly Argument[], level = 0): Record<string, unknown> | undefined {
   const required = fields
     .filter(({ isRequired }) => isRequired)
@@ -76,6 +76,7 @@ export function exampleArguments(fields: readonly Argument[], level = 0): Record
   return required.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(required);
 }
 
+/** Makes a value that keeps to the rules. Returns undefined if no candidate matches a pattern, or if the nesting is too deep. */
 function exampleOf(value: ArgumentValue, level: number): unknown {
   if (level > maximumLevels) return undefined;
   switch (value.kind) {
@@ -95,11 +96,14 @@ function exampleOf(value: ArgumentValue, level: number): unknown {
   }
 }
 
-function exampleOfUnion([first]: readonly Argument[], level: number): unknown {
-  const value = first === undefined ? undefined : exampleOf(first.value, level + 1);
-  return first === undefined || value === undefined ? undefined : { [first.name]: value };
+/** Makes an example with the first field, because a union has exactly one field. */
+function exampleOfUnion([firstField]: readonly Argument[], level: number): unknown {
+  if (firstField === undefined) return undefined;
+  const value = exampleOf(firstField.value, level + 1);
+  return value === undefined ? undefined : { [firstField.name]: value };
 }
 
+/** Makes a value without inner values that keeps to the rules. */
 function simpleExample(value: Exclude<ArgumentValue, { kind: 'structure' | 'list' | 'map' }>): unknown {
   switch (value.kind) {
     case 'document':
@@ -129,4 +133,5 @@ function exampleText(value: Extract<ArgumentValue, { kind: 'text' }>): string | 
   return candidates.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
 }
 
+/** Returns 1, or the allowed number that is closest to 1. */
 const withinLimits = ({ min = 1, max = Number.POSITIVE_INFINITY }: ValueLimits) => Math.min(Math.max(min, 1), max);

@@ -38,50 +38,51 @@ const levels: readonly Level[] = [
 ];
 /** Size limit of an input schema (characters of JSON). */
 const maximumSchema = 5000;
-/** Characters for each tool of a model with 30 tools or more, so that 30 tools take at most 6,000 tokens. */
+/** Average size limit of a model's tools in the list of tools (characters). With it, 30 tools take at most 6,000 tokens. */
 const charactersPerTool = 800;
+/** A model with fewer tools may take as many characters as this number of tools. */
 const fewTools = 30;
 
-/** The listings of one operation within the size limit, the most detailed first. Each is made when it is first needed. */
+/** The listings of one operation whose input schemas are not too large, the most detailed first. Each is made when it is first needed. */
 type Listings = readonly [() => Listing, ...(() => Listing)[]];
 
-/**
- * Returns the listings of an operation.
- * @throws ModelError if none is within the size limit
- */
+/** Returns the listings whose schema is within the size limit. Throws a `ModelError` if there is none. */
 export function listingsOf(context: ModelContext, chosen: ChosenOperation): Listings {
   const listings = levels.map((level) => lazy(() => listingAt(level, context, chosen)));
-  const firstIndex = listings.findIndex((listing) => JSON.stringify(listing().input).length <= maximumSchema);
-  const [first, ...others] = firstIndex < 0 ? [] : listings.slice(firstIndex);
-  if (first !== undefined) return [first, ...others];
-  throw new ModelError(
-    `its arguments need a schema of more than ${maximumSchema} characters: choose arguments with only, or leave some out with omit`,
-  );
+  const firstSmallEnough = listings.findIndex((listing) => JSON.stringify(listing().input).length <= maximumSchema);
+  const [mostDetailed, ...others] = firstSmallEnough < 0 ? [] : listings.slice(firstSmallEnough);
+  if (mostDetailed === undefined)
+    throw new ModelError(
+      `its arguments need a schema of more than ${maximumSchema} characters: choose arguments with only, or leave some out with omit`,
+    );
+  return [mostDetailed, ...others];
 }
 
-/** The tool at one level of detail. */
+/** Makes the listing of a tool at one level of detail. */
 function listingAt(
   { detail, toolDescription, foldedNames }: Level,
   { control }: ModelContext,
   { fields, settings, texts, isSecret }: ChosenOperation,
 ): Listing {
+  // A description that the file gives is never shortened.
   const shortDescription = shortenText(texts.description, toolDescription) || `${texts.title}.`;
   const description = settings.description ?? shortDescription;
+
+  // An argument that the read after a change needs is not folded, because the read takes it by its path.
   const followPaths = Object.values(settings.follow?.arguments ?? {});
-  const isFollowed = ({ name, member }: Argument) =>
+  const isUsedByFollow = ({ name, member }: Argument) =>
     followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${member}`));
-  const isNeverFolded = (field: Argument) => secretPaths([field], detail, isSecret).length > 0 || isFollowed(field);
+  const isNeverFolded = (field: Argument) => secretPaths([field], detail, isSecret).length > 0 || isUsedByFollow(field);
   const folded = foldedNames > 0 ? foldArguments(fields, isNeverFolded) : undefined;
-  const changeControl = control[settings.repeatable === true ? 'repeatable' : 'other'];
+
+  const changeControl = settings.repeatable === true ? control.repeatable : control.other;
   const controlArguments = settings.effect === 'read' ? {} : changeControl;
   const input = argumentListing({ fields, folded, foldedNames, detail, control: controlArguments });
-  return { description, detail, folded, input, size: JSON.stringify({ ...texts, description, input }).length };
+  const size = JSON.stringify({ ...texts, description, input }).length;
+  return { description, detail, folded, input, size };
 }
 
-/**
- * Returns the function that chooses a listing of each operation, with as much detail as fits into the list of tools. Large tools are
- * shortened first.
- */
+/** Returns the function that chooses a listing, so that all tools fit into the list of tools. The largest tools lose detail first. */
 export function fitListings(operations: readonly Listings[]): (listings: Listings) => Listing {
   const budget = charactersPerTool * Math.max(fewTools, operations.length);
   const totalSize = (toolLimit: number) =>
@@ -91,12 +92,12 @@ export function fitListings(operations: readonly Listings[]): (listings: Listing
   return (listings) => fittingListing(listings, toolLimit);
 }
 
-/** Lowest limit of a tool (characters). No tool is shorter. */
+/** Lowest size limit of a single tool (characters). Every tool is larger, so a lower limit would change nothing. */
 const smallestToolLimit = 200;
 
-/** The most detailed listing of at most `toolLimit` characters, or else the shortest. */
-function fittingListing([first, ...others]: Listings, toolLimit: number): Listing {
-  let shortest = first();
+/** Returns the most detailed listing of at most `toolLimit` characters, or else the shortest listing. */
+function fittingListing([mostDetailed, ...others]: Listings, toolLimit: number): Listing {
+  let shortest = mostDetailed();
   for (const listing of others) {
     if (shortest.size <= toolLimit) break;
     if (listing().size < shortest.size) shortest = listing();

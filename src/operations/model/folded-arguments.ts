@@ -4,16 +4,16 @@ import { isObject } from '../../util/objects.js';
 import { argumentShape, type Detail, jsonText } from './argument-schema.js';
 import type { Argument } from './arguments.js';
 
-/** Optional arguments that the list of tools has as one argument with JSON text. A call may also give them one by one. */
+/** Optional arguments that the list of tools combines in one argument with JSON text. A call may also have them one by one. */
 export interface FoldedArguments {
-  /** Name of the one argument. */
+  /** Name of the argument that combines them. */
   readonly name: string;
   readonly fields: readonly Argument[];
 }
 
 /**
- * Folds the optional arguments, except those for which `isNeverFolded` is true. A secret must not be folded, because then plans would hide
- * the whole JSON text.
+ * Folds the optional arguments, except those for which `isNeverFolded` is true. A secret must not be folded, because a plan would then hide
+ * the whole JSON text. Undefined for too few arguments, or if no name is free.
  */
 export function foldArguments(
   fields: readonly Argument[],
@@ -25,30 +25,32 @@ export function foldArguments(
   return name === undefined ? undefined : { name, fields: folded };
 }
 
-/** Fewer arguments are not folded, because one by one they take less room. */
+/** Minimum number of arguments to fold. Fewer arguments take less room in the list of tools if they are listed one by one. */
 const fewest = 3;
 
 type Rules = Readonly<Record<string, z.ZodType>>;
 
-/** Rules for arguments, with the folded ones both in one argument and one by one. */
+/** Returns the schema of arguments in which a call may have the folded arguments in the combined argument or one by one. */
 export function withFolded(rules: Rules, folded: FoldedArguments, detail: Detail): z.ZodObject {
   const { name, fields } = folded;
   const others = jsonText(() => z.strictObject(argumentShape(fields, detail)))
     .describe('Further arguments as JSON text.')
     .optional();
   return withConditions(z.strictObject({ ...rules, [name]: others }), (args, report) => {
-    const inside = args[name];
-    for (const field of isObject(inside) ? Object.keys(inside) : [])
+    const combined = args[name];
+    if (!isObject(combined)) return;
+    for (const field of Object.keys(combined)) {
       if (args[field] !== undefined) report(field, `must not be given twice: it is in ${name} too`);
+    }
   });
 }
 
-/** Returns the arguments of a call with the folded ones one by one. */
+/** Returns the arguments of a call with all folded arguments one by one. */
 export function unfolded(
   args: Readonly<Record<string, unknown>>,
   folded: FoldedArguments | undefined,
 ): Readonly<Record<string, unknown>> {
   if (folded === undefined) return args;
-  const { [folded.name]: inside, ...others } = args;
-  return isObject(inside) ? { ...others, ...inside } : args;
+  const { [folded.name]: combined, ...others } = args;
+  return isObject(combined) ? { ...others, ...combined } : args;
 }

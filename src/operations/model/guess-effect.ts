@@ -1,12 +1,12 @@
 import type { Effect } from '../../tools/define-operation.js';
 
-/** The signals of a model about the effect of an operation, and the guess that follows. */
+/** A guess of the effect of an operation, and the signals for it in the model. */
 interface EffectGuess {
-  /** Undefined if the signals disagree or there are fewer than two. */
+  /** Undefined if a signal is missing, or if the two signals below or the method disagree. */
   readonly effect: Effect | undefined;
-  /** Effect that the operation's name suggests. */
+  /** Effect that the operation's name suggests. Undefined for a name without a known verb. */
   readonly byName: Effect | undefined;
-  /** True for a read and false for a change, by the trait or the method. Undefined if neither says. */
+  /** True for a read and false for a change, according to the trait or the method. Undefined if both say nothing. */
   readonly isReadByModel: boolean | undefined;
 }
 
@@ -14,9 +14,9 @@ interface EffectGuess {
 interface EffectSignals {
   readonly name: string;
   readonly method: string;
-  /** The trait `smithy.api#readonly`. */
+  /** True if a trait marks the operation as a read. */
   readonly isReadonly: boolean;
-  /** True if every operation has the same method, as with the JSON and query protocols. Then the method says nothing. */
+  /** True if all operations have the same method, as in the JSON and query protocols, so that the method says nothing. */
   readonly isMethodFixed: boolean;
 }
 
@@ -28,10 +28,10 @@ export function guessEffect({ name, method, isReadonly, isMethodFixed }: EffectS
   const byName = effectOfName(name);
   const isReadByMethod = isMethodFixed ? undefined : readMethods.get(method);
   const isReadByModel = isReadonly ? true : isReadByMethod;
-  const agrees = byName !== undefined && isReadByModel === (byName === 'read');
-  // DELETE with a name such as "Revoke" is a change, but a person has to say which one.
+  const doSignalsAgree = byName !== undefined && isReadByModel === (byName === 'read');
+  // An operation with the method DELETE and a name such as "Revoke" is a change, but a person has to say of which kind.
   const contradictsMethod = !isMethodFixed && method === 'DELETE' && byName !== 'delete';
-  return { effect: agrees && !contradictsMethod ? byName : undefined, byName, isReadByModel };
+  return { effect: doSignalsAgree && !contradictsMethod ? byName : undefined, byName, isReadByModel };
 }
 
 const readMethods: ReadonlyMap<string, boolean> = new Map([
@@ -43,6 +43,7 @@ const readMethods: ReadonlyMap<string, boolean> = new Map([
   ['POST', false],
 ]);
 
+/** Beginnings of names, by the effect that they suggest. No lowercase letter may follow, so that `Getaway` is not `Get`. */
 const verbs: Readonly<Record<Effect, RegExp>> = {
   read: /^(?:Get|List|Describe|Head|Search|Lookup|BatchGet|Count|Check|Query|Scan|Select|Preview|Estimate)(?![a-z])/,
   create:
@@ -53,6 +54,6 @@ const verbs: Readonly<Record<Effect, RegExp>> = {
 };
 
 function effectOfName(name: string): Effect | undefined {
-  for (const effect of ['read', 'create', 'alter', 'delete'] as const) if (verbs[effect].test(name)) return effect;
-  return undefined;
+  const effects = ['read', 'create', 'alter', 'delete'] as const;
+  return effects.find((effect) => verbs[effect].test(name));
 }

@@ -15,29 +15,34 @@ import type { Listing } from './fit-listings.js';
 import { type FoldedArguments, unfolded, withFolded } from './folded-arguments.js';
 import { memberValues } from './member-values.js';
 import { hasTrait, isIdempotencyToken, type Model, ModelError, type ModelOperation, type Protocol } from './model.js';
+import type { ModelPages } from './model-pages.js';
+import type { OperationSettings } from './model-settings.js';
 import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
- * Makes the operation of a model, with the schema that models read.
- * @throws ModelError if it cannot be offered
+ * Makes an operation of this server from an operation of a model. The listing has its schema for hosts.
+ * @throws ModelError if the operation cannot be offered
  */
 export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
-  const { model, codec, settings: all } = context;
-  const { operation, settings, texts, fields, isSecret } = chosen;
+  const { model, codec, settings: fileSettings } = context;
+  const { operation, settings, texts, fields, isSecret, pages } = chosen;
   const { description, detail, folded, input } = listing;
+  // Most operations are never called, so schemas are made at the first use.
   const schema = lazy(() => inputSchema(chosen, folded, detail));
-  const { hidden: _, tokens = [], ...pages } = chosen.pages ?? {};
+
   const answerFields = structureOf(model, operation.output).fields;
-  const shown = [...settings.show, ...tokens];
-  const isHiddenInAnswer = (field: Argument) => isSecret(field) && !isNamed(shown, field);
+  // The token for the next page is named like a secret, but it must reach the next request as it is.
+  const shownFields = [...settings.show, ...(pages?.tokens ?? [])];
+  const isHiddenInAnswer = (field: Argument) => isSecret(field) && !isNamed(shownFields, field);
   const output = lazy(() => answerSchema(answerFields(), isHiddenInAnswer));
+
   return {
     ...texts,
     description,
     api: operation.name,
     effect: settings.effect,
-    service: all.api,
+    service: fileSettings.api,
     ...signingOf(context),
     ...hostOf(context, operation),
     method: methodOf(operation),
@@ -45,16 +50,16 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     schemas: { input },
     example: exampleFor(chosen, schema),
     secrets: secretPaths(fields, detail, isSecret),
-    request: (given, after, token) =>
-      codec.encode(operation, { ...memberValues(fields, unfolded(given, folded)), ...after }, token),
+    request: (args, pageStart, token) =>
+      codec.encode(operation, { ...memberValues(fields, unfolded(args, folded)), ...pageStart }, token),
     answer: answerFormat(model, operation),
     extract: async (body, _input, headers, status) => {
-      // An answer that the protocol cannot read has no record, which is no fault of the operation.
+      // An answer that cannot be decoded has no record. An error here would count as a fault of the operation, which it is not.
       const values = await codec.decode(operation, { text: String(body), headers, status }).catch(() => undefined);
-      return values && answerRecord(answerFields(), values, isHiddenInAnswer);
+      return values === undefined ? undefined : answerRecord(answerFields(), values, isHiddenInAnswer);
     },
     output,
-    ...('add' in pages && { pages: { page: output, ...pages } }),
+    ...(pages !== undefined && { pages: { page: output, ...pageFunctions(pages) } }),
     isAnswerOpen: true,
     summarize: (record) => answerSummary(operation.name, record),
     undocumented: [],
@@ -65,7 +70,9 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
   };
 }
 
-/** The fields of an operation that only changes have. */
+const pageFunctions = ({ start, add, result, count }: ModelPages) => ({ start, add, result, count });
+
+/** Returns the fields of an operation that only changes have. */
 function changeFields(
   context: ModelContext,
   { operation, settings, fields, isSecret }: ChosenOperation,
@@ -77,6 +84,7 @@ function changeFields(
     change: changeTexts({
       api: operation.name,
       apiName: prefix ?? api,
+      // The texts of a change must not show a secret.
       fields: fields.filter((field) => !isSecret(field)),
       settings,
     }),
@@ -87,56 +95,61 @@ function changeFields(
   };
 }
 
-/** The rules for the arguments. */
+/** Returns the schema that validates the arguments of a call, including the arguments that this server adds to changes. */
 function inputSchema(
-  { fields, settings: { effect, repeatable } }: ChosenOperation,
+  { fields, settings }: ChosenOperation,
   folded: FoldedArguments | undefined,
   detail: Detail,
 ): z.ZodObject {
-  const control = effect === 'read' ? {} : repeatable === true ? planArguments() : consentArguments();
-  const rules = { ...argumentShape(fields, detail), ...control };
+  const rules = { ...argumentShape(fields, detail), ...controlArguments(settings) };
   return folded === undefined ? z.strictObject(rules) : withFolded(rules, folded, detail);
 }
 
+function controlArguments({ effect, repeatable }: OperationSettings): Readonly<Record<string, z.ZodType>> {
+  if (effect === 'read') return {};
+  return repeatable === true ? planArguments() : consentArguments();
+}
+
 /**
- * The example in the file, or else a function that returns the first valid example of the model, or else made-up arguments. It is a
- * function because making the examples takes as long as loading the rest of the operations.
+ * Returns the example in the file. Without one, returns a function that finds the first valid example in the model, or makes up arguments.
+ * It is a function, because making all examples takes as long as loading the rest of the operations.
  * @throws ModelError if the example in the file breaks a rule
  */
 function exampleFor({ fields, settings, operation }: ChosenOperation, schema: () => z.ZodObject): Operation['example'] {
-  if (settings.example === undefined)
-    return () =>
-      modelExamples(fields, operation.traits).find((values) => schema().safeParse(values, once).success) ??
-      exampleArguments(fields);
+  if (settings.example === undefined) {
+    const isValid = (example: unknown) => schema().safeParse(example, withoutCompiling).success;
+    return () => modelExamples(fields, operation.traits).find(isValid) ?? exampleArguments(fields);
+  }
+
   const example = toArgumentNames(fields, settings.example);
   const [issue] = schema().safeParse(example).error?.issues ?? [];
   if (issue === undefined) return example;
   throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
 }
 
-/** Option for a schema that is used once. Otherwise, zod compiles the schema, which takes longer than using it. */
-const once = { jitless: true };
+/** Option for a schema that is used once. By default, zod compiles a schema at the first use, which takes longer than using it. */
+const withoutCompiling = { jitless: true };
 
 /**
- * Replaces the names in the file by the names of arguments and of fields of answers. The read may be another operation of this model.
- * @param input arguments of the change
- * @param answer fields of its answer
+ * Translates the names in the file's `follow`, which may be names in requests or in the model. The result has the names of arguments in
+ * inputs, and the names in the model in answers.
  */
 function followOf(
   { model, settings }: ModelContext,
-  input: readonly Argument[],
-  answer: readonly Argument[],
+  changeInput: readonly Argument[],
+  changeAnswer: readonly Argument[],
   follow: Follow,
 ): Follow {
-  const isRead = (api: string) => api === follow.read || toolNameOf(settings, api) === follow.read;
-  const api = Object.keys(settings.operations).find(isRead);
-  const read = api === undefined ? undefined : model.operation(api);
+  // The read may be an operation of another file. Its names are then used as they are.
+  const isRead = (name: string) => name === follow.read || toolNameOf(settings, name) === follow.read;
+  const readName = Object.keys(settings.operations).find(isRead);
+  const read = readName === undefined ? undefined : model.operation(readName);
   const readInput = read === undefined ? [] : argumentsOf(model, read.input, () => false);
   const readAnswer = read === undefined ? [] : structureOf(model, read.output).fields();
 
   const readArguments: Record<string, string> = {};
   for (const [name, source] of Object.entries(follow.arguments))
-    readArguments[pathWith('name', readInput, name)] = sourcePath(source, input, answer);
+    readArguments[pathWith('name', readInput, name)] = sourcePath(source, changeInput, changeAnswer);
   if (follow.done === undefined) return { read: follow.read, arguments: readArguments };
 
   const done: Record<string, string> = {};
@@ -144,14 +157,14 @@ function followOf(
   return { read: follow.read, arguments: readArguments, done };
 }
 
-/** Replaces the names in a path such as `input.InstanceId` or `answer.Instance.Id`. */
+/** Replaces the names after the first dot of a path such as `input.InstanceId` or `answer.Instance.Id`. */
 function sourcePath(path: string, input: readonly Argument[], answer: readonly Argument[]): string {
   const [source, ...names] = path.split('.');
   const rest = names.join('.');
   return source === 'input' ? `input.${pathWith('name', input, rest)}` : `answer.${pathWith('member', answer, rest)}`;
 }
 
-/** An answer of the XML protocols is XML, unless one member that is no structure is the whole body. */
+/** Returns how the body of an answer is read. In XML protocols, it is XML, unless a member that is no structure is the whole body. */
 function answerFormat({ service, shape }: Model, { output }: ModelOperation): Operation['answer'] {
   const payload = output.members.find(({ traits }) => hasTrait(traits, 'smithy.api#httpPayload'));
   const isXml = payload === undefined || ['structure', 'union'].includes(shape(payload.target).kind);
@@ -160,7 +173,7 @@ function answerFormat({ service, shape }: Model, { output }: ModelOperation): Op
 
 const xmlProtocols: readonly Protocol[] = ['restXml', 'awsQuery', 'ec2Query'];
 
-/** The signature, unless the API is built in, because then settings describe the signature. */
+/** Returns the signature of the requests. Empty for a built-in API, whose signature is described by settings. */
 function signingOf({ model, settings }: ModelContext): { readonly signing?: Signing } {
   const { api, region } = settings;
   if (builtInServices.some((service) => service === api)) return {};
@@ -169,7 +182,7 @@ function signingOf({ model, settings }: ModelContext): { readonly signing?: Sign
   return { signing: { service: signingName, headers, ...(region !== undefined && { region }) } };
 }
 
-/** The prefix of the host in the model, if the file enables host prefixes. */
+/** Returns the prefix of the host in the model, if the file enables host prefixes. */
 function hostOf({ settings }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {
   const hostPrefix = settings.useHostPrefix ? hostPrefixOf(operation) : undefined;
   return hostPrefix === undefined ? {} : { hostPrefix };
@@ -177,9 +190,9 @@ function hostOf({ settings }: ModelContext, operation: ModelOperation): { readon
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** @throws ModelError */
+/** @throws ModelError for a method that is not supported */
 function methodOf({ http }: ModelOperation): (typeof methods)[number] {
-  const method = methods.find((one) => one === http.method);
+  const method = methods.find((supported) => supported === http.method);
   if (method === undefined) throw new ModelError(`its method ${http.method} is not one of ${methods.join(', ')}`);
   return method;
 }

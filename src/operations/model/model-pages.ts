@@ -6,11 +6,11 @@ import { hasTrait, type Model, type ModelOperation, readTrait, type Shape } from
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** How the pages of an operation are joined. Fields of records have the names of members of the model. */
+/** How the pages of an operation are read and joined. Fields of records have the names of members in the model. */
 export interface ModelPages {
-  /** Members of the input that are no arguments: the start of a page, and its size. */
+  /** Members of the input that are set here and are no arguments: the start of a page, and the size of pages. */
   readonly hidden: readonly string[];
-  /** Members of the output that hold the start of the next page. They are never masked, and not part of the joined record. */
+  /** Members of the output with the start of the next page. They are never masked as secrets, and the joined record lacks them. */
   readonly tokens: readonly string[];
   start(): Values;
   add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
@@ -28,26 +28,31 @@ const pagesTrait = z.object({
 });
 
 /**
- * Returns how the pages of an operation are read. Undefined if the model describes no pages, or if their starts are not texts at fixed
- * places. Then the start of a page is an argument like any other.
- * @throws ModelError
+ * Returns how the pages of an operation are read. Undefined if the model describes no pages, or describes them in a way that is not
+ * supported. A caller then sets the start of a page by an argument.
+ * @throws ModelError if the trait is invalid
  */
 export function pagesOf(model: Model, operation: ModelOperation): ModelPages | undefined {
   const trait = pagesTraitOf(model, operation);
   if (trait === undefined) return undefined;
   const { inputToken, outputToken, items, pageSize, moreResults } = trait;
+
+  // Without a page size, the API chooses the size. A caller has to give a size that is required.
   const sizeMember = operation.input.members.find(({ name }) => name === pageSize);
   const isSizeOptional = sizeMember !== undefined && !hasTrait(sizeMember.traits, 'smithy.api#required');
+
   return {
     hidden: isSizeOptional ? [...inputToken, sizeMember.name] : inputToken,
     tokens: outputToken.map(lastName),
     start: () => ({}),
     add(state, { record, number }) {
       const joined = number === 1 ? record : join(state, record);
+      // Some APIs say in a field whether more pages follow. "No" counts even if there is a token.
       const hasMore = moreResults === undefined ? undefined : valueAt(record, moreResults);
       if (hasMore === false) return { kind: 'end', state: joined };
-      const after = startAfter(record, inputToken, outputToken);
-      if (after !== undefined) return { kind: 'next', state: joined, after };
+
+      const nextStart = startAfter(record, inputToken, outputToken);
+      if (nextStart !== undefined) return { kind: 'next', state: joined, after: nextStart };
       if (hasMore !== true) return { kind: 'end', state: joined };
       return { kind: 'inconsistent', problem: say`page ${number} says that more follow, but not where` };
     },
@@ -56,7 +61,7 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
   };
 }
 
-/** The trait of an operation, completed by the trait of the service. Undefined if the starts of pages are not texts at fixed places. */
+/** Returns the trait, completed by the service's. Undefined unless every token is a text of the input with a plain path in the output. */
 function pagesTraitOf({ service, shape }: Model, { id, traits, input }: ModelOperation) {
   const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id);
   if (ofOperation === undefined) return undefined;
@@ -74,36 +79,41 @@ function pagesTraitOf({ service, shape }: Model, { id, traits, input }: ModelOpe
 
 const isText = (shape: Shape): boolean => shape.kind === 'simple' && shape.type === 'string';
 
-/** Member names, with dots between them. */
+/** A path of member names with dots between them. Smithy also allows expressions there. */
 const plainPath = /^\w+(?:\.\w+)*$/;
 const lastName = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
 
-/** The start of the next page: the tokens that the answer has. */
+/** Returns the tokens in the answer, by the members of the input (`inputs`) that take them. `outputs` are their paths in the answer. */
 function startAfter(record: Values, inputs: readonly string[], outputs: readonly string[]): PageStart | undefined {
-  const tokens = inputs.map((name, index) => [name, textAt(record, outputs[index] ?? '') ?? ''] as const);
-  const present = tokens.filter(([, token]) => token !== '');
-  return present.length === 0 ? undefined : Object.fromEntries(present);
+  const start: Record<string, string> = {};
+  for (const [index, path] of outputs.entries()) {
+    const input = inputs[index];
+    const token = textAt(record, path);
+    // Some APIs end the last page with an empty token.
+    if (input !== undefined && token !== undefined && token !== '') start[input] = token;
+  }
+  return Object.keys(start).length === 0 ? undefined : start;
 }
 
-/** The record without the field at a path. */
+/** Returns the record without the field at a path. */
 const without = (record: Values, path: string): Values => {
   const rest = withValueAt(record, path, () => undefined);
   return isObject(rest) ? rest : record;
 };
 
-/** Joins lists at any depth of structures. Other fields are kept if all pages agree on them, such as a name but not a count. */
-function join(before: Values, page: Values): Values {
-  const fields = new Set([...Object.keys(before), ...Object.keys(page)]);
+/** Joins lists, also inside of structures. Another field is kept only if all pages have the same value: a name, but not a count. */
+function join(earlier: Values, page: Values): Values {
+  const fields = new Set([...Object.keys(earlier), ...Object.keys(page)]);
   return Object.fromEntries(
     [...fields].flatMap((name) => {
-      const [first, second] = [before[name], page[name]];
-      if (Array.isArray(first) || Array.isArray(second)) return [[name, [first ?? [], second ?? []].flat()]];
-      if (isObject(first) && isObject(second)) return [[name, join(first, second)]];
-      return first === second ? [[name, first]] : [];
+      const [before, after] = [earlier[name], page[name]];
+      if (Array.isArray(before) || Array.isArray(after)) return [[name, [before ?? [], after ?? []].flat()]];
+      if (isObject(before) && isObject(after)) return [[name, join(before, after)]];
+      return before === after ? [[name, before]] : [];
     }),
   );
 }
 
-/** The lists of entries: those that the model names, or else all that stand outside of other lists. */
+/** Returns the lists whose entries are counted: those that the model names, or else all lists that are fields of the record. */
 const listsIn = (record: Values, paths: readonly string[] | undefined): unknown[][] =>
   (paths?.map((path) => valueAt(record, path)) ?? Object.values(record)).filter(Array.isArray);

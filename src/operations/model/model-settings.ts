@@ -56,22 +56,24 @@ export type ModelSettings = z.input<typeof modelSettings>;
 export type ReadSettings = z.output<typeof modelSettings>;
 export type OperationSettings = z.output<typeof operationSettings>;
 
-/** Beginning of the texts of a draft that stand for a decision. */
+/** A text in a draft that begins like this stands for a decision that a person has to make. */
 export const undecided = 'decide: ';
 
-/** Settings, or the problems with them, each with the path of a field. */
+/** The settings, or their problems. Each problem begins with the path of a field. */
 type SettingsResult =
   | { readonly kind: 'settings'; readonly settings: ReadSettings }
   | { readonly kind: 'problems'; readonly problems: readonly string[] };
 
 /** Checks the settings of a file. Each decision that a draft left open is a problem. */
 export function readSettings(settings: unknown): SettingsResult {
-  const openDecisions = new Map(
-    [...leavesOf(settings)].flatMap(([path, value]) =>
-      typeof value === 'string' && value.startsWith(undecided) ? [[path, value.slice(undecided.length)]] : [],
-    ),
-  );
+  const openDecisions = new Map<string, string>();
+  for (const [path, value] of leavesOf(settings)) {
+    if (typeof value === 'string' && value.startsWith(undecided))
+      openDecisions.set(path, value.slice(undecided.length));
+  }
+
   const { data, error } = modelSettings.safeParse(settings);
+  // The text of an open decision usually breaks a rule, too. It is reported only once.
   const issues = (error?.issues ?? []).filter(({ path }) => !openDecisions.has(toDotPath(path)));
   const problems = [
     ...[...openDecisions].map(([path, text]) => `${path}: is not decided: ${quote(text, 200)}`),

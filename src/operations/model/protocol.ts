@@ -1,4 +1,4 @@
-/** The protocols of the SDKs. Requests of models load this file with its libraries. */
+/** The protocols of AWS's SDKs. This file and its libraries are loaded with the first request of an operation from a model. */
 import {
   AwsEc2QueryProtocol,
   AwsJson1_0Protocol,
@@ -12,7 +12,7 @@ import { fromBase64, fromUtf8, toBase64, toUtf8 } from '@smithy/core/serde';
 import type { $ClientProtocol, $OperationSchema, HttpRequest, HttpResponse, SerdeFunctions } from '@smithy/types';
 import { hasTrait, type ModelService, shapeName } from './model.js';
 
-/** A request as a protocol makes it. A query parameter may have several values. */
+/** A request that a protocol has made. A query parameter may have several values. */
 export interface ProtocolRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string | readonly string[]>>;
@@ -20,28 +20,28 @@ export interface ProtocolRequest {
   readonly body: string | undefined;
 }
 
-/** An answer as a protocol reads it. */
+/** An answer that a protocol is to read. */
 export interface ProtocolAnswer {
   readonly status: number;
-  /** By lower-case name. */
+  /** The headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
 export interface LoadedProtocol {
   /**
-   * Makes a request. Values are by the names of members: times are `Date`, blobs are bytes.
+   * Makes a request. The values have the names of members in the model. Times are `Date`, and blobs are bytes.
    * @throws Error for values that the protocol cannot hold, and for a body that is not text
    */
   serialize(operation: $OperationSchema, values: Readonly<Record<string, unknown>>): Promise<ProtocolRequest>;
   /**
-   * Reads the answer of a request that succeeded.
-   * @throws Error if it does not have the format of the protocol
+   * Reads the answer to a request that succeeded.
+   * @throws Error if the answer does not have the format of the protocol
    */
   deserialize(operation: $OperationSchema, answer: ProtocolAnswer): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** Makes the protocol of a service. */
+/** Makes the protocol of a service. It is used only to write requests and read answers, and sends nothing. */
 export function createProtocol(service: ModelService): LoadedProtocol {
   const protocol = protocolOf(service);
   const encoders = {
@@ -52,8 +52,9 @@ export function createProtocol(service: ModelService): LoadedProtocol {
     streamCollector: () => Promise.reject(new Error('bodies are not streamed')),
   } satisfies SerdeFunctions;
   protocol.setSerdeContext(encoders);
-  // The protocols require a host, but only the other parts of their requests are used.
+  // The protocols require an endpoint. It is invented here, because the host in their requests is not used.
   const endpoint = () => Promise.resolve({ protocol: 'https:', hostname: 'endpoint.invalid', path: '/' });
+
   return {
     serialize: async (operation, values) => {
       const request = await protocol.serializeRequest(operation, values, { ...encoders, endpoint });
@@ -68,15 +69,11 @@ export function createProtocol(service: ModelService): LoadedProtocol {
   };
 }
 
-function protocolOf({
-  id,
-  protocol,
-  traits,
-  version,
-  xmlNamespace = '',
-}: ModelService): $ClientProtocol<HttpRequest, HttpResponse> {
+/** Makes the SDK's object for the protocol that the service has. */
+function protocolOf(service: ModelService): $ClientProtocol<HttpRequest, HttpResponse> {
+  const { id, protocol, traits, version, xmlNamespace = '' } = service;
   const defaultNamespace = id;
-  const rpc = {
+  const jsonOptions = {
     defaultNamespace,
     serviceTarget: shapeName(id),
     awsQueryCompatible: hasTrait(traits, 'aws.protocols#awsQueryCompatible'),
@@ -85,9 +82,9 @@ function protocolOf({
     case 'restJson1':
       return new AwsRestJsonProtocol({ defaultNamespace });
     case 'awsJson1_0':
-      return new AwsJson1_0Protocol(rpc);
+      return new AwsJson1_0Protocol(jsonOptions);
     case 'awsJson1_1':
-      return new AwsJson1_1Protocol(rpc);
+      return new AwsJson1_1Protocol(jsonOptions);
     case 'restXml':
       return new AwsRestXmlProtocol({ defaultNamespace, xmlNamespace });
     case 'awsQuery':
@@ -102,7 +99,8 @@ const queryOf = ({ query }: HttpRequest): ProtocolRequest['query'] =>
 
 /** @throws Error for bytes that are not UTF-8, because requests are text */
 function textOf(body: unknown): string | undefined {
-  if (body === undefined || body === null || typeof body === 'string') return body ?? undefined;
+  if (body === undefined || body === null) return undefined;
+  if (typeof body === 'string') return body;
   if (body instanceof Uint8Array) return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
   throw new Error('the body is not text');
 }

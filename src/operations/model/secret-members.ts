@@ -3,7 +3,7 @@ import { isNamed } from './argument-paths.js';
 import { type Detail, isJsonText, type Place } from './argument-schema.js';
 import type { Argument, ArgumentValue } from './arguments.js';
 
-/** Returns the function that finds secret members: those that the model marks as sensitive, that are named like a secret, or that are in `secretNames`. */
+/** Returns the function that finds secrets: members that are marked as sensitive, are named like a secret, or are in `secretNames`. */
 export const isSecretIn =
   (secretNames: readonly string[]) =>
   (field: Argument): boolean =>
@@ -11,13 +11,11 @@ export const isSecretIn =
     isNamed(secretNames, field) ||
     (holdsText(field.value) && (isNamedLikeSecret(field.member) || isNamedLikeSecret(field.name)));
 
-/** True for texts and blobs, and lists of them. */
+/** True for texts, blobs and lists of both. A value of another type is no secret, even if its name looks like that of a secret. */
 const holdsText = (value: ArgumentValue): boolean =>
   value.kind === 'text' || value.kind === 'blob' || (value.kind === 'list' && holdsText(value.element()));
 
-/**
- * Returns the paths of the secret arguments, with `[]` for each element of a list. If JSON text holds a secret, its whole argument is one.
- */
+/** Returns the paths of secret arguments, with `[]` for each element of a list. JSON text with a secret in it is secret as a whole. */
 export function secretPaths(
   fields: readonly Argument[],
   detail: Detail,
@@ -28,7 +26,7 @@ export function secretPaths(
   );
 }
 
-/** @param path of the value */
+/** Returns the paths of the secrets in a value, which itself has the path `path`. */
 function pathsInValue(
   value: ArgumentValue,
   place: Place,
@@ -45,7 +43,7 @@ function pathsInValue(
   });
 }
 
-/** @param around IDs of the structures around the value */
+/** True if there is a secret in a value. Structures in `around`, which are around the value, are not searched again. */
 function holdsSecret(value: ArgumentValue, isSecret: (field: Argument) => boolean, around: readonly string[]): boolean {
   if (value.kind === 'list' || value.kind === 'map') return holdsSecret(value.element(), isSecret, around);
   if (value.kind !== 'structure' || around.includes(value.id)) return false;
@@ -57,8 +55,8 @@ function isNamedLikeSecret(name: string): boolean {
   const words = nameInWords(name)
     .toLowerCase()
     .split(/[\s.]+/);
-  const last = words.at(-1) ?? '';
-  if (describing.has(last)) return false;
+  const lastWord = words.at(-1) ?? '';
+  if (describing.has(lastWord)) return false;
   return words.some((word) => secretWord.test(word)) || privateKey.test(words.join(''));
 }
 
