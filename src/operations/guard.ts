@@ -43,7 +43,7 @@ export function guardAsyncFunction<Result>(
   };
 }
 
-/** Wraps a function that makes a schema. The schema is made once. Its rules are guarded as well, because the outside file has them. */
+/** Wraps a function that makes a schema. The schema is made once. Its rules are guarded as well, because they are code of the file. */
 export function guardSchema(name: string, make: AnyFunction, observer: CallObserver): () => z.ZodObject {
   const makeSchema = guardFunction(name, make, objectSchema, observer);
   return lazy(() => {

@@ -90,6 +90,7 @@ export const createKit = (fromModel: FromModel): Kit => ({
   defineOperation: (definition) => {
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
     const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
+    // The type allows only examples that are data. A function is accepted as well, because the example is only passed on.
     return defineOperation(operation as DefinedOperation);
   },
   fromModel,

@@ -38,7 +38,7 @@ export function probeArguments(operation: Operation, example: ExampleInput): Arg
   return [example, {}, ...changed];
 }
 
-/** Replaces the argument at a dotted path. The name of an argument at the top is not split, because it may contain a dot itself. */
+/** Replaces the argument at a dotted path. The name of an argument in the example is not split, because it may contain a dot. */
 const withArgument = (example: Arguments, path: string, value: unknown): unknown =>
   path in example ? { ...example, [path]: value } : withValueAt(example, path, () => value);
 

@@ -56,6 +56,7 @@ function resolveWithOutcome(
   killProgram: () => void,
   resolve: (result: ProgramResult) => void,
 ): void {
+  // Later events call this again, which has no effect because a promise is resolved only once.
   const finish = (result: ProgramResult) => {
     clearTimeout(limitTimer);
     clearTimeout(outputTimer);

@@ -57,7 +57,7 @@ export const answerSchema = (fields: readonly Argument[], isSecret: IsSecret, le
     ),
   );
 
-/** Returns the schema of a value in `level` structures. A structure below `maximumLevels` may have any fields. */
+/** Returns the schema of a value that is inside of `level` structures. From `maximumLevels` on, a structure may have any fields. */
 function answerValueSchema(value: ArgumentValue, isSecret: IsSecret, level: number): z.ZodType {
   switch (value.kind) {
     case 'structure':

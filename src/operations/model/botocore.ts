@@ -162,7 +162,7 @@ interface Context {
 
 const idOf = (name: string) => `botocore#${name}`;
 const operationId = (name: string) => `botocore.operations#${name}`;
-/** Returns the ID of an operation's input. Each operation has its own copy of the input's shape, because it names the XML root. */
+/** Returns the ID of an operation's input. It is a copy of the input's shape, because each operation names the XML root itself. */
 const inputId = (operation: string) => `botocore.inputs#${operation}Input`;
 const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
 

@@ -9,7 +9,7 @@ import {
   readTrait,
 } from './model.js';
 
-/** @throws ModelError if this server cannot make the requests or read the answers of an operation. It says what to do instead */
+/** @throws ModelError if this server cannot make the requests or read the answers. The message says what to do instead */
 export function checkSupported(model: Model, operation: ModelOperation): void {
   for (const member of [...operation.input.members, ...operation.output.members]) refuseStreams(model, member);
   for (const { name, traits } of operation.input.members) {

@@ -12,7 +12,7 @@ export function memberValues(fields: readonly Argument[], values: Values): Recor
   );
 }
 
-/** Converts a value of an argument, and all values in it. */
+/** Converts a value of an argument, and all values in it. In a plan, a text may stand for a secret value of any type. */
 function memberValue(rules: ArgumentValue, value: unknown): unknown {
   switch (rules.kind) {
     case 'structure':

@@ -8,7 +8,7 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** How the pages of an operation are read and joined. Fields of records have the names of members in the model. */
 export interface ModelPages {
-  /** Members of the input that are set here and are no arguments: the start of a page, and the size of pages. */
+  /** Members of the input that are no arguments: the start of a page, which is set here, and the size of pages, which the API chooses. */
   readonly hidden: readonly string[];
   /** Members of the output with the start of the next page. They are never masked as secrets, and the joined record lacks them. */
   readonly tokens: readonly string[];
