@@ -39,7 +39,7 @@ interface WatchedFiles<Value> {
   settled(): Promise<Value>;
 }
 
-/** Files are read when none has changed for this time (milliseconds), because a person replaces two files one after the other. */
+/** Files are read when none has changed for this time (milliseconds), so that a new key ID is not combined with an old secret. */
 const stillMs = 1000;
 const pollMs = 250;
 /** The longest wait for files that keep changing (milliseconds). */
@@ -129,7 +129,7 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
 
     // A missing file counts as changed just now, because it may be about to be written.
     const agesMs = files.map((file) => (file === undefined ? 0 : time - Math.max(file.mtimeMs, file.ctimeMs)));
-    // The second condition lets missing files, and files with a time in the future, count as still after a while, too.
+    // If nothing changes for `stillMs`, missing files and files with a time in the future are still, too.
     const isStill = Math.min(...agesMs) >= stillMs || time - this.#lastSeen.since >= stillMs;
     return { fingerprint, isStill };
   }

@@ -27,7 +27,7 @@ export function answerRecord(fields: readonly Argument[], values: Values, isSecr
 function answerValue(rules: ArgumentValue | undefined, value: unknown, isSecret: IsSecret): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   if (value instanceof Uint8Array) return countText(value.length, 'byte');
-  // JSON has neither large integers nor NaN and the infinities.
+  // JSON has no large integers, NaN or infinities, so they become text.
   if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
 
   if (Array.isArray(value)) {
