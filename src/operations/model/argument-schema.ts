@@ -105,7 +105,7 @@ export function innerSchema(value: ArgumentValue): z.ZodType {
 const longestJson = 40_000;
 const maximumDepth = 32;
 
-/** Returns the schema of an argument with JSON text. Other values are validated as they are, because some agents send no text. */
+/** Returns the schema of an argument with JSON text. A value itself is accepted as well, because some agents send it in place of text. */
 export function jsonText(makeInner: () => z.ZodType): z.ZodType {
   const inner = lazy(makeInner);
   const check = (value: unknown, context: z.core.$RefinementCtx) => {

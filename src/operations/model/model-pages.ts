@@ -61,7 +61,7 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
   };
 }
 
-/** Returns the trait, completed by the service's. Undefined unless every token is a text of the input with a plain path in the output. */
+/** Returns the trait, completed by the trait of the service. Undefined unless all tokens are texts, with plain paths in the output. */
 function pagesTraitOf({ service, shape }: Model, { id, traits, input }: ModelOperation) {
   const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id);
   if (ofOperation === undefined) return undefined;
