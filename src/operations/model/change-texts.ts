@@ -54,7 +54,7 @@ export function changeTexts({ api, apiName, fields, settings }: ChangeSource): C
     ],
     warnings: () => [],
     notChecked,
-    // The name of the resource comes first here, but has to be the last path of `identifies`.
+    // The first argument counts as the name of the resource, which has to be the last path of `identifies`.
     identifies: [...identifyingNames].reverse(),
     named: identifyingNames,
     verificationHint: (input) =>
