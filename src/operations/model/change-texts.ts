@@ -10,6 +10,8 @@ import type { OperationSettings } from './model-settings.js';
 interface ChangeSource {
   /** Name of the operation in the API. */
   readonly api: string;
+  /** Path of the operation, with labels: `/clusters/{clusterId}/nodes/{nodeId}`. */
+  readonly path: string;
   /** Name of the API for people: the prefix of its tools, or its name in settings. */
   readonly apiName: string;
   readonly fields: readonly Argument[];
@@ -20,11 +22,11 @@ interface ChangeSource {
 const longestValue = 60;
 
 /** Returns the texts of a change for its plan and its question. The headline names the operation and the changed resource. */
-export function changeTexts({ api, apiName, fields, settings }: ChangeSource): Change {
+export function changeTexts({ api, path, apiName, fields, settings }: ChangeSource): Change {
   const title = defined(sentenceCase(nameInWords(api)));
-  const identifying = identifyingArguments(fields);
+  const identifying = identifyingArguments(fields, path);
   const identifyingNames = identifying.map(({ name }) => name);
-  const [mainName] = identifyingNames;
+  const resourceName = nameOfResource(identifying, api);
   const {
     costsMoney = true,
     irreversible,
@@ -45,7 +47,7 @@ export function changeTexts({ api, apiName, fields, settings }: ChangeSource): C
       return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(ids, ', ')}`;
     },
     accept: (input) => {
-      const value = mainName === undefined ? undefined : input[mainName];
+      const value = resourceName === undefined ? undefined : input[resourceName];
       return value === undefined ? title : say`${title} ${quoted(String(value), longestValue)}`;
     },
     consequences: () => [
@@ -54,8 +56,10 @@ export function changeTexts({ api, apiName, fields, settings }: ChangeSource): C
     ],
     warnings: () => [],
     notChecked,
-    // The first argument counts as the name of the resource, which has to be the last path of `identifies`.
-    identifies: [...identifyingNames].reverse(),
+    identifies: [
+      ...identifyingNames.filter((name) => name !== resourceName),
+      ...(resourceName === undefined ? [] : [resourceName]),
+    ],
     named: identifyingNames,
     verificationHint: (input) =>
       verificationHint === undefined
@@ -71,9 +75,14 @@ function idTexts(identifying: readonly Argument[], input: Readonly<Record<string
   return names.map((name) => say`${defined(nameInWords(name))} ${quoted(String(input[name]), longestValue)}`);
 }
 
-/** Returns the arguments in the path. If there are none, returns required texts that are named like an ID, a name or an ARN. */
-function identifyingArguments(fields: readonly Argument[]): readonly Argument[] {
-  const inPath = fields.filter(({ location }) => location === 'path');
+/**
+ * Returns the arguments in the path, in its order. If there are none, returns required texts that are named like an ID, a name or an ARN.
+ */
+function identifyingArguments(fields: readonly Argument[], path: string): readonly Argument[] {
+  const labels = [...path.matchAll(/\{([^{}+]+)\+?\}/g)].map(([, member]) => member);
+  const inPath = labels.flatMap((label) =>
+    fields.filter(({ location, member }) => location === 'path' && member === label),
+  );
   if (inPath.length > 0) return inPath;
   return fields.filter(
     ({ name, member, isRequired, value }) =>
@@ -81,4 +90,19 @@ function identifyingArguments(fields: readonly Argument[]): readonly Argument[] 
       value.kind === 'text' &&
       nameEndings.some((ending) => [name, member].some((candidate) => ending.test(nameInWords(candidate)))),
   );
+}
+
+/**
+ * Returns the argument that names the changed resource: `PolicyName` of `DeleteUserPolicy`, whose last word it has. Otherwise the last in
+ * the path, because a path goes from a resource to the resources in it, or else the first argument.
+ */
+function nameOfResource(identifying: readonly Argument[], api: string): string | undefined {
+  const words = nameInWords(api).toLowerCase();
+  const namesake = identifying.find(({ member }) => {
+    const memberWords = nameInWords(member).toLowerCase();
+    const kind = nameEndings.reduce((text, ending) => text.replace(ending, ''), memberWords).trim();
+    return kind !== '' && words.endsWith(` ${kind}`);
+  });
+  const fallback = identifying.at(0)?.location === 'path' ? identifying.at(-1) : identifying.at(0);
+  return (namesake ?? fallback)?.name;
 }

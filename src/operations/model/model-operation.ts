@@ -83,6 +83,7 @@ function changeFields(
   return {
     change: changeTexts({
       api: operation.name,
+      path: operation.http.uri,
       apiName: prefix ?? api,
       // The texts of a change must not show a secret.
       fields: fields.filter((field) => !isSecret(field)),

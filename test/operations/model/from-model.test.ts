@@ -272,6 +272,46 @@ test('names of members and names in requests are both accepted, in every setting
   expect(text).toContain('abcdefgh');
 });
 
+describe('a plan names the changed resource, and not the one that holds it', () => {
+  const label = member('String', { required: {}, httpLabel: {} });
+  const required = member('String', { required: {} });
+  const json = smallModelJson({
+    // The members are not in the order of the path.
+    DeleteNode: {
+      input: { nodeId: label, clusterId: label },
+      traits: http('DELETE', '/clusters/{clusterId}/nodes/{nodeId}'),
+    },
+    DeleteObject: { input: { Bucket: label, Key: label }, traits: http('DELETE', '/{Bucket}/{Key+}') },
+    DeleteVersion: {
+      input: { VersionId: label, Channel: label },
+      traits: http('DELETE', '/versions/{VersionId}/{Channel}'),
+    },
+    DeleteUserPolicy: { input: { UserName: required, PolicyName: required }, traits: http('POST', '/policies') },
+    DetachKey: { input: { UserName: required, RoleName: required }, traits: http('POST', '/keys') },
+  });
+
+  test.each([
+    ['DeleteNode', 'Delete node "nodeId"', ['clusterId', 'nodeId']],
+    ['DeleteObject', 'Delete object "Key"', ['Bucket', 'Key']],
+    ['DeleteVersion', 'Delete version "VersionId"', ['Channel', 'VersionId']],
+    ['DeleteUserPolicy', 'Delete user policy "PolicyName"', ['UserName', 'PolicyName']],
+    ['DetachKey', 'Detach key "UserName"', ['RoleName', 'UserName']],
+  ])('%s', async (name, accept, identifies) => {
+    writeFileSync(join(folder, 'nested.json'), JSON.stringify(json));
+    const deletion = { effect: 'delete', costsMoney: false, consequences: ['It is gone.'] };
+    const { operations, problems } = await load({
+      ...settings,
+      model: './nested.json',
+      operations: { [name]: deletion },
+    });
+    expect(problems).toEqual([]);
+    const change = operations[0]?.change;
+    const input = Object.fromEntries(identifies.map((path) => [path, path]));
+    expect(change?.identifies).toEqual(identifies);
+    expect(change?.accept(input).text).toBe(accept);
+  });
+});
+
 test('the status of an answer is a value of it', async () => {
   const json = smallModelJson({
     GetUser: {
