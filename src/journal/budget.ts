@@ -6,28 +6,29 @@ export interface Budget {
   readonly windowMs: number;
 }
 
-/** The longest time that a budget or a consent lasts. A journal has to know the changes that ended within this time. */
+/** No budget window and no consent is longer (milliseconds), so a journal has to know only the changes that ended within it. */
 export const longestWindowMs = 24 * 60 * 60 * 1000;
 
-/** The number of changes that are left. */
+/** How many changes a budget still allows. */
 export interface BudgetState {
   readonly left: number;
-  /** If no change is left: when the next is possible (milliseconds). Undefined if the budget allows no changes at all. */
+  /** If `left` is 0: the time when the next change is possible (milliseconds). Undefined if the budget allows no changes at all. */
   readonly nextAt?: number | undefined;
 }
 
 /** Outcomes of changes that were or may have been made. */
 export const spendingOutcomes: readonly Ending['outcome'][] = ['accepted', 'unknown'];
 
-/** True if a change with this ending was or may have been made. An unfinished change may have been. */
+/** True if a change with this ending was made or may have been made. A change without an ending may have been made. */
 export const mayBeMade = (ending: Pick<Ending, 'outcome'> | undefined): boolean =>
   ending === undefined || spendingOutcomes.includes(ending.outcome);
 
-/** The state of a budget after changes at some times. Times in the future count as spent, because the clock may have been set back. */
+/** The state of a budget after changes at `times`. Times in the future count as spent, because the clock may have been set back. */
 export function budgetState(times: readonly number[], { mostChanges, windowMs }: Budget, now: number): BudgetState {
   const spent = times.filter((time) => time > now - windowMs).sort((a, b) => a - b);
   const left = Math.max(0, mostChanges - spent.length);
   if (left > 0) return { left };
-  const last = spent[spent.length - mostChanges];
-  return { left, nextAt: last === undefined ? undefined : last + windowMs };
+  // When this change leaves the window, fewer than `mostChanges` remain in it.
+  const blocking = spent[spent.length - mostChanges];
+  return { left, nextAt: blocking === undefined ? undefined : blocking + windowMs };
 }

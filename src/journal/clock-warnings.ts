@@ -1,10 +1,10 @@
 import type { Log } from '../util/log.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 
-/** Operators are warned of larger differences (milliseconds). */
+/** Operators are warned if two clocks differ by more than this (milliseconds). */
 const tellableMs = 1_000;
 
-/** @param offsetMs the server's clock minus the journal's, in milliseconds */
+/** @param offsetMs this server's clock minus the journal's clock, in milliseconds */
 export function clockWarnings(offsetMs: number): readonly SafeText[] {
   if (Math.abs(offsetMs) <= tellableMs) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
@@ -13,11 +13,11 @@ export function clockWarnings(offsetMs: number): readonly SafeText[] {
   ];
 }
 
-/** @param byMs how far the clock of a server was set, in milliseconds; negative for back */
+/** @param byMs how far this server's clock was set forward, in milliseconds; negative if it was set back */
 export const clockWasSet = (byMs: number): string =>
   `the clock of this server was set ${byMs < 0 ? 'back' : 'forward'} by ${Math.round(Math.abs(byMs) / 1000)} s`;
 
-/** Logs a difference between the clocks once, and again if they agreed in between. */
+/** Returns a function that logs a difference between the clocks once, and again if the clocks agreed in between. */
 export function createClockWarning(log: Log) {
   let isTold = false;
   return (offsetMs: number): void => {

@@ -7,19 +7,19 @@ import type { BeginOptions, BeginResult } from './journal.js';
 /** After a change was accepted or its outcome is unknown, the same change is not sent within this time without `allowRepeat`. */
 export const duplicateWindowMs = 10 * 60 * 1000;
 
-/** Longer than any call takes. A change that ended this long ago is in conflict with no other. */
+/** Longer than any call takes. A change that ended longer ago is in conflict with no other change. */
 export const abandonedMs = 2 * 60 * 60 * 1000;
 
 /**
- * When a change of another version, whose digest cannot be compared, stops blocking every change (milliseconds). Any outcome blocks,
- * because it shows that a server of that version was still writing.
+ * Returns the time (milliseconds) until which a change of another version blocks every change, because its digest cannot be compared.
+ * It blocks with any outcome, because even a rejected change shows that a server of that version was still writing.
  */
 export const blocksUntil = (begun: number, ended: number | undefined): number =>
   Math.min(begun + abandonedMs, ended === undefined ? Number.POSITIVE_INFINITY : ended + duplicateWindowMs);
 
 /** The journal has recent entries of another version, so no change may begin. */
 export class OtherVersion extends ShownError {
-  /** @param until when the entries stop being recent (milliseconds). Left out of the message if it is no date. */
+  /** @param until when the entries stop being recent (milliseconds). Left out of the message if it is later than JavaScript's last date. */
   constructor(until: number) {
     const end = until < 8.64e15 ? say` until ${time(new Date(until).toISOString())}` : words('');
     super(
@@ -28,29 +28,29 @@ export class OtherVersion extends ShownError {
   }
 }
 
-/** A change with the time of its ending (milliseconds) by the clock of the journal, because the clocks of servers differ and are set back. */
+/** A change with the time of its ending by the journal's clock (milliseconds), because the clocks of servers differ and are set back. */
 export type DatedChange = RecordedChange & { readonly endedAt?: number | undefined };
 
-/**
- * Joins entries to changes, in the order of their intents. An id that is there twice counts at its last position. If two processes write
- * while the file is rotated, both may then stop, but they never both send. The last ending counts, except that `unknown`, which a process
- * writes if it takes another process to be gone, does not replace a known outcome.
- */
+/** Joins intents with their endings, in the order of the intents. */
 export function changesOf(entries: readonly Entry[]): RecordedChange[] {
   const changes = new Map<string, RecordedChange>();
   for (const entry of entries) {
     const id = 'intent' in entry ? entry.intent.id : entry.ending.id;
     const change = changes.get(id);
     if ('intent' in entry) {
+      // An id may occur twice, if the file was rotated meanwhile. With its last position, two processes may both stop, but not both send.
       changes.delete(id);
       changes.set(id, { ...entry.intent, ending: change?.ending });
-    } else if (change !== undefined && (change.ending === undefined || entry.ending.outcome !== 'unknown'))
+      continue;
+    }
+    // `unknown` replaces no known outcome, because a process writes it for another process that only seems to be gone.
+    if (change !== undefined && (change.ending === undefined || entry.ending.outcome !== 'unknown'))
       changes.set(id, { ...change, ending: entry.ending });
   }
   return [...changes.values()];
 }
 
-/** The last change with a digest, if it was or may have been accepted recently or has no outcome yet. */
+/** The last change with this digest that has no outcome yet, or was or may have been accepted within `duplicateWindowMs`. */
 export const findDuplicate = (
   changes: readonly DatedChange[],
   digest: string,
@@ -58,19 +58,19 @@ export const findDuplicate = (
 ): RecordedChange | undefined =>
   changes.findLast(({ digest: other, ending, endedAt }) => {
     if (other !== digest) return false;
-    // At any age, because clocks jump. Recovery ends the changes of processes that are gone.
+    // A change without an outcome counts at any age, because clocks jump. Recovery ends it if its process is gone.
     if (ending === undefined) return true;
     return mayBeMade(ending) && (endedAt ?? Date.parse(ending.time)) >= now - duplicateWindowMs;
   });
 
-/** The change for which the consent with a nonce was used or refused. A change that was not sent did not use its consent. */
+/** The change for which the consent with this nonce was used or refused. A change that was `not sent` did not use its consent. */
 export const findByNonce = (changes: readonly RecordedChange[], nonce: string): RecordedChange | undefined =>
   changes.find((other) => other.nonce === nonce && other.ending?.outcome !== 'not sent');
 
 export const isNonceSpent = (changes: readonly RecordedChange[], nonce: string | undefined): boolean =>
   nonce !== undefined && findByNonce(changes, nonce) !== undefined;
 
-/** Compares an intent with earlier changes, at a time by the clock of the journal. Without a conflict, it may be sent. */
+/** Decides whether an intent may be sent (`begun`) or is in conflict with an earlier change. `now` is by the journal's clock. */
 export function findConflict(
   earlier: readonly DatedChange[],
   intent: Intent,
@@ -84,7 +84,7 @@ export function findConflict(
   return { kind: 'begun' };
 }
 
-/** Compares an intent with its budget, which was spent at these times. All times are by the clock of the journal. */
+/** Decides whether a budget allows another change after changes at the times `spent`. All times are by the journal's clock. */
 export function findOverspending(spent: readonly number[], budget: Budget, now: number): BeginResult {
   const state = budgetState(spent, budget, now);
   return state.left > 0 ? { kind: 'begun' } : { kind: 'budgetSpent', budget, ...state };

@@ -4,7 +4,7 @@ import { access, type FileHandle, lstat, mkdir, mkdtemp, open, readdir, rename, 
 import { basename, dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
 
-/** The path of a journal leads to something else, which stays untouched. */
+/** Thrown if the path leads to something that is not a journal, such as a folder, a link or another file, which is not changed. */
 class NotAJournal extends Error {
   readonly code: string;
   constructor(code = 'it is not a journal') {
@@ -13,7 +13,7 @@ class NotAJournal extends Error {
   }
 }
 
-/** Follow no link, and wait for no pipe. Windows has neither flag. */
+/** Flags for `open`, so that it follows no link and does not wait for a pipe. Windows has neither flag. */
 const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
@@ -37,7 +37,7 @@ async function openJournalFile(path: string, flags: number): Promise<FileHandle>
   }
 }
 
-/** Opens a file of the journal for reading; undefined if there is none. */
+/** Opens a file of the journal for reading. Undefined if there is no file. */
 export async function readJournalFile(path: string): Promise<FileHandle | undefined> {
   return openJournalFile(path, constants.O_RDONLY).catch((error: unknown) => {
     if (textAt(error, 'code') === 'ENOENT') return undefined;
@@ -54,10 +54,11 @@ export async function checkWritable(path: string): Promise<void> {
     await using _ = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND);
   } catch (error) {
     if (textAt(error, 'code') !== 'ENOENT') throw error;
+    // There is no file yet, so the folder must accept one.
     const folder = await existingFolder(dirname(path));
     if (!(await stat(folder)).isDirectory()) throw new NotAJournal('ENOTDIR');
     await access(folder, constants.W_OK);
-    // Some file systems, such as /proc, allow writing and refuse new files.
+    // A trial, because some file systems, such as /proc, report write access and refuse new files.
     await rmdir(await mkdtemp(join(folder, '.cloudops-')));
   }
 }
@@ -71,7 +72,7 @@ async function existingFolder(path: string): Promise<string> {
   return stats !== undefined || dirname(path) === path ? path : existingFolder(dirname(path));
 }
 
-/** Opens a rotated file for reading; undefined if there is no such journal. */
+/** Opens a rotated file for reading. Undefined if the file is gone or is not a journal. */
 export async function readRotatedFile(path: string): Promise<FileHandle | undefined> {
   return readJournalFile(path).catch((error: unknown) => {
     if (error instanceof NotAJournal) return undefined;
@@ -79,7 +80,7 @@ export async function readRotatedFile(path: string): Promise<FileHandle | undefi
   });
 }
 
-/** Rotated files have a suffix of a time, as ISO 8601 with hyphens, and random hexadecimal digits. */
+/** The suffix of a rotated file, `.2026-11-20T12-00-00-000Z-1f2e3d4c`: a time and random hexadecimal digits. */
 const rotatedSuffix = /^\.(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3})Z-[0-9a-f]{8}$/;
 
 /** Names of all rotated files, oldest first. */
@@ -99,7 +100,7 @@ export async function rotatedFiles(path: string, since = 0, until = Number.POSIT
   return paths;
 }
 
-/** True if a path leads to this file, which may have been renamed. */
+/** True if a path leads to this file. False, for example, if the file was renamed. */
 export async function isFile(path: string, file: Pick<Stats, 'dev' | 'ino'>): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
   return stats?.dev === file.dev && stats.ino === file.ino;
@@ -116,20 +117,21 @@ async function nextRotatedPath(path: string, now: Date): Promise<string> {
 
 const beginnings = ['{"intent"', '{"ending"'];
 const beginningLength = 9;
-/** Bytes at the beginning of a file in which a complete entry is searched. */
+/** Bytes at the beginning of a file that are checked. */
 const inspectedBytes = 4096;
 
-/** @throws NotAJournal if no line begins like an entry before a line that is something else. Lines that a crash cut short are skipped. */
+/** @throws NotAJournal unless the file begins like a journal. Lines that a crash cut short do not count. */
 async function checkBeginning(file: FileHandle): Promise<void> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(inspectedBytes), 0, inspectedBytes, 0);
   for (const line of buffer.toString('latin1', 0, bytesRead).split('\n')) {
     const begun = line.slice(0, beginningLength);
     if (!beginnings.some((beginning) => beginning.startsWith(begun))) throw new NotAJournal();
+    // A shorter line may be an entry that a crash cut short, so the next line decides.
     if (begun.length === beginningLength) return;
   }
 }
 
-/** A larger file is renamed, and a new file begun. */
+/** A file with more bytes is renamed, and a new file begun. */
 const rotatedBytes = 10 * 1024 * 1024;
 
 /** Larger texts are refused, because Node would write them in pieces and another process could write in between. */
@@ -137,7 +139,7 @@ export const maximumBytes = 512 * 1024;
 
 /**
  * Appends lines in one write, flushed to disk.
- * @param onWrite called just before the file may have some of the lines
+ * @param onWrite called just before the lines are written. After an error before this call, the file has none of them.
  * @throws unless the file has all of the lines
  */
 export async function append(path: string, lines: string, now: () => Date, onWrite: () => void): Promise<void> {
@@ -146,15 +148,16 @@ export async function append(path: string, lines: string, now: () => Date, onWri
   for (;;) {
     await using file = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
     const stats = await file.stat();
+    // After a rotation, the next round creates a new file.
     if (stats.size > rotatedBytes && (await rotate(path, now()))) continue;
     await write(file, stats, lines, onWrite);
     if (stats.size === 0) await syncFolder(dirname(path));
-    // If another process rotated the file meanwhile, other processes would not find the lines.
+    // If another process rotated the file meanwhile, other processes may not find the lines, so they are written again.
     if (await isFile(path, stats)) return;
   }
 }
 
-/** Makes a folder and the folders above it. Node's own way never ends below /proc. */
+/** Makes a folder and the folders above it. Below /proc, Node's option `recursive` would never end. */
 export async function makeFolder(folder: string): Promise<void> {
   const make = () =>
     mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
@@ -169,7 +172,7 @@ export async function makeFolder(folder: string): Promise<void> {
 
 async function write(file: FileHandle, { size, mode }: Stats, lines: string, onWrite: () => void): Promise<void> {
   if ((mode & 0o777) !== 0o600) await file.chmod(0o600);
-  // After a line that a crash cut short, a new line begins.
+  // If a crash cut the last line short, a newline ends that line first.
   const bytes = Buffer.from(`${(await endsMidLine(file, size)) ? '\n' : ''}${lines}`);
   onWrite();
   const { bytesWritten } = await file.write(bytes);

@@ -10,7 +10,7 @@ import { readEntry } from './line.js';
 const listedBytes = 16 * 1024;
 
 /**
- * The newest changes of a journal in a file, oldest first. Reads backwards from the last line, and stops when it has enough.
+ * Returns the newest changes of a journal in a file, oldest first. Reads from the last line backwards until it has `limit` changes.
  * @throws if the file cannot be read or is not a journal
  */
 export async function listNewest(
@@ -19,20 +19,27 @@ export async function listNewest(
 ): Promise<RecordedChange[]> {
   const entries: Entry[] = [];
   const ids = new Set<string>();
+
   for await (const entry of entriesNewestFirst(path, since, limit * listedBytes)) {
-    if ('intent' in entry) {
-      const { id, time } = entry.intent;
-      if (Date.parse(time) < since - abandonedMs) break;
-      if (Date.parse(time) < since || isOfAnother(entry.intent, caller)) continue;
-      ids.add(id);
+    // Backwards, an ending comes before its intent. Endings without a listed intent are dropped at the end.
+    if ('ending' in entry) {
+      entries.push(entry);
+      continue;
     }
+
+    // Clocks of servers differ, so newer intents may follow an intent that is a little too old.
+    const begunAt = Date.parse(entry.intent.time);
+    if (begunAt < since - abandonedMs) break;
+    if (begunAt < since || isOfAnother(entry.intent, caller)) continue;
+
     entries.push(entry);
+    ids.add(entry.intent.id);
     if (ids.size === limit) break;
   }
   return changesOf(entries.reverse());
 }
 
-/** The entries of the file, and then of the files that were rotated since a time (milliseconds). Skips lines that are not understood. */
+/** The entries of the file, then of the files rotated after `since` (milliseconds). Skips lines that this version does not understand. */
 async function* entriesNewestFirst(path: string, since: number, maximumBytes: number): AsyncGenerator<Entry> {
   let bytes = 0;
   for await (const opened of filesNewestFirst(path, since)) {
@@ -53,7 +60,7 @@ async function* filesNewestFirst(path: string, since: number) {
 }
 
 /**
- * Reads all of a journal in a file, as `Journal.read` describes. Memory holds only changes that are unfinished or unknown.
+ * Streams all changes of a journal in a file, as `Journal.read` describes. Only changes that are unfinished or unknown stay in memory.
  * @throws if a file cannot be read or is not a journal
  */
 export async function* readChanges(
@@ -78,7 +85,7 @@ export async function* readChanges(
   yield* unfinished.values();
 }
 
-/** The entries that were appended since the last read of a tail. Skips lines that are not understood. */
+/** The entries that were appended since the last call with this tail. Skips lines that this version does not understand. */
 async function* newEntries(tail: FileTail, since: number): AsyncGenerator<Entry> {
   for await (const lines of tail.read(since, () => undefined))
     for (const line of lines) {
@@ -89,9 +96,10 @@ async function* newEntries(tail: FileTail, since: number): AsyncGenerator<Entry>
 
 type ChangesById = Map<string, RecordedChange>;
 
-/** Moves the change of an ending out of the unfinished changes. Returns the change, or undefined if the ending says nothing new. */
+/** Ends an unfinished change, or replaces an unknown outcome. Returns the change; undefined if the ending is of no such change. */
 function endChange(ending: Ending, unfinished: ChangesById, unknown: ChangesById): RecordedChange | undefined {
   const isUnknown = ending.outcome === 'unknown';
+  // A known outcome replaces `unknown`. A second `unknown` says nothing new.
   const change = unfinished.get(ending.id) ?? (isUnknown ? undefined : unknown.get(ending.id));
   if (change === undefined) return undefined;
   const ended = { ...change, ending };

@@ -2,20 +2,21 @@ import type { FileHandle } from 'node:fs/promises';
 import { type Lines, linesAfter } from './file-lines.js';
 import { isFile, readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
 
-/** How far a file was read. */
+/** How far a file was read. `dev` and `ino` identify the file, even after it was renamed. */
 interface Position {
   readonly dev: number;
   readonly ino: number;
   readonly offset: number;
-  /** The last bytes before the offset. They show that a file was not emptied or replaced and grew beyond the offset again. */
+  /** The last bytes before the offset. If a file has other bytes there, it was emptied or replaced and has grown past the offset since. */
   readonly last: Buffer;
 }
 
 /** Follows a journal in a file that other processes also write and rotate. */
 export class FileTail {
   readonly #path: string;
-  /** Undefined before the first line was read. */
+  /** How far the journal was read. Undefined before the first line was read. */
   #position: Position | undefined;
+  /** True once `read` was called. */
   #isStarted = false;
 
   constructor(path: string) {
@@ -30,8 +31,8 @@ export class FileTail {
   }
 
   /**
-   * Reads the lines that were appended since the last read. The first read gives all lines of the files that were written since a time
-   * (milliseconds). If it is unknown which lines are new, this calls `onRestart` and begins like the first read.
+   * Reads the lines that were appended since the last read. The first read, and each read that cannot tell which lines are new, calls
+   * `onRestart` and gives all lines of the files that were written after `since` (milliseconds).
    * @throws if a file cannot be read or is not a journal
    */
   async *read(since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {
@@ -41,14 +42,19 @@ export class FileTail {
       yield* this.#readFile(current, last.offset);
       return;
     }
+
     const rotated = last && (await this.#rotatedSince(last));
-    if (last !== undefined && rotated !== undefined) yield* this.#readRotated(rotated, last.offset, current);
-    else {
+    if (last !== undefined && rotated !== undefined) {
+      // The file was renamed, so its rest comes first, and then the files that followed it.
+      yield* this.#readRotated(rotated, last.offset, current);
+    } else {
+      // After reads that found no line, there is nothing to forget.
       if (last !== undefined || !this.#isStarted) onRestart();
       this.#isStarted = true;
       this.#position = undefined;
       yield* this.#readRotated(await rotatedFiles(this.#path, since), 0, current);
     }
+
     if (current !== undefined) yield* this.#readFile(current, 0);
   }
 
@@ -60,7 +66,7 @@ export class FileTail {
     }
   }
 
-  /** Reads rotated files up to `current`, which another process may have renamed since it was opened. */
+  /** Reads rotated files, oldest first, without `current`. */
   async *#readRotated(
     paths: readonly string[],
     offsetInFirst: number,
@@ -68,13 +74,14 @@ export class FileTail {
   ): AsyncGenerator<Lines['lines']> {
     const currentStats = await current?.stat();
     for (const [index, path] of paths.entries()) {
+      // Another process renamed `current` after it was opened. The caller reads it next.
       if (currentStats !== undefined && (await isFile(path, currentStats))) return;
       await using file = await readRotatedFile(path);
       if (file !== undefined) yield* this.#readFile(file, index === 0 ? offsetInFirst : 0);
     }
   }
 
-  /** Returns the file at a position, which was renamed since, and the rotated files after it. Undefined if the file is not found. */
+  /** Finds the file of `position` among the rotated files. Returns its path and all later paths; undefined if it is gone or was changed. */
   async #rotatedSince(position: Position): Promise<readonly string[] | undefined> {
     const paths = await rotatedFiles(this.#path);
     for (let index = paths.length - 1; index >= 0; index -= 1) {

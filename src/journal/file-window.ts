@@ -8,13 +8,10 @@ import { FileTail } from './file-tail.js';
 import { type EndingLine, type IntentLine, readId, readLine } from './line.js';
 import { JournalWindow } from './window.js';
 
-/** A larger difference between two clocks, in milliseconds, means that one was set. The uptime may be in whole seconds. */
+/** If the advances of clock and uptime differ by more than this (milliseconds), the clock was set. The uptime may be in whole seconds. */
 const clockToleranceMs = 2_000;
 
-/**
- * Keeps the window of a journal in a file up to date. If the file is gone, was emptied or replaced, the window keeps its changes, and
- * the entries that the file does not have are written into it again.
- */
+/** Keeps the window of a journal up to date with its file. If the file is lost, writes the entries into a new file. */
 export class FileWindow {
   readonly #path: string;
   readonly #now: () => Date;
@@ -22,13 +19,13 @@ export class FileWindow {
   readonly #log: Log;
   readonly #tail: FileTail;
   readonly #window = new JournalWindow();
-  /** Resolves when the last refresh has ended. */
+  /** Resolves when the last refresh has ended, because the next refresh waits for it. Never rejects. */
   #lastRefresh: Promise<unknown> = Promise.resolve();
-  /** Files last written before this time are not in the window. Undefined once their unfinished changes were added. */
+  /** Files last written before this time (milliseconds) are not in the window. Undefined once their unfinished changes were added. */
   #readSince: number | undefined;
-  /** The device of the journal's folder. */
+  /** The device of the journal's folder at the last check. */
   #device: number | undefined;
-  /** Entries that the file does not have any more. */
+  /** Entries that the file does not have any more, by kind and id. */
   readonly #lost = new Map<string, IntentLine | EndingLine>();
   #warnings: readonly SafeText[] = [];
   /** Both clocks at the last refresh, in milliseconds. */
@@ -51,7 +48,7 @@ export class FileWindow {
   async requireDevice(): Promise<void> {
     const current = await deviceOf(this.#path);
     this.#device ??= current;
-    // A disk that is mounted again may have another number.
+    // A disk that was mounted again may have another number. It has the same journal.
     if (current !== this.#device && !(await this.#tail.isSameJournal()))
       throw new ShownError(words('its folder is on another device than before: mount that device again'));
     this.#device = current;
@@ -71,13 +68,16 @@ export class FileWindow {
     await this.requireDevice();
     const time = this.#now().getTime();
     this.#noticeClockChange(time);
+
     const newLines = this.#tail.read(time - longestWindowMs, () => this.#restart(time));
     for await (const lines of newLines) for (const text of lines) this.#add(text, time);
     this.#window.prune(time);
+
     if (this.#lost.size > 0) await this.#restoreLost(time);
     return this.#window;
   }
 
+  /** Moves the times of the window if the clock was set since the last refresh. The uptime shows how far the clock should have gone. */
   #noticeClockChange(time: number): void {
     const uptime = this.#uptime();
     const last = this.#lastClocks ?? { time, uptime };
@@ -89,11 +89,11 @@ export class FileWindow {
     this.#log('warn', 'clock', { problem: clockWasSet(byMs) });
   }
 
-  /** Begins a new window, because the file will be read from its beginning. All known entries count as lost until they are read. */
+  /** Begins a new window, because the file will be read from its beginning. Known entries count as lost until they are read from it. */
   #restart(time: number): void {
     for (const line of this.#window.entries()) this.#lost.set(keyOf(line), line);
     this.#window.clear();
-    // Added before the lines of the new file, so that they keep their place before its intents.
+    // Added before the lines of the new file, so that its intents come later.
     for (const line of this.#lost.values()) this.#window.add(line, time);
     this.#readSince = time - longestWindowMs;
   }
@@ -108,7 +108,9 @@ export class FileWindow {
   /** Writes the lost entries into the file. */
   async #restoreLost(time: number): Promise<void> {
     const restored = new Date(time).toISOString();
-    const texts = [...this.#lost.values()].map((line) => restoredText(line, restored));
+    const texts = [...this.#lost.values()].map(
+      ({ kind, fields }) => `${JSON.stringify({ [kind]: { ...Object(fields), restored } })}\n`,
+    );
     for (const lines of batches(texts)) await append(this.#path, lines, this.#now, () => undefined);
     const warning = say`the file was removed, emptied or replaced while this server ran: it wrote ${counted(this.#lost.size, 'line')} of the last day again at ${timeText(restored)}, and older lines are gone`;
     this.#warnings = [warning];
@@ -124,9 +126,11 @@ export class FileWindow {
     await this.refresh();
     const until = this.#readSince;
     if (until === undefined) return this.#window;
+
     const unfinished = await unfinishedIn(await rotatedFiles(this.#path, 0, until));
+    // Changes may have ended while the older files were read.
     await this.refresh();
-    // If the window was cleared meanwhile, it begins at another time, and other files are older.
+    // If the window was cleared meanwhile, other files are older than it. The next call reads them.
     if (until !== this.#readSince) return this.#window;
     this.#window.addUnfinished(unfinished);
     this.#readSince = undefined;
@@ -136,10 +140,7 @@ export class FileWindow {
 
 const keyOf = ({ kind, id }: IntentLine | EndingLine) => `${kind} ${id}`;
 
-const restoredText = ({ kind, fields }: IntentLine | EndingLine, restored: string): string =>
-  `${JSON.stringify({ [kind]: { ...Object(fields), restored } })}\n`;
-
-/** Joins texts into fewer texts, each short enough for one write. */
+/** Joins texts to as few texts as fit into one write each. */
 function batches(texts: readonly string[]): string[] {
   const joined: string[] = [];
   for (const text of texts) {
@@ -162,10 +163,7 @@ async function unfinishedIn(paths: readonly string[]): Promise<IntentLine[]> {
   return [...unfinished.values()];
 }
 
-/**
- * Updates the unfinished intents with further lines. Parses only intents that do not end within these lines, because most changes end soon
- * and the lines are all of a journal.
- */
+/** Updates the unfinished intents with the next lines. Parses only intents without an ending in them, because most changes end soon. */
 function trackUnfinished(unfinished: Map<string, IntentLine>, lines: readonly string[]): void {
   const begun = new Map<string, string>();
   for (const text of lines) {

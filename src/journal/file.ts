@@ -4,26 +4,27 @@ import { budgetState } from './budget.js';
 import { clockWarnings, createClockWarning } from './clock-warnings.js';
 import { findByNonce, findConflict, findDuplicate, findOverspending, isNonceSpent } from './conflict.js';
 import {
-  bounded,
-  boundedCaller,
-  boundedEnding,
-  boundedIntent,
   clientBytes,
   type Ending,
   type Entry,
+  type Intent,
   type RecordedChange,
+  shorten,
+  shortenEnding,
+  shortenIntent,
+  storedCaller,
   withoutRefusal,
 } from './entry.js';
 import { append, checkWritable } from './file-open.js';
 import { listNewest, readChanges } from './file-read.js';
 import { FileWindow } from './file-window.js';
-import { type Journal, unwritable } from './journal.js';
+import { type BeginOptions, type BeginResult, type Journal, unwritable } from './journal.js';
 import { createPersistence } from './retry-writes.js';
 
 /**
- * A journal of JSON lines. Each entry is appended in one write and flushed to disk before anything is sent, so the order of the
- * lines decides between processes. There is no lock that a process could leave behind.
- * @param uptime milliseconds of a monotonic clock. Without it, changes of the server's clock go unnoticed.
+ * A journal of JSON lines. Each entry is appended in one write and flushed to disk before its change is sent, so the order of the
+ * lines decides which of several processes may send. There is no lock that a process could leave behind.
+ * @param uptime milliseconds of a monotonic clock. Without it, nothing shows that this server's clock was set.
  */
 export function createFileJournal(
   path: string,
@@ -34,46 +35,64 @@ export function createFileJournal(
   const fileWindow = new FileWindow(path, now, uptime, log);
   const warnOfClock = createClockWarning(log);
   const persistence = createPersistence();
+
   const write = async (entries: readonly Entry[], onWrite = () => {}) => {
     await fileWindow.requireDevice();
-    await append(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''), now, onWrite);
+    const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+    await append(path, lines, now, onWrite);
   };
+
   const writeEnding = async (ending: Ending) => {
-    await write([{ ending: boundedEnding(ending) }]);
-    // Reads the ending back before the caller gets its answer, so that it is remembered if the file disappears.
+    await write([{ ending: shortenEnding(ending) }]);
+    // Adds the ending to the window before the caller gets its answer. If the file disappears, the window still has it.
     await fileWindow.refresh().catch(() => undefined);
   };
+
+  /** Ends an intent as `not sent`. Tries once before it resolves, then in the background. */
   const endUnsent = (id: string, code: string) =>
     persistence.writeSoon(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
-  const begin: Journal['begin'] = async (unboundedIntent, { allowRepeat, budget }) => {
-    const intent = boundedIntent(unboundedIntent);
+
+  /** Decides whether an intent, which is in the file, may be sent after the intents before it. */
+  const compare = async (intent: Intent, { allowRepeat, budget }: BeginOptions): Promise<BeginResult> => {
+    const time = now().getTime();
+    const window = await fileWindow.refresh();
+    warnOfClock(-window.clockLag(time));
+
+    const result = findConflict(window.before(intent, time), intent, { allowRepeat }, time);
+    if (result.kind !== 'begun' || budget === undefined) return result;
+    return findOverspending(window.spentBefore(intent, time), budget, time);
+  };
+
+  const begin: Journal['begin'] = async (fullIntent, options) => {
+    const intent = shortenIntent(fullIntent);
     let mayBeWritten = false;
     try {
       await write([{ intent }], () => {
         mayBeWritten = true;
       });
-      const time = now().getTime();
-      const window = await fileWindow.refresh();
-      warnOfClock(-window.clockSkew(time));
-      let result = findConflict(window.before(intent, time), intent, { allowRepeat }, time);
-      if (result.kind === 'begun' && budget !== undefined)
-        result = findOverspending(window.spentBefore(intent, time), budget, time);
+      const result = await compare(intent, options);
+      // The intent stays in the file, so it needs an ending.
       if (result.kind !== 'begun') await endUnsent(intent.id, result.kind);
       return result;
     } catch (error) {
+      // An intent that was written without an ending would block the same change later.
       if (mayBeWritten) await endUnsent(intent.id, 'unwritable');
       return unwritable(basename(path), error);
     }
   };
-  const decline: Journal['decline'] = async (unboundedIntent) => {
-    const intent = boundedIntent(unboundedIntent);
+
+  const decline: Journal['decline'] = async (fullIntent) => {
+    const intent = shortenIntent(fullIntent);
     const ending = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
     await write([{ intent }, { ending }]);
+
     const window = await fileWindow.refresh();
     const isSpent = isNonceSpent(window.before(intent, now().getTime()), intent.nonce);
+    // The plan was decided before, so `not sent` replaces `declined`.
     if (isSpent) await endUnsent(intent.id, 'consentUsed');
     return !isSpent;
   };
+
   return {
     healthCheck: async () => {
       await fileWindow.requireDevice();
@@ -81,7 +100,7 @@ export function createFileJournal(
       const time = now().getTime();
       const window = await fileWindow.refresh();
       window.requireComparable(time);
-      return [...clockWarnings(-window.clockSkew(time)), ...fileWindow.warnings];
+      return [...clockWarnings(-window.clockLag(time)), ...fileWindow.warnings];
     },
     unwritten: persistence.count,
     begin,
@@ -104,8 +123,10 @@ export function createFileJournal(
     listDeclined: async (since, caller, client) => {
       const time = now().getTime();
       const window = await fileWindow.refresh();
-      const declined = window.listDeclined(time).filter((change) => isDeclinedBetween(change, since, time));
-      return declined.filter((change) => isRefusalOf(change, caller, client)).map(({ digest }) => digest);
+      return window
+        .listDeclined(time)
+        .filter((change) => isDeclinedBetween(change, since, time) && isRefusalOf(change, caller, client))
+        .map(({ digest }) => digest);
     },
     list: (options) => listNewest(path, options),
     listUnfinished: async () => {
@@ -118,16 +139,16 @@ export function createFileJournal(
 }
 
 /**
- * Compares times in milliseconds, and not by the clock of the journal, because a server whose clock was ahead would then keep people
- * from being asked for that long.
+ * True if a change was declined between two times (milliseconds), by the time in its entry. The journal's clock follows the fastest clock
+ * of all servers, so by that clock refusals could count as recent for too long, and people would not be asked.
  */
 function isDeclinedBetween({ ending }: RecordedChange, since: number, until: number): boolean {
   const declinedAt = Date.parse(ending?.time ?? '');
   return declinedAt >= since && declinedAt <= until;
 }
 
-/** True if a person refused the change of a caller or, if callers are not authenticated, of a client. */
+/** True if a person refused the change, and it came from `caller` or, if callers are not authenticated, from `client`. */
 function isRefusalOf(change: RecordedChange, caller: string | undefined, client: string | undefined): boolean {
-  if (withoutRefusal.includes(change.consent) || change.caller !== boundedCaller(caller)) return false;
-  return caller !== undefined || client === undefined || change.client === bounded(client, clientBytes);
+  if (withoutRefusal.includes(change.consent) || change.caller !== storedCaller(caller)) return false;
+  return caller !== undefined || client === undefined || change.client === shorten(client, clientBytes);
 }

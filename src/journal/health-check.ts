@@ -9,24 +9,22 @@ const afterwardsMs = 30_000;
 
 /** The state of a journal, for readiness and metrics. */
 interface JournalWatch {
-  /**
-   * True once changes could be recorded. It stays true without a journal, because reads go on and a restart would not help. It is false
-   * while the journal has recent entries of another version.
-   */
+  /** True from the first success on, even if later checks fail, because reads go on. False with recent entries of another version. */
   isReady(): boolean;
   /** The result of the last check. A problem means that changes are refused. */
   lastCheck(): { readonly problem?: SafeText; readonly warnings: readonly SafeText[] };
-  /** The result of the last check. False before the first check. */
+  /** True if the last check succeeded. False before the first check. */
   reachable(): boolean;
   stop(): void;
 }
 
-/** Checks a journal regularly. Logs each new problem once, and its end. */
+/** Checks a journal regularly until `stop`. Logs each warning once, and each problem when it begins and when it ends. */
 export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
-  let wasReady = false;
-  /** The reason of the last check's error. */
+  let hasSucceeded = false;
+  /** The reason why the last check failed. */
   let lastError: string | undefined;
-  let isOfOtherVersion = false;
+  /** True if the journal had recent entries of another version at the last check. */
+  let hasOtherVersion = false;
   let lastCheck: ReturnType<JournalWatch['lastCheck']> = { warnings: [] };
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -34,34 +32,39 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
 
   const noteSuccess = (warnings: readonly SafeText[]): void => {
     lastCheck = { warnings };
-    isOfOtherVersion = false;
-    for (const message of warnings) if (!loggedWarnings.has(message.text)) log('warn', 'journal', { message });
-    for (const message of warnings) loggedWarnings.add(message.text);
+    hasOtherVersion = false;
+    for (const message of warnings) {
+      if (!loggedWarnings.has(message.text)) log('warn', 'journal', { message });
+      loggedWarnings.add(message.text);
+    }
     if (lastError !== undefined) log('info', 'journal', { message: words('Changes can be recorded again.') });
     lastError = undefined;
-    wasReady = true;
+    hasSucceeded = true;
   };
+
   const noteError = (error: unknown): void => {
     const problem = error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
     lastCheck = { problem, warnings: [] };
-    isOfOtherVersion = error instanceof OtherVersion;
+    hasOtherVersion = error instanceof OtherVersion;
     const reason = reasonOf(error);
     if (reason !== lastError) log('error', 'journal', { error: reason, message: everyChangeRefused });
     lastError = reason;
   };
+
   const check = async (): Promise<void> => {
     try {
       noteSuccess(await journal.healthCheck());
     } catch (error) {
       noteError(error);
     }
-    if (!isStopped) timer = setTimeout(check, wasReady ? afterwardsMs : untilReadyMs).unref();
+    if (!isStopped) timer = setTimeout(check, hasSucceeded ? afterwardsMs : untilReadyMs).unref();
   };
+
   void check();
   return {
-    isReady: () => wasReady && !isOfOtherVersion,
+    isReady: () => hasSucceeded && !hasOtherVersion,
     lastCheck: () => lastCheck,
-    reachable: () => wasReady && lastError === undefined,
+    reachable: () => hasSucceeded && lastError === undefined,
     stop: () => {
       isStopped = true;
       clearTimeout(timer);

@@ -1,16 +1,12 @@
 import type { Endpoint, WireRequest } from '../transport/request.js';
 import { digestOf } from '../util/digest.js';
 
-/**
- * The format of the key below, which each entry of the journal names. A new format needs a major release: servers refuse changes while the
- * journal has recent entries of another format, because they cannot recognise the same change in them.
- */
+/** The format of `idempotencyKey`. A new format needs a major release, because a change has another digest in each format. */
 export const keyFormat = 1;
 
 /**
- * The digest of a change. It depends on the account and on the request as it is sent, without the headers that describe its body. It does
- * not depend on the arguments of the tool or on the access key that signs. It reveals nothing about the request. Its format is frozen,
- * because servers would not recognise changes that were sent with another format.
+ * The digest of a change, from its account and its request, without the headers that describe the body. The arguments of the tool and
+ * the access key do not matter. The format is frozen, because servers would not recognise changes that were sent with another format.
  */
 export function idempotencyKey({ account, keys, origin }: Endpoint, request: WireRequest): string {
   const { method, target, body = '', chosenHeaders } = request;

@@ -2,7 +2,7 @@ import { defaultAccount } from '../transport/request.js';
 import { reasonOf } from '../util/log.js';
 import { join, own, quoted, type SafeText, say, time as timeText, words } from '../util/safe-text.js';
 import type { Budget, BudgetState } from './budget.js';
-import { type Agent, boundedCaller, type Ending, type Intent, type RecordedChange } from './entry.js';
+import { type Agent, type Ending, type Intent, type RecordedChange, storedCaller } from './entry.js';
 
 /** The result of writing an intent. Only a change that has `begun` may be sent. */
 export type BeginResult =
@@ -12,10 +12,10 @@ export type BeginResult =
   | ({ readonly kind: 'budgetSpent'; readonly budget: Budget } & BudgetState)
   | { readonly kind: 'unwritable'; readonly reason: string };
 
-/** @param place name of the file, or of the database without its password */
-export const unwritable = (place: string, error: unknown): BeginResult => ({
+/** @param name name of the file, or of the database without its password */
+export const unwritable = (name: string, error: unknown): BeginResult => ({
   kind: 'unwritable',
-  reason: `${place}: ${reasonOf(error)}`,
+  reason: `${name}: ${reasonOf(error)}`,
 });
 
 export interface ListChangesOptions {
@@ -25,9 +25,9 @@ export interface ListChangesOptions {
   readonly caller?: string | undefined;
 }
 
-/** Further rules for an intent. */
+/** Rules that decide whether an intent may be sent. */
 export interface BeginOptions {
-  /** The id of the change that the intent may repeat, which its plan showed, or true for any change. */
+  /** The id of the change that the intent may repeat, because its plan showed that change. True if it may repeat any change. */
   readonly allowRepeat: string | boolean;
   /** The budget of the intent's account and caller, if there is one. */
   readonly budget?: Budget | undefined;
@@ -41,7 +41,7 @@ export interface ReadOptions {
   readonly follow?: (() => Promise<boolean>) | undefined;
 }
 
-/** The record of all changes. Several processes may share one. */
+/** The record of all changes. Several processes may share a journal. */
 export interface Journal {
   /**
    * Checks that changes can be recorded, and returns warnings for operators. Writes no entry, but creates missing tables.
@@ -51,28 +51,26 @@ export interface Journal {
   /** The number of outcomes that are not written yet. */
   unwritten(): number;
   /**
-   * The last change with a digest, if it was or may have been accepted recently or has no outcome yet.
+   * The last change with this digest that has no outcome yet, or was or may have been accepted recently.
    * @throws if the journal cannot be read
    */
   findDuplicate(digest: string): Promise<RecordedChange | undefined>;
   /**
-   * The change for which the consent with a nonce was used or refused. A journal in a file finds only changes of the last day.
+   * The change for which the consent with this nonce was used or refused. A journal in a file finds only changes of the last day.
    * @throws if the journal cannot be read
    */
   findByNonce(nonce: string): Promise<RecordedChange | undefined>;
-  /**
-   * Writes an intent durably, before anything is sent. If intents are in conflict, only the first that was written may be sent. The
-   * others are ended as `not sent`.
-   */
+  /** Writes an intent durably before it is sent. Of intents in conflict, only the first may be sent. The others end as `not sent`. */
   begin(intent: Intent, options: BeginOptions): Promise<BeginResult>;
   /**
-   * The state of the budget with a key.
+   * The state of a budget.
+   * @param key digest of an account and its caller
    * @throws if the journal cannot be read
    */
   budgetState(key: string, budget: Budget): Promise<BudgetState>;
   /**
    * Writes the outcome of an intent, and retries with growing pauses until it is written. When the signal aborts or the journal is
-   * closed, it tries once more. If the signal was aborted before, it tries only once.
+   * closed, it tries once more. With a signal that is aborted already, it tries only once.
    * @throws the last error, if the outcome could not be written
    */
   end(ending: Ending, signal?: AbortSignal): Promise<void>;
@@ -109,14 +107,14 @@ export interface Journal {
 
 export const defaultLimit = 50;
 
-/** True if a change belongs to another caller than the viewer. Always false without a viewer. */
+/** True if a change is of another caller than the viewer. Always false without a viewer. */
 export const isOfAnother = ({ caller }: Pick<Intent, 'caller'>, viewer: string | undefined): boolean =>
-  viewer !== undefined && boundedCaller(viewer) !== caller;
+  viewer !== undefined && storedCaller(viewer) !== caller;
 
-/** Bounds texts of the journal, which are also quoted, because other programs may have written them. */
+/** Length limit of a text from the journal in a message. The text is also quoted, because another program may have written it. */
 const shownCharacters = 500;
 
-/** Formats the time of an entry. Untrusted: it may not be a date. */
+/** Formats the time of an entry, which another program may have written and which may be no date. */
 export const shownTime = (time: string): SafeText =>
   Number.isNaN(Date.parse(time)) ? words('an unknown time') : timeText(time);
 
@@ -134,17 +132,16 @@ export function shownDeed(change: Pick<Intent, 'tool' | 'what' | 'target' | 'acc
 
 /** The program that acted for the caller: `agent "code-helper" through "scheduler"`. */
 export function shownAgent({ clientId, actors }: Agent): SafeText {
-  const [name, ...others] = [...actors, ...(clientId === undefined ? [] : [clientId])].map((one) => quoted(one, 100));
-  return say`agent ${name ?? words('unknown')}${others.length === 0 ? none : say` through ${join(others, ', ')}`}`;
+  const names = clientId === undefined ? actors : [...actors, clientId];
+  const [agent = words('unknown'), ...others] = names.map((name) => quoted(name, 100));
+  return others.length === 0 ? say`agent ${agent}` : say`agent ${agent} through ${join(others, ', ')}`;
 }
 
-/**
- * Describes a change in one line for people. A viewer learns about changes of other callers only that they exist. Without a viewer,
- * everything is shown.
- */
+/** Describes a change in one line. A viewer learns of other callers' changes only that they exist. Without a viewer, all is shown. */
 export function describe(change: RecordedChange, viewer?: string): SafeText {
   const { time, consent, answeredAfterMs, client, caller, agent, approver, reason, ending } = change;
   if (isOfAnother(change, viewer)) return words('another caller asked for the same change');
+
   const outcome = words(ending === undefined ? 'no outcome yet' : ending.outcome);
   const code = ending?.code === undefined ? none : say` (${quoted(ending.code, 100)})`;
   const inPart = ending?.failed === undefined ? none : say` in part (${ending.failed.count} failed)`;
@@ -153,6 +150,7 @@ export function describe(change: RecordedChange, viewer?: string): SafeText {
   const acting = agent === undefined ? none : say`  ${shownAgent(agent)}`;
   const decided = approver === undefined ? none : say`  decided by: ${quoted(approver, 100)}`;
   const because = reason === undefined ? none : say`  reason: ${quoted(reason, 200)}`;
+
   return say`${shownTime(time)}  ${outcome}${inPart}${code}  ${shownDeed(change)}  consent: ${own(consent)}${answered}  client: ${quoted(client, 100)}${by}${acting}${decided}${because}`;
 }
 
@@ -160,16 +158,17 @@ const none = words('');
 
 export const nothingYet = 'No changes yet.';
 
-/** The most changes to search for the changes of selected accounts. */
+/** The most changes to read when only the changes of some accounts are shown. */
 const mostLookedThrough = 1000;
 
-/** The last changes as Markdown. If `caller` or `accounts` is undefined, the changes of all callers or accounts. */
+/** Returns the last changes as Markdown. Without `caller`, of all callers. Without `accounts`, of all accounts. */
 export async function journalText(
   journal: Journal,
   caller: string | undefined,
   accounts?: readonly string[],
 ): Promise<string> {
   const listed = await journal.list({ caller, limit: accounts === undefined ? defaultLimit : mostLookedThrough });
-  const changes = listed.filter(({ account }) => accounts?.includes(account) !== false).slice(-defaultLimit);
-  return `# Journal\n\n${changes.map((change) => `- ${describe(change)}`).join('\n') || nothingYet}\n`;
+  const selected = listed.filter(({ account }) => accounts === undefined || accounts.includes(account));
+  const lines = selected.slice(-defaultLimit).map((change) => `- ${describe(change)}`);
+  return `# Journal\n\n${lines.join('\n') || nothingYet}\n`;
 }

@@ -3,7 +3,7 @@ import { isObject, lazy } from '../util/objects.js';
 import { type Ending, type Entry, endingSchema, type Intent, intentSchema } from './entry.js';
 import { keyFormat } from './idempotency-key.js';
 
-/** An intent as the journal's window keeps it: the fields that the rules read, and all fields for `parseIntent`. */
+/** An intent as the journal's window keeps it: the fields that conflicts and budgets depend on, and all fields for `parseIntent`. */
 export interface IntentLine {
   readonly kind: 'intent';
   readonly id: string;
@@ -12,7 +12,7 @@ export interface IntentLine {
   readonly digest: string;
   readonly nonce?: string | undefined;
   readonly budget?: string | undefined;
-  /** True if the entry was written again. It then keeps its position among the intents, if that is known. */
+  /** True if the entry was written again after its file was lost. If its first position among the intents is known, it keeps that. */
   readonly isRestored: boolean;
   /** True if the digest has the format of an earlier version, so that the same change has another digest today. */
   readonly isOlder: boolean;
@@ -25,7 +25,7 @@ export interface EndingLine extends Pick<Ending, 'id' | 'outcome'> {
   readonly fields: unknown;
 }
 
-/** An intent that this version cannot read, perhaps of a newer version. It may be in conflict with any other intent. */
+/** An intent that this version cannot read, for example of a newer version. It may be in conflict with any other intent. */
 interface NotUnderstood {
   readonly kind: 'notUnderstood';
   /** Milliseconds; infinite if the line has no valid time. */
@@ -34,7 +34,7 @@ interface NotUnderstood {
 
 export type Line = IntentLine | EndingLine | NotUnderstood;
 
-/** The fields that the rules read. Later versions may change all others, so these alone decide whether a line is understood. */
+/** The fields that conflicts and budgets depend on. Only they decide if a line is understood, because later versions may change the rest. */
 const intentFields = lazy(() =>
   intentSchema()
     .pick({ id: true, time: true, digest: true, nonce: true, budget: true, restored: true })
@@ -68,7 +68,7 @@ function notUnderstood(intent: unknown): NotUnderstood {
 
 const beginning = /^\{"(intent|ending)":\{"id":"([\w-]{1,64})"/;
 
-/** Reads the kind and the id of a line. Servers write both first, so most lines need not be parsed. */
+/** Reads the kind and the id of a line. Both are at its beginning, so most lines need not be parsed. */
 export function readId(text: string): { readonly kind: Line['kind']; readonly id: string } | undefined {
   const [, kind, id] = beginning.exec(text) ?? [];
   if (id !== undefined) return { kind: kind === 'intent' ? 'intent' : 'ending', id };
@@ -93,7 +93,7 @@ export function readEntry(text: string): Entry | undefined {
  */
 export const parseIntent = ({ fields }: Pick<IntentLine, 'fields'>): Intent => intentSchema().parse(fields);
 
-/** The whole ending of a line, or only the fields that the rules read if this version does not understand the others. */
+/** The whole ending of a line. If this version does not understand all fields, only the id, the time and the outcome. */
 export function parseEnding({ id, time, outcome, fields }: Omit<EndingLine, 'kind'>): Ending {
   const { data } = endingSchema().safeParse(fields);
   return data ?? { id, time: new Date(time).toISOString(), outcome };

@@ -2,8 +2,8 @@ import { FileTail } from './file-tail.js';
 import { readId } from './line.js';
 
 /**
- * Counts the changes of a journal in a file that have an outcome and no intent. The beginning of their file was cut off, or an older file
- * was moved away.
+ * Counts the changes of a journal in a file that have an outcome but no intent. They show that the beginning of the file was cut off, or
+ * that an older file was moved away.
  * @throws if a file cannot be read or is not a journal
  */
 export async function countMissingIntents(path: string): Promise<number> {

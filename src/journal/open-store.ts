@@ -7,18 +7,18 @@ import type { PlanStore } from './plan-store.js';
 import type { Database } from './postgres-database.js';
 import { type StorePlace, storePlace } from './store-place.js';
 
-/** A journal's place, which also holds the plans and messages of its servers. Files and connections are opened when they are first needed. */
+/** Holds the journal, and the plans and messages of its servers, in files or a database. Opens each of them when it is first needed. */
 export interface Store extends Pick<StorePlace, 'name' | 'path'> {
   openJournal(): Promise<Journal>;
   openPlans(): Promise<PlanStore>;
-  /** The database, for messages between replicas. Undefined if the store has none. */
+  /** The database, for messages between replicas. Undefined if the store is a file. */
   readonly openDatabase: (() => Promise<Database>) | undefined;
   /** Creates missing tables and indexes. */
   migrate(): Promise<void>;
 }
 
 /**
- * The store that CLOUDOPS_JOURNAL names. The library for PostgreSQL is loaded only when something in a database is opened.
+ * Returns the store that CLOUDOPS_JOURNAL names. The library for PostgreSQL is loaded only when something in a database is opened.
  * @param journal the path of a file, or the address of a PostgreSQL database
  */
 export const openStore = (journal: string, now: () => Date, log: Log = () => undefined): Store =>

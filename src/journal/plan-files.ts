@@ -4,17 +4,18 @@ import { lstat, open, readdir, readFile, rename, unlink } from 'node:fs/promises
 import { join } from 'node:path';
 import { textAt } from '../util/objects.js';
 import { makeFolder } from './file-open.js';
-import { beyondKept, type PlanStore, type StoredPlan } from './plan-store.js';
+import { type PlanStore, type StoredPlan, surplusPlans } from './plan-store.js';
 
-/** `<owner>-<nonce>-<expiry>.<state>`, so that a store need not open a plan. The name of a draft ends with an ID. */
+/** `<owner>-<nonce>-<expiry>.<state>`, so that plans can be found and counted by name. The name of a draft ends with an ID. */
 const namePattern = /^([0-9a-f]{16})-([0-9a-f]{16})-(\d{13})\.(waiting|decided)(\.[0-9a-f-]{36})?$/;
 
-/** More than any plan with its answer takes. */
+/** Larger files are ignored (bytes). No plan with its outcome reaches this size. */
 const maximumBytes = 1024 * 1024;
 
-/** A plan by the name of its file. A draft is a file that is being written, or was when its process ended. */
+/** The fields of a plan that its file name shows. A draft is a file that is being written, or was when its process ended. */
 type PlanFile = Omit<StoredPlan, 'sealed'> & { readonly name: string; readonly isDraft: boolean };
 
+/** Parses a file name. Returns undefined if it is not the name of a plan. */
 function planFile(name: string): PlanFile | undefined {
   const [, owner = '', nonce = '', expiresAt, state, draftId] = namePattern.exec(name) ?? [];
   if (expiresAt === undefined) return undefined;
@@ -28,42 +29,46 @@ function planFile(name: string): PlanFile | undefined {
   };
 }
 
-/**
- * A store with one file per plan in a folder of its own. A plan is decided by renaming its file, which succeeds for only one process.
- */
+/** A store with one file per plan in `folder`. A plan is decided by renaming its file, which succeeds for only one process. */
 export function createPlanFiles(folder: string): PlanStore {
   const findFile = async (nonce: string) => (await planFilesIn(folder)).find((file) => file.nonce === nonce);
+
   const add: PlanStore['add'] = async ({ nonce, owner, expiresAt, sealed }, mostWaiting) => {
     await makeFolder(folder);
     const files = await planFilesIn(folder);
     const waiting = files.filter((file) => file.owner === owner && file.state === 'waiting');
     if (waiting.length >= mostWaiting) return false;
+
     await writePlan(folder, `${owner}-${nonce}-${expiresAt}.waiting`, sealed);
-    await eraseFiles(folder, beyondKept(files, owner));
+    await eraseFiles(folder, surplusPlans(files, owner));
     return true;
   };
   let lastAdd: Promise<unknown> = Promise.resolve();
+
   return {
-    // In turn, because two calls at once would both count before either adds its plan.
-    add: (...plan) => {
-      const added = lastAdd.then(() => add(...plan));
+    // Waits for the call before it, because two calls at once would both count before either adds its plan.
+    add: (plan, mostWaiting) => {
+      const added = lastAdd.then(() => add(plan, mostWaiting));
       lastAdd = added.catch(() => undefined);
       return added;
     },
     find: async (nonce) => {
       const file = await findFile(nonce);
-      const plan = file && (await readPlan(folder, file));
-      if (plan !== undefined || file === undefined || file.state === 'decided') return plan;
-      // It was decided or erased meanwhile.
+      if (file === undefined) return undefined;
+      const plan = await readPlan(folder, file);
+      if (plan !== undefined || file.state === 'decided') return plan;
+
+      // The file of a waiting plan is gone, because it was renamed when the plan was decided, or was erased.
       const decided = await findFile(nonce);
-      return decided && readPlan(folder, decided);
+      return decided === undefined ? undefined : readPlan(folder, decided);
     },
     claim: async (nonce, sealed) => {
       const file = await findFile(nonce);
       if (file?.state !== 'waiting') return false;
       const decidedName = file.name.replace(/waiting$/, 'decided');
+      // Of several processes, only one can rename the file.
       const isClaimed = await renameIfThere(join(folder, file.name), join(folder, decidedName));
-      // The plan is claimed even if its new content cannot be written.
+      // The plan is decided by its new name, even if its new content cannot be written.
       if (isClaimed) await writePlan(folder, decidedName, sealed).catch(() => undefined);
       return isClaimed;
     },
@@ -81,17 +86,14 @@ export function createPlanFiles(folder: string): PlanStore {
       return files.filter(({ state, expiresAt }) => state === 'waiting' && expiresAt >= time).length;
     },
     eraseBefore: async (time) => {
-      const files = await filesIn(folder);
-      await eraseFiles(
-        folder,
-        files.filter(({ expiresAt }) => expiresAt < time),
-      );
+      const expired = (await filesIn(folder)).filter(({ expiresAt }) => expiresAt < time);
+      await eraseFiles(folder, expired);
     },
     close: async () => undefined,
   };
 }
 
-/** The plans in a folder, and drafts of plans. */
+/** The plans and drafts of plans in a folder. */
 async function filesIn(folder: string): Promise<PlanFile[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (textAt(error, 'code') === 'ENOENT') return [];
@@ -102,7 +104,7 @@ async function filesIn(folder: string): Promise<PlanFile[]> {
 
 const planFilesIn = async (folder: string) => (await filesIn(folder)).filter(({ isDraft }) => !isDraft);
 
-/** Returns undefined if the file is gone, or is no file of a plan. */
+/** Returns undefined if the file is gone, is too large or is not a regular file. */
 async function readPlan(folder: string, file: PlanFile): Promise<StoredPlan | undefined> {
   const path = join(folder, file.name);
   const stats = await lstat(path).catch(() => undefined);
@@ -111,7 +113,7 @@ async function readPlan(folder: string, file: PlanFile): Promise<StoredPlan | un
   return sealed === undefined ? undefined : { ...file, sealed };
 }
 
-/** Writes a draft and renames it when it is on disk, so that other processes see no half of a file. */
+/** Writes a draft and renames it when it is on disk, so that other processes never read half of a plan. */
 async function writePlan(folder: string, name: string, text: string): Promise<void> {
   const draft = join(folder, `${name}.${randomUUID()}`);
   const { O_CREAT, O_EXCL, O_WRONLY } = constants;

@@ -1,4 +1,4 @@
-/** A plan in a store. Its content is sealed. The store needs the other fields to keep plans within bounds. */
+/** A plan in a store. Its content is sealed. The store needs the other fields to limit the number of plans. */
 export interface StoredPlan {
   /** 16 hexadecimal digits. */
   readonly nonce: string;
@@ -12,10 +12,7 @@ export interface StoredPlan {
 
 /** The plans that wait for a person, and the decided plans with their outcomes, until they expire. Several processes may share a store. */
 export interface PlanStore {
-  /**
-   * Adds a plan that waits. Returns false if `mostWaiting` plans of its owner are waiting already. Only the last `mostDecided` decided
-   * plans of an owner are kept.
-   */
+  /** Adds a waiting plan, or returns false if its owner has `mostWaiting`. Keeps only the last `mostDecided` decided plans of the owner. */
   add(plan: Omit<StoredPlan, 'state'>, mostWaiting: number): Promise<boolean>;
   find(nonce: string): Promise<StoredPlan | undefined>;
   /** Changes a plan from waiting to decided, with its new content. If several processes try, only one gets true. */
@@ -30,17 +27,17 @@ export interface PlanStore {
   close(): Promise<void>;
 }
 
-/** Bounds the store, because callers can take back any number of their own plans. The journal keeps all decisions. */
+/** Decided plans that are kept per owner, because callers can withdraw any number of plans. The journal keeps all decisions. */
 export const mostDecided = 100;
 
-/** The decided plans of an owner beyond `mostDecided`, by expiry. */
-export const beyondKept = <Plan extends Omit<StoredPlan, 'sealed'>>(plans: readonly Plan[], owner: string): Plan[] =>
+/** The decided plans of an owner to erase: all except the `mostDecided` plans that expire last. */
+export const surplusPlans = <Plan extends Omit<StoredPlan, 'sealed'>>(plans: readonly Plan[], owner: string): Plan[] =>
   plans
     .filter((plan) => plan.owner === owner && plan.state === 'decided')
     .sort((a, b) => b.expiresAt - a.expiresAt)
     .slice(mostDecided);
 
-/** A store that ends with its process. */
+/** A store in the memory of this process. */
 export function createMemoryPlanStore(): PlanStore {
   const plans = new Map<string, StoredPlan>();
   return {
@@ -48,7 +45,7 @@ export function createMemoryPlanStore(): PlanStore {
       const waiting = [...plans.values()].filter(({ owner, state }) => owner === plan.owner && state === 'waiting');
       if (waiting.length >= mostWaiting || plans.has(plan.nonce)) return false;
       plans.set(plan.nonce, { ...plan, state: 'waiting' });
-      for (const { nonce } of beyondKept([...plans.values()], plan.owner)) plans.delete(nonce);
+      for (const { nonce } of surplusPlans([...plans.values()], plan.owner)) plans.delete(nonce);
       return true;
     },
     find: async (nonce) => plans.get(nonce),

@@ -7,14 +7,14 @@ const connections = 2;
 /** The most plans that a page lists. */
 const mostListed = 1_000;
 
-/** A store in a table of the journal's database. The process and the connections hold no state. */
+/** A store in a table of the journal's database, which servers share. */
 export function createPlanTable(database: Database): PlanStore {
   const { run, close } = database.connect(connections);
   const query = (text: string, values: unknown[]) => run(({ client }) => client.query(text, values));
   return {
     add: ({ nonce, owner, expiresAt, sealed }, mostWaiting) =>
       run(async ({ client }) => {
-        // Two transactions of one owner would both count before either adds its plan.
+        // Locks the owner until the commit. Two transactions at once would both count before either adds its plan.
         await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`cloudops plans ${owner}`]);
         const { rowCount } = await client.query(
           `insert into cloudops_plans (nonce, owner, expires, sealed) select $1, $2, $3, $4
@@ -22,11 +22,13 @@ export function createPlanTable(database: Database): PlanStore {
            on conflict do nothing`,
           [nonce, owner, new Date(expiresAt), sealed, mostWaiting],
         );
+        // Keeps only the decided plans that expire last.
         await client.query(
           `delete from cloudops_plans where nonce in (
              select nonce from cloudops_plans where owner = $1 and decided order by expires desc offset $2)`,
           [owner, mostDecided],
         );
+        // Without room for another waiting plan, no row was inserted.
         return rowCount === 1;
       }),
     find: async (nonce) => {

@@ -8,19 +8,19 @@ import { storePlace } from './store-place.js';
 /** Time limits in milliseconds. A database that does not answer in time counts as unreachable. */
 const connectMs = 3_000;
 const statementMs = 5_000;
-/** Longer than a statement, so that the database's own limit comes first and leaves no doubt about the outcome. */
+/** Longer than `statementMs`, so that the database stops a slow statement first. After its error, the outcome is not in doubt. */
 const answerMs = 7_000;
-/** Longer than any process runs, for the one statement without a time limit. */
+/** Longer than any process runs, for `commit`, which gets no time limit. */
 const endlessMs = 2 ** 31 - 1;
 /** After this silence, a connection is checked by TCP keep-alive. */
 const keepAliveMs = 10_000;
 
-/** A transaction, with the clock of the database at its begin. */
+/** A transaction, and the time when it began. */
 export interface Transaction {
   readonly client: pg.PoolClient;
   /** The time by the database's clock, in milliseconds. */
   readonly now: number;
-  /** The server's clock minus the database's, in milliseconds; 0 if the time that the answer took may explain the difference. */
+  /** This server's clock minus the database's, in milliseconds. 0 if the time that the answer took may explain the difference. */
   readonly offsetMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface Transaction {
 interface ConnectionPool {
   /**
    * Runs work in a transaction, which is flushed to disk even if the database does not flush by default.
-   * @param onCommit called just before the work may have been committed
+   * @param onCommit called just before the commit is sent. After an error before this call, nothing was committed.
    * @throws CommitPending if the database does not confirm the commit in time, or the database's error
    */
   run<Result>(work: (transaction: Transaction) => Promise<Result>, onCommit?: () => void): Promise<Result>;
@@ -48,7 +48,7 @@ export interface DatabaseOptions {
   readonly databaseTime?: ((shown: number) => number) | undefined;
 }
 
-/** @param url its password is in no error */
+/** @param url may hold a password, which no error contains */
 export function openDatabase(url: string, now: () => Date, options: DatabaseOptions = {}): Database {
   const { log = () => undefined, databaseTime = (shown) => shown } = options;
   const tables = createTables(url, log);
@@ -66,6 +66,7 @@ interface ConnectionOptions {
   readonly databaseTime: (shown: number) => number;
 }
 
+/** A pool whose `run` waits at most `answerMs` for a commit. The commit itself is not given up. */
 function createConnections(options: ConnectionOptions): ConnectionPool {
   const { url, mostConnections, tables } = options;
   const pool = createPool(url, mostConnections);
@@ -75,11 +76,15 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
     run: async (work, onCommit = () => undefined) => {
       if (unconfirmed >= mostConnections)
         throw new Error('the database does not confirm what was written on any connection');
+
       const client = await pool.connect().catch(failWithCode);
       const result = await workIn(client, work, options);
+
       onCommit();
       const committed = commit(client, tables);
       if (await isDoneInTime(committed)) return result;
+
+      // The commit goes on and keeps its connection until it is confirmed or fails.
       unconfirmed += 1;
       const settle = () => {
         unconfirmed -= 1;
@@ -89,7 +94,7 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
     },
     close: async () => {
       const ended = pool.end();
-      // A commit that waits for a standby may do so for days.
+      // Does not wait for an unconfirmed commit, which may wait for a standby for days.
       if (unconfirmed === 0) await ended;
     },
   };
@@ -106,7 +111,7 @@ function createPool(url: string, mostConnections: number): pg.Pool {
     application_name: 'cloudops-mcp',
     allowExitOnIdle: true,
   });
-  // Without listeners, these events would end the process. A broken connection fails its work or, if idle, is replaced.
+  // Without listeners, these errors would end the process. A query on a broken connection fails anyway, and the pool replaces idle ones.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   return pool;
@@ -129,6 +134,7 @@ async function workIn<Result>(
   }
 }
 
+/** Begins a transaction, and compares this server's clock with the database's. */
 async function begin(
   client: pg.PoolClient,
   now: () => Date,
@@ -140,23 +146,26 @@ async function begin(
      set local idle_in_transaction_session_timeout = ${statementMs};
      select extract(epoch from clock_timestamp())::float8 * 1000 as now`,
   );
+
+  // There is a result for each statement. The last statement reads the clock.
   const shown: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.now : undefined;
   const time = databaseTime(Number(shown));
   const answeredAt = now().getTime();
+  // The database read its clock between these two times, so only a time outside them shows a difference.
   const offsetMs = time < sentAt ? sentAt - time : Math.min(0, answeredAt - time);
   return { client, now: time, offsetMs };
 }
 
 /**
- * Commits the transaction of a connection, and releases the connection. A commit that waits for a standby is never given up, because
- * the database would then either commit without the standby or wait on a lost connection. The connection keeps its place in the pool
- * until the commit is confirmed or the connection is lost.
+ * Commits the transaction of a connection, then releases the connection to the pool. A commit that waits for a standby is never given up,
+ * because the database would then either commit without the standby or go on waiting on a lost connection.
  */
 async function commit(client: pg.PoolClient, tables: ConnectionOptions['tables']): Promise<void> {
   const statement = { text: 'commit', query_timeout: endlessMs };
   try {
     await client.query(statement);
   } catch (error) {
+    // Closes the connection, whose state is unknown.
     client.release(true);
     tables.forget();
     return failWithCode(error);
@@ -165,7 +174,7 @@ async function commit(client: pg.PoolClient, tables: ConnectionOptions['tables']
 }
 
 /**
- * Resolves with false if a commit takes longer than `answerMs`.
+ * Resolves with true when the commit is confirmed, or with false after `answerMs`.
  * @throws the error of the commit
  */
 async function isDoneInTime(committed: Promise<void>): Promise<boolean> {

@@ -6,11 +6,11 @@ import { keyFormat } from './idempotency-key.js';
 import type { Transaction } from './postgres-database.js';
 import { missingParts } from './postgres-tables.js';
 
-/** With a larger difference between their clocks (milliseconds), servers would not agree which changes are recent. */
+/** If clocks differ by more than this (milliseconds), servers would not agree which changes are recent. */
 const toleratedMs = 60_000;
 
 /** @throws if the clocks differ by more than `toleratedMs`, so that no change may begin */
-export function requireAgreement({ offsetMs }: Transaction): void {
+export function requireSameTime({ offsetMs }: Transaction): void {
   const [problem] = clockWarnings(offsetMs);
   if (problem !== undefined && Math.abs(offsetMs) > toleratedMs) throw new ShownError(say`${problem}: correct it`);
 }
@@ -22,18 +22,20 @@ export async function requireKeyFormat({ client, now }: Transaction): Promise<vo
      order by least(time + $2 * interval '1 ms', ended + $3 * interval '1 ms') desc limit 1`,
     [new Date(now - abandonedMs), abandonedMs, duplicateWindowMs],
   );
-  for (const { begun, ended } of rows) {
-    const until = blocksUntil(begun.getTime(), ended?.getTime());
-    if (until >= now) throw new OtherVersion(until);
-  }
+  // At most one row: the change that blocks longest.
+  const [change] = rows;
+  if (change === undefined) return;
+  const until = blocksUntil(change.begun.getTime(), change.ended?.getTime());
+  if (until >= now) throw new OtherVersion(until);
 }
 
+/** Missing rights without which changes are refused. */
 const lackingRights = `array(
   select name || ' ' || privilege from (values ('cloudops_mutations'), ('cloudops_guards')) tables (name),
     unnest(array['select', 'insert', 'update']) privilege
   where not has_table_privilege(name, privilege))`;
 
-/** Missing rights without which changes go on, but no person can be asked over HTTP or on the page. */
+/** Missing rights without which no person can be asked over HTTP or on the page. Changes are not refused for them. */
 const lackingForQuestions = `array(
   select name || ' ' || privilege from unnest(array['cloudops_messages', 'cloudops_plans']) name,
     unnest(array['select', 'insert', 'update', 'delete']) privilege
@@ -45,13 +47,9 @@ const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
 
 /** @param rights names of tables, each with a privilege, such as `cloudops_guards select` */
 const rightsOf = (rights: readonly string[]): SafeText =>
+  // Word by word, because `own` would quote a name with a space.
   join(
-    rights.map((right) =>
-      join(
-        right.split(' ').map((word) => say`${own(word)}`),
-        ' ',
-      ),
-    ),
+    rights.map((right) => join(right.split(' ').map(own), ' ')),
     ', ',
   );
 
@@ -73,11 +71,13 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
        ${lackingForQuestions} as "forQuestions", ${otherOwner} as owner`,
   );
   const [state] = rows;
+
   if (state?.isReadOnly !== false) throw new ShownError(words('the database is read-only, as a standby is'));
   if (state.lacking.length > 0)
     throw new ShownError(say`the role of this server lacks rights: ${rightsOf(state.lacking)}`);
-  requireAgreement(transaction);
+  requireSameTime(transaction);
   await requireKeyFormat(transaction);
+
   const { indexes } = await missingParts(client);
   const warnings = [...clockWarnings(offsetMs)];
   if (state.standbys === '')

@@ -15,22 +15,23 @@ const rowSchema = lazy(() =>
 );
 
 /**
- * The changes in rows.
+ * Parses rows as changes.
  * @throws if a change is of a newer version and cannot be read
  */
 export const changesIn = (rows: readonly unknown[]) => z.array(rowSchema()).parse(rows);
 
-/** The changes in rows, without changes of newer versions that cannot be read. */
+/** Parses rows as changes. Skips changes of newer versions that cannot be read. */
 export const understoodIn = (rows: readonly unknown[]): RecordedChange[] =>
-  rows.flatMap((row) => rowSchema().safeParse(row).data ?? []);
+  rows.map((row) => rowSchema().safeParse(row).data).filter((change) => change !== undefined);
 
-/** Changes to read at once. */
+/** Rows per query. */
 const pageSize = 1_000;
 
-/** While a journal is followed, the changes of the last minute (milliseconds) are read again, because a commit may come late. */
+/** While a journal is followed, the changes of the last minute (milliseconds) are read again, because some may be committed late. */
 const overlapMs = 60_000;
 
-const placeSchema = lazy(() => z.object({ number: z.coerce.bigint(), written: z.number() }));
+/** The number of a row and the time of its last write, as PostgreSQL returns them. */
+const positionSchema = lazy(() => z.object({ number: z.coerce.bigint(), written: z.number() }));
 
 type Run = <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
 
@@ -40,17 +41,17 @@ interface Written {
   readonly written: number;
 }
 
-/**
- * The changes that began between `since` and `until`, and were written after `writtenAfter` or are unfinished, page by page. Times are
- * milliseconds.
- */
-async function* writtenSince(
+/** Yields the changes that began between `since` and `until`, if they were written since `writtenSince` or are unfinished. */
+async function* selectWritten(
   run: Run,
   { since = 0, until }: ReadOptions,
-  writtenAfter: number,
+  writtenSince: number,
 ): AsyncGenerator<Written> {
-  const range = [new Date(since), until === undefined ? null : new Date(until), new Date(writtenAfter)];
+  const begunFrom = new Date(since);
+  const begunBefore = until === undefined ? null : new Date(until);
+  const writtenFrom = new Date(writtenSince);
   let lastNumber = 0n;
+
   for (;;) {
     const { rows } = await run(({ client }) =>
       client.query(
@@ -59,27 +60,32 @@ async function* writtenSince(
          where number > $1 and time >= $2 and ($3::timestamptz is null or time < $3)
            and (time >= $4 or ended >= $4 or outcome is null)
          order by number limit ${pageSize}`,
-        [lastNumber.toString(), ...range],
+        [lastNumber.toString(), begunFrom, begunBefore, writtenFrom],
       ),
     );
+
     for (const row of rows) {
-      const { number, written } = placeSchema().parse(row);
+      const { number, written } = positionSchema().parse(row);
       lastNumber = number;
-      for (const change of understoodIn([row])) yield { change, written };
+      // A change of a newer version may not be readable. It is skipped.
+      const { data: change } = rowSchema().safeParse(row);
+      if (change !== undefined) yield { change, written };
     }
     if (rows.length < pageSize) return;
   }
 }
 
-/** Reads all of a journal, as `Journal.read` describes. */
+/** Streams all changes of a journal, as `Journal.read` describes. */
 export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<RecordedChange> {
   const unfinished = new Map<string, RecordedChange>();
-  /** The endings of the last read by id, because the next read may find them again. */
-  let lastEndings = new Map<string, string>();
+  /** Time and outcome of each ending in the previous pass, by id. The next pass finds the endings of the last minute again. */
+  let previousEndings = new Map<string, string>();
+  /** The time of the newest write that was read (milliseconds). At 0, the first pass reads everything. */
   let newest = 0;
+
   do {
     const endings = new Map<string, string>();
-    for await (const { change, written } of writtenSince(run, options, newest - overlapMs)) {
+    for await (const { change, written } of selectWritten(run, options, newest - overlapMs)) {
       newest = Math.max(newest, written);
       const { id, ending } = change;
       if (ending === undefined) {
@@ -89,9 +95,9 @@ export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<
       unfinished.delete(id);
       const timeAndOutcome = `${ending.time} ${ending.outcome}`;
       endings.set(id, timeAndOutcome);
-      if (lastEndings.get(id) !== timeAndOutcome) yield change;
+      if (previousEndings.get(id) !== timeAndOutcome) yield change;
     }
-    lastEndings = endings;
+    previousEndings = endings;
   } while (await options.follow?.());
   yield* unfinished.values();
 }

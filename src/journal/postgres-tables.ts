@@ -72,15 +72,16 @@ const indexes: readonly Part[] = [
   sql: `index concurrently if not exists cloudops_mutations_${name}_idx on cloudops_mutations ${columns}`,
 }));
 
-/** Keys of advisory locks. All programs in a database share these keys, so the numbers are unusual. */
+/** Keys of advisory locks. All programs that use a database share one set of keys, so these numbers are unusual. */
 const tablesLock = 0x636c6f7564;
 const indexesLock = tablesLock + 1;
 
-/** Waiting longer for a lock on a table would stop all other work on the table. */
+/** Time limit for a lock on a table (milliseconds), because all other work on the table waits meanwhile. */
 const lockMs = 2_000;
+/** Pause between two attempts to get the lock for indexes. */
 const lockPauseMs = 500;
 
-/** The parts that do not exist, or are an index whose building was interrupted. */
+/** The parts that do not exist: tables and indexes, columns (names with a dot), and indexes whose building was interrupted. */
 async function missing(client: pg.ClientBase, parts: readonly Part[]): Promise<readonly Part[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) name
@@ -127,6 +128,7 @@ async function addTables(client: pg.ClientBase): Promise<void> {
     await client.query('select pg_advisory_xact_lock($1)', [tablesLock]);
     const parts = await missing(client, required);
     for (const { sql } of parts) await client.query(sql);
+    // On a new table, indexes take no time. `concurrently` is not allowed in a transaction.
     if (parts.some(({ name }) => name === 'cloudops_mutations'))
       for (const { sql } of indexes) await client.query(`create ${sql.replace(' concurrently', '')}`);
     await client.query('commit');
@@ -137,8 +139,8 @@ async function addTables(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Resolves with false if another process builds the indexes. Polls the lock, because building an index waits for all transactions, also
- * for those that wait for this lock.
+ * Resolves with false if another process builds the indexes and `waits` is false. Polls, because the building of an index waits for all
+ * transactions, and so would never end if a transaction waited for this lock.
  */
 async function lockIndexes(client: pg.ClientBase, waits: boolean): Promise<boolean> {
   for (;;) {
@@ -153,32 +155,38 @@ async function lockIndexes(client: pg.ClientBase, waits: boolean): Promise<boole
 
 async function addIndexes(client: pg.ClientBase): Promise<void> {
   for (const { name, sql } of await missing(client, indexes)) {
+    // Removes the remains of an interrupted building.
     await client.query(`drop index concurrently if exists ${name}`);
     await client.query(`create ${sql}`);
   }
 }
 
-/** Creates missing parts before the first work, once for all connections of a process, and again after a failure. */
+/** Creates missing parts before the first work of a process. Checks them again after an error on any connection. */
 export function createTables(url: string, log: Log) {
   let isReady = false;
   let adding: Promise<void> | undefined;
+  /** Adds the missing parts. Calls at the same time share one attempt. */
   const add = () => {
     adding ??= migrate(url, false).finally(() => {
       adding = undefined;
     });
     return adding;
   };
+
   return {
     /** @throws if tables are missing and cannot be created */
     ready: async (client: pg.ClientBase): Promise<void> => {
       if (isReady) return;
-      const lacks = await missingParts(client);
-      if (lacks.tables.length > 0) await add().catch(failWithAdvice);
-      else if (lacks.indexes.length > 0)
-        add().catch((error: unknown) => log('warn', 'journal', { missing: lacks.indexes, error: reasonOf(error) }));
+      const lacking = await missingParts(client);
+      if (lacking.tables.length > 0) {
+        await add().catch(failWithAdvice);
+      } else if (lacking.indexes.length > 0) {
+        // In the background, because work without indexes is only slower.
+        add().catch((error: unknown) => log('warn', 'journal', { missing: lacking.indexes, error: reasonOf(error) }));
+      }
       isReady = true;
     },
-    /** Checks the parts again, because the next connection may lead to another database. */
+    /** Called after an error. The parts are then checked again, because the next connection may lead to another database. */
     forget: (): void => {
       isReady = false;
     },

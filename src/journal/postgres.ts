@@ -13,13 +13,13 @@ import {
   isNonceSpent,
 } from './conflict.js';
 import {
-  bounded,
-  boundedCaller,
-  boundedEnding,
-  boundedIntent,
   clientBytes,
   type Ending,
   type Intent,
+  shorten,
+  shortenEnding,
+  shortenIntent,
+  storedCaller,
   withoutRefusal,
 } from './entry.js';
 import {
@@ -31,21 +31,20 @@ import {
   unwritable,
 } from './journal.js';
 import type { Database, Transaction } from './postgres-database.js';
-import { checkHealth, requireAgreement, requireKeyFormat } from './postgres-health-check.js';
+import { checkHealth, requireKeyFormat, requireSameTime } from './postgres-health-check.js';
 import { changesIn, readRows, understoodIn } from './postgres-rows.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
 
 const connections = 5;
-/** Separate connections, so that reading a journal repeatedly keeps no change waiting. */
+/** Reads of the whole journal have their own connections, so that no change waits for them. */
 const readingConnections = 2;
 
-/** The most unfinished changes to end at once. The next recovery takes the rest. */
+/** The most unfinished changes that one recovery ends. The next recovery takes the rest. */
 const mostUnfinished = 1_000;
 
 /**
- * A journal in PostgreSQL, which servers may share. Intents with the same digest, nonce or budget are written one at a time: each locks
- * a row of `cloudops_guards`, looks for conflicts and is written. A lost connection leaves nothing locked. The process and the
- * connections hold no state, so servers may come and go, and connections may lead through a pooler.
+ * A journal in PostgreSQL, which servers may share. Intents with the same digest, nonce or budget are written one at a time, because each
+ * locks a row of `cloudops_guards` until its commit. Connections hold no other state, so they may lead through a pooler.
  */
 export function createPostgresJournal(database: Database, now: () => Date, log: Log = () => undefined): Journal {
   const { run, close } = database.connect(connections);
@@ -53,48 +52,52 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
   const persistence = createPersistence();
   const warnOfClock = createClockWarning(log);
   const unsent = (id: string, code: string): Ending => ({ id, time: now().toISOString(), outcome: 'not sent', code });
-  /** Ends an intent that was not sent and may or may not have been written. */
-  const endUnwritten = async (intent: Intent, error: unknown): Promise<void> => {
-    const attempt = () => run((transaction) => insert(transaction, intent, unsent(intent.id, 'unwritable')));
-    if (error instanceof CommitPending) persistence.writeAfter(error, attempt);
-    else await persistence.writeSoon(attempt);
-  };
-  const beginIn = async (transaction: Transaction, intent: Intent, options: BeginOptions): Promise<BeginResult> => {
+
+  /** Writes an intent. If it may not be sent, its ending is written in the same row. */
+  const writeIntent = async (transaction: Transaction, intent: Intent, options: BeginOptions): Promise<BeginResult> => {
     warnOfClock(transaction.offsetMs);
-    requireAgreement(transaction);
-    const earlier = await lockRelated(transaction, intent);
-    const { budget } = options;
-    let result = findConflict(earlier, intent, options, transaction.now);
-    if (result.kind === 'begun' && budget !== undefined)
-      result = findOverspending(await selectSpent(transaction, intent.budget, budget), budget, transaction.now);
+    requireSameTime(transaction);
+    const result = await compareWithEarlier(transaction, intent, options);
     await insert(transaction, intent, result.kind === 'begun' ? undefined : unsent(intent.id, result.kind));
     return result;
   };
+
+  const begin: Journal['begin'] = async (fullIntent, options) => {
+    const intent = shortenIntent(fullIntent);
+    let mayBeCommitted = false;
+    const onCommit = () => {
+      mayBeCommitted = true;
+    };
+    try {
+      return await run((transaction) => writeIntent(transaction, intent, options), onCommit);
+    } catch (error) {
+      // The change will not be sent. If its intent was committed, it would block the same change until it has an ending.
+      const endIntent = () => run((transaction) => insert(transaction, intent, unsent(intent.id, 'unwritable')));
+      if (error instanceof CommitPending) {
+        // The database still works on the commit, perhaps for long, so the caller does not wait for the ending.
+        persistence.writeAfter(error, endIntent);
+      } else if (mayBeCommitted) {
+        // Tries once before the caller gets an answer, then in the background.
+        await persistence.writeSoon(endIntent);
+      }
+      return unwritable(database.name, error);
+    }
+  };
+
   return {
     healthCheck: () => run(checkHealth),
     unwritten: persistence.count,
-    begin: async (unboundedIntent, options) => {
-      const intent = boundedIntent(unboundedIntent);
-      let mayBeCommitted = false;
-      const onCommit = () => {
-        mayBeCommitted = true;
-      };
-      try {
-        return await run((transaction) => beginIn(transaction, intent, options), onCommit);
-      } catch (error) {
-        if (mayBeCommitted) await endUnwritten(intent, error);
-        return unwritable(database.name, error);
-      }
-    },
-    end: (unboundedEnding, signal) => {
-      const ending = boundedEnding(unboundedEnding);
+    begin,
+    end: (fullEnding, signal) => {
+      const ending = shortenEnding(fullEnding);
       return persistence.write(() => run((transaction) => update(transaction, ending)), signal);
     },
-    decline: (unboundedIntent) =>
+    decline: (fullIntent) =>
       run(async (transaction) => {
-        const intent = boundedIntent(unboundedIntent);
+        const intent = shortenIntent(fullIntent);
         const isSpent = isNonceSpent(await lockRelated(transaction, intent), intent.nonce);
         const declined = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
+        // If the plan was decided before, that decision counts.
         await insert(transaction, intent, isSpent ? unsent(intent.id, 'consentUsed') : declined);
         return !isSpent;
       }),
@@ -103,27 +106,17 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
         const related = await selectRelated(transaction, digest, undefined);
         return findDuplicate(related, digest, transaction.now);
       }),
-    findByNonce: (nonce) =>
-      run(async ({ client }) => {
-        const { rows } = await client.query('select intent, ending from cloudops_mutations where nonce = $1', [nonce]);
-        return findByNonce(changesIn(rows), nonce);
-      }),
+    findByNonce: (nonce) => run(async (transaction) => findByNonce(await selectByNonce(transaction, nonce), nonce)),
     budgetState: (key, budget) =>
       run(async (transaction) => budgetState(await selectSpent(transaction, key, budget), budget, transaction.now)),
     listDeclined: (since, caller, client) =>
       run((transaction) => {
+        // `since` is by this server's clock. Its age is the same by the database's clock.
         const ageMs = now().getTime() - since;
         return selectDeclined(transaction, new Date(transaction.now - ageMs), caller, client);
       }),
     list: (options) => reading.run((transaction) => selectNewest(transaction, options)),
-    listUnfinished: () =>
-      run(async ({ client }) => {
-        const { rows } = await client.query(
-          'select intent, ending from cloudops_mutations where outcome is null order by number limit $1',
-          [mostUnfinished],
-        );
-        return understoodIn(rows);
-      }),
+    listUnfinished: () => run(selectUnfinished),
     read: (options) => readRows(reading.run, options),
     close: async () => {
       await persistence.close();
@@ -132,10 +125,21 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
   };
 }
 
-/**
- * Changes with a digest or a nonce that may be in conflict with a change now, oldest first. A change that was not made is in conflict
- * only by its nonce. The others with its digest are left out to keep the list short.
- */
+/** Decides whether an intent may be sent. The result stays true until the transaction ends, because related intents are locked. */
+async function compareWithEarlier(
+  transaction: Transaction,
+  intent: Intent,
+  { allowRepeat, budget }: BeginOptions,
+): Promise<BeginResult> {
+  const earlier = await lockRelated(transaction, intent);
+  const result = findConflict(earlier, intent, { allowRepeat }, transaction.now);
+  if (result.kind !== 'begun' || budget === undefined) return result;
+
+  const spent = await selectSpent(transaction, intent.budget, budget);
+  return findOverspending(spent, budget, transaction.now);
+}
+
+/** Changes that may be in conflict with a new change, oldest first. Changes that were not made are in conflict only by their nonce. */
 async function selectRelated(
   { client, now }: Transaction,
   digest: string,
@@ -147,21 +151,23 @@ async function selectRelated(
        (time >= $3 or ended >= $3) and outcome not in ('rejected', 'declined', 'not sent'))) order by number`,
     [digest, nonce, new Date(now - abandonedMs)],
   );
-  // Throws for a change that cannot be read, because it may be in conflict.
+  // Fails if a change cannot be read, because it may be in conflict.
   return changesIn(rows);
 }
 
-/** `selectRelated` under a lock. Until this transaction ends, no other intent with the digest, nonce or budget can be written. */
+/** Locks an intent's digest, nonce and budget until this transaction ends, then selects the changes that may be in conflict with it. */
 async function lockRelated(
   transaction: Transaction,
   { digest, nonce, budget }: Intent,
 ): Promise<readonly DatedChange[]> {
   await requireKeyFormat(transaction);
+
   // Always in this order, so that no two transactions wait for each other.
   const guards: string[] = [];
   if (budget !== undefined) guards.push(`budget ${budget}`);
   guards.push(`digest ${digest}`);
   if (nonce !== undefined) guards.push(`nonce ${nonce}`);
+  // The update locks a row that exists already.
   await transaction.client.query(
     'insert into cloudops_guards select unnest($1::text[]) on conflict (key) do update set key = excluded.key',
     [guards],
@@ -169,7 +175,7 @@ async function lockRelated(
   return selectRelated(transaction, digest, nonce);
 }
 
-/** The times (milliseconds, by the database's clock) of the changes in a budget's window that count against it. */
+/** When the changes that count against a budget began, within its window (milliseconds, by the database's clock). */
 async function selectSpent(
   { client, now }: Transaction,
   key: string | undefined,
@@ -185,23 +191,38 @@ async function selectSpent(
     .map(({ time }) => time);
 }
 
-/** Digests of the changes that were declined, as `Journal.listDeclined` describes. */
+/** Digests of the changes that were declined, as `Journal.listDeclined` describes. `since` is by the database's clock. */
 async function selectDeclined(
-  { client: connection }: Transaction,
+  { client }: Transaction,
   since: Date,
   caller: string | undefined,
-  client: string | undefined,
+  mcpClient: string | undefined,
 ): Promise<readonly string[]> {
-  const clientName = caller === undefined && client !== undefined ? bounded(client, clientBytes) : null;
-  const { rows } = await connection.query(
+  // The MCP client matters only if callers are not authenticated.
+  const clientName = caller === undefined && mcpClient !== undefined ? shorten(mcpClient, clientBytes) : null;
+  const { rows } = await client.query(
     `select digest from cloudops_mutations
      where outcome = 'declined' and ended >= $1 and caller is not distinct from $2
        and intent->>'consent' <> all ($4) and ($3::text is null or intent->>'client' = $3)`,
-    [since, storedCaller(caller), clientName, withoutRefusal],
+    [since, callerJson(caller), clientName, withoutRefusal],
   );
   return digestsSchema()
     .parse(rows)
     .map(({ digest }) => digest);
+}
+
+async function selectByNonce({ client }: Transaction, nonce: string) {
+  const { rows } = await client.query('select intent, ending from cloudops_mutations where nonce = $1', [nonce]);
+  return changesIn(rows);
+}
+
+/** Changes without an outcome, oldest first, without changes of newer versions that cannot be read. */
+async function selectUnfinished({ client }: Transaction) {
+  const { rows } = await client.query(
+    'select intent, ending from cloudops_mutations where outcome is null order by number limit $1',
+    [mostUnfinished],
+  );
+  return understoodIn(rows);
 }
 
 /** The newest changes, oldest first. */
@@ -209,32 +230,38 @@ async function selectNewest({ client }: Transaction, { since = 0, limit = defaul
   const { rows } = await client.query(
     `select intent, ending from cloudops_mutations
      where time >= $1 and ($2::text is null or caller = $2) order by number desc limit $3`,
-    [new Date(since), storedCaller(caller), limit],
+    [new Date(since), callerJson(caller), limit],
   );
   return understoodIn(rows).reverse();
 }
 
 /**
- * Writes an intent, and its ending if it has one. After a lost connection it is unknown whether the intent was committed, so it is
- * written again with an ending. That waits for a commit under way, and replaces its row.
+ * Writes an intent, and its ending if it has one. If the intent is in the journal already, only the ending is added, because after a lost
+ * connection it is unknown whether the intent was committed. PostgreSQL waits for a commit of the same row that is under way.
  */
 async function insert({ client, now }: Transaction, intent: Intent, ending: Ending | undefined): Promise<void> {
   const { id, digest, caller, budget, keyFormat } = intent;
   const time = new Date(now);
+  const intentJson = JSON.stringify(intent);
+  const endedAt = ending === undefined ? undefined : time;
+  const endingJson = ending === undefined ? undefined : JSON.stringify(ending);
+  // A change that is not sent does not use its consent.
   const nonce = ending?.outcome === 'not sent' ? undefined : intent.nonce;
-  const ended = ending === undefined ? [null, null, null] : [ending.outcome, time, JSON.stringify(ending)];
   await client.query(
     `insert into cloudops_mutations (id, digest, nonce, time, intent, caller, outcome, ended, ending, budget, key_format)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      on conflict (id) do update set
        outcome = excluded.outcome, ended = excluded.ended, ending = excluded.ending, nonce = excluded.nonce`,
-    [id, digest, nonce, time, JSON.stringify(intent), storedCaller(caller), ...ended, budget, keyFormat],
+    [id, digest, nonce, time, intentJson, callerJson(caller), ending?.outcome, endedAt, endingJson, budget, keyFormat],
   );
 }
 
-/** @throws Permanent if the intent is not in the journal */
+/**
+ * Writes the ending of an intent.
+ * @throws Permanent if the intent is not in the journal
+ */
 async function update({ client, now }: Transaction, ending: Ending): Promise<void> {
-  // A server that takes another server to be gone writes `unknown`. That does not replace a known outcome.
+  // `unknown` replaces no known outcome, because a server writes it for another server that only seems to be gone.
   const { rowCount } = await client.query(
     `update cloudops_mutations set
        outcome = $2, ended = $3, ending = $4, nonce = case when $2 = 'not sent' then null else nonce end
@@ -246,9 +273,9 @@ async function update({ client, now }: Transaction, ending: Ending): Promise<voi
   if (intents === 0) throw new Permanent('the intent is not in the journal');
 }
 
-/** As JSON, because text in PostgreSQL cannot hold every character. */
-const storedCaller = (caller: string | undefined) =>
-  caller === undefined ? undefined : JSON.stringify(boundedCaller(caller));
+/** The column `caller`. As JSON, because text in PostgreSQL cannot hold every character. */
+const callerJson = (caller: string | undefined) =>
+  caller === undefined ? undefined : JSON.stringify(storedCaller(caller));
 
 const timesSchema = lazy(() => z.array(z.object({ time: z.number() })));
 const digestsSchema = lazy(() => z.array(z.object({ digest: z.string() })));

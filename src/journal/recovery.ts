@@ -4,12 +4,12 @@ import { type SafeText, say } from '../util/safe-text.js';
 import type { Intent, RecordedChange } from './entry.js';
 import { type Journal, shownDeed, shownTime } from './journal.js';
 
-/** Added to the time limit of a call. After that, its change must have ended. */
+/** Added to the time limit of a call (milliseconds). When both have passed, the call's change must have ended. */
 const slackMs = 60_000;
 
 export interface RecoveryOptions {
   readonly journal: Journal;
-  /** This process, and its start. */
+  /** This process, and the time of its start. */
   readonly process: Intent['process'];
   readonly started: Date;
   readonly now: () => Date;
@@ -17,10 +17,7 @@ export interface RecoveryOptions {
   readonly log: Log;
 }
 
-/**
- * Ends the unfinished changes of processes that are gone as `unknown`, and resolves with them. Never rejects. A process on another host
- * counts as gone when its call must have ended.
- */
+/** Ends the unfinished changes of processes that are gone, with the outcome `unknown`, and resolves with them. Never rejects. */
 export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly RecordedChange[]> {
   const { journal, log, now } = options;
   try {
@@ -40,21 +37,26 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
 export const interruptedText = (change: RecordedChange): SafeText =>
   say`A change of ${shownTime(change.time)} (${shownDeed(change)}) ended without a known outcome when its process did. Check in the console whether it happened.`;
 
-/** Makes the journal try once, because the next recovery tries again. */
+/** With an aborted signal, the journal tries only once. The next recovery tries again. */
 const once = AbortSignal.abort();
 
-function isGone(
-  { process: { pid, host }, time }: RecordedChange,
-  { process: own, started, now, timeoutMs }: RecoveryOptions,
-) {
-  if (host === own.host && pid === own.pid) return Date.parse(time) < started.getTime();
-  return now().getTime() - Date.parse(time) > timeoutMs + slackMs || (host === own.host && !isAlive(pid));
+/** True if no process can still end a change: its process does not run any more, or its call must have ended. */
+function isGone(change: RecordedChange, options: RecoveryOptions) {
+  const { pid, host } = change.process;
+  const begunAt = Date.parse(change.time);
+  const isOnThisHost = host === options.process.host;
+
+  // A change from before this process started is of an earlier process with the same id.
+  if (isOnThisHost && pid === options.process.pid) return begunAt < options.started.getTime();
+  if (isOnThisHost && !isAlive(pid)) return true;
+  return options.now().getTime() - begunAt > options.timeoutMs + slackMs;
 }
 
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
+    // The process exists, but belongs to another user.
     return textAt(error, 'code') === 'EPERM';
   }
 }

@@ -7,7 +7,7 @@ const longestPauseMs = 5_000;
 /** An error that no retry can change. */
 export class Permanent extends Error {}
 
-/** A write that may still succeed. A retry would only wait for it. */
+/** Thrown if the database has not confirmed a commit in time. It may still succeed, and a retry would only wait for it. */
 export class CommitPending extends Error {
   readonly committed: Promise<void>;
   constructor(committed: Promise<void>) {
@@ -18,43 +18,47 @@ export class CommitPending extends Error {
 
 type Attempt = () => Promise<void>;
 
-/** Retries writes until they succeed. */
+/** Returns functions that try to write until it succeeds, and that count and stop these writes. */
 export function createPersistence() {
   const closing = new AbortController();
-  // Each outcome that is not written yet has a listener.
+  // Each write under way has a listener, and any number of writes may be under way.
   setMaxListeners(0, closing.signal);
+  /** One promise per write, which resolves when the write has succeeded or was given up. */
   const underWay = new Set<Promise<void>>();
+
   /**
    * Retries until the attempt succeeds. When the signal aborts or `close` is called, it tries once more.
    * @throws the last error, or a `Permanent` error at once
    */
-  const write = (attempt: Attempt, signal?: AbortSignal): Promise<void> => {
+  const write = async (attempt: Attempt, signal?: AbortSignal): Promise<void> => {
     const stop = signalOfAny(signal === undefined ? [closing.signal] : [closing.signal, signal]);
-    const written = retry(attempt, stop.signal).finally(() => {
+    const written = retry(attempt, stop.signal);
+    const settled = written.catch(() => undefined);
+    underWay.add(settled);
+    try {
+      await written;
+    } finally {
       stop.release();
-      underWay.delete(ended);
-    });
-    const ended = written.catch(() => undefined);
-    underWay.add(ended);
-    return written;
+      underWay.delete(settled);
+    }
   };
+
+  const writeLater = (attempt: Attempt): void => void write(attempt).catch(() => undefined);
+
   return {
     write,
-    /** Tries once and, if that fails, retries in the background. */
+    /** Tries once before it resolves. If that fails, retries in the background. Never rejects. */
     writeSoon: (attempt: Attempt): Promise<void> =>
-      write(attempt, AbortSignal.abort()).catch(() => {
-        write(attempt).catch(() => undefined);
-      }),
+      // With an aborted signal, there is only one attempt.
+      write(attempt, AbortSignal.abort()).catch(() => writeLater(attempt)),
     /** The number of writes under way. */
     count: () => underWay.size,
-    /** Tries in the background once an earlier write is settled. */
-    writeAfter: (earlier: CommitPending, attempt: Attempt): void => {
-      const next = async () => {
+    /** Waits in the background until an earlier commit has succeeded or failed, then tries until it succeeds. */
+    writeAfter: (earlier: CommitPending, attempt: Attempt): void =>
+      writeLater(async () => {
         await isCommitted(earlier, closing.signal);
         await attempt();
-      };
-      write(next).catch(() => undefined);
-    },
+      }),
     /** Stops retries. Resolves when no write is under way. */
     close: async (): Promise<void> => {
       closing.abort();
@@ -63,10 +67,7 @@ export function createPersistence() {
   };
 }
 
-/**
- * A signal that aborts with the first of several, until it is released. Not `AbortSignal.any`, which leaks memory in a signal that lives
- * as long as the process.
- */
+/** Returns a signal that aborts with any of several. `AbortSignal.any` would leak memory in `closing`, which is never released. */
 function signalOfAny(signals: readonly AbortSignal[]) {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -85,6 +86,7 @@ async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
       return await attempt();
     } catch (error) {
       if (error instanceof Permanent || signal.aborted) throw error;
+      // If the commit fails in the end, the next attempt follows.
       if (error instanceof CommitPending && (await isCommitted(error, signal))) return;
       // The signal cuts the pause short, and then one last attempt follows.
       await delay(pause, undefined, { signal }).catch(() => undefined);
@@ -92,15 +94,18 @@ async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Waits for a pending commit, or until the signal aborts. */
+/** Waits for a pending commit. Resolves with false if the commit fails or the signal aborts first. */
 async function isCommitted({ committed }: CommitPending, signal: AbortSignal): Promise<boolean> {
-  const succeeds = (work: Promise<unknown>) =>
-    work.then(
-      () => true,
-      () => false,
-    );
+  /** Ends the listening to `signal`. */
   const listening = new AbortController();
   const aborted = once(signal, 'abort', { signal: listening.signal });
-  const notCommitted = succeeds(aborted).then(() => false);
-  return Promise.race([succeeds(committed), notCommitted]).finally(() => listening.abort());
+  const succeeded = committed.then(
+    () => true,
+    () => false,
+  );
+  const givenUp = aborted.then(
+    () => false,
+    () => false,
+  );
+  return Promise.race([succeeded, givenUp]).finally(() => listening.abort());
 }

@@ -1,18 +1,19 @@
 import { namesOf, type SafeText, say } from '../util/safe-text.js';
 
-/** The place that CLOUDOPS_JOURNAL names. */
+/** The file or database that CLOUDOPS_JOURNAL names. */
 export interface StorePlace {
   /** For people to read: a path, or the host, port and name of a database without user, password and options. */
   readonly name: string;
-  /** The path of a file. Undefined for a database, also if its address is not valid. */
+  /** The path of the file. Undefined for a database, even if its address is not valid. */
   readonly path: string | undefined;
   readonly holdsPassword: boolean;
-  /** Why the place cannot be used. It does not quote an address, which may hold a password. */
+  /** Why the file or database cannot be used. Does not quote the address, which may hold a password. */
   readonly problem: SafeText | undefined;
 }
 
 /** @param journal the path of a file, or the address of a PostgreSQL database */
 export function storePlace(journal: string): StorePlace {
+  // Without a scheme, it is a path. A scheme has two letters or more, because a path on Windows may begin with `C:`.
   if (!/^[a-z][a-z0-9+.-]+:/i.test(journal))
     return {
       name: journal,
@@ -28,7 +29,7 @@ export function storePlace(journal: string): StorePlace {
   };
 }
 
-/** True for `host=db password=…`, and for an address that is quoted, follows other text or has a scheme of one letter. */
+/** True if a path looks like a database: `host=db password=…`, or an address that is quoted, follows other text or begins `p://`. */
 const looksLikeConnection = (text: string) =>
   /[a-z][a-z0-9+.-]+:\/|^[a-z]:\/\//i.test(text) ||
   /(^|[\s;'"])(host(addr|name)?|server|data source|port|db(name)?|database|user( ?id|name)?|uid|pwd|pass(word|file)?|service|sslmode)\s*=/i.test(
@@ -36,8 +37,8 @@ const looksLikeConnection = (text: string) =>
   );
 
 /**
- * True for an address without an @ after its host. Such an @ comes from a password in which /, ? or # was not encoded, and the rest of
- * the password would be read as the name of the database.
+ * True for an address that PostgreSQL's library reads as it was meant. An @ after the host shows that /, ? or # in a password was not
+ * encoded, so that the rest of the password would be read as the name of the database.
  */
 const isPostgres = (text: string) => /^postgres(ql)?:\/\/[^/?#]*([/?#][^@]*)?$/i.test(text) && URL.canParse(text);
 
@@ -48,7 +49,7 @@ function databaseProblem(text: string): SafeText | undefined {
   return say`it is neither the path of a file nor an address such as postgres://user@db.example.com:5432/cloudops, where /, ?, # and @ of a name or password are written as %2F, %3F, %23 and %40`;
 }
 
-/** Hosts separated by commas, as libpq allows them after the user and in a parameter. */
+/** Matches several hosts, separated by commas, after the user or in the parameter `host`, as libpq allows them. */
 const severalHosts = /^postgres(ql)?:\/\/([^/?#]*@)?[^/?#@]*,[^/?#@]*([/?#]|$)|[?&]host=[^&]*(,|%2c)/i;
 
 /** The parameters for TLS that PostgreSQL's library knows. It ignores others, and then does not encrypt. */

@@ -3,13 +3,14 @@ import { abandonedMs, blocksUntil, type DatedChange, OtherVersion } from './conf
 import type { Ending, Intent } from './entry.js';
 import { type EndingLine, type IntentLine, type Line, parseEnding, parseIntent } from './line.js';
 
-/** A change in the window. It is altered in place. */
+/** A change in the window. Its fields change when an ending arrives or this server's clock is set. */
 interface WindowChange {
   readonly intent: IntentLine;
   /** The position of the intent among all intents. */
   readonly position: number;
-  /** When the intent and the last entry of the change were written, in milliseconds by the clock of the journal. */
+  /** The time of the intent, in milliseconds by the journal's clock. */
   begun: number;
+  /** The time of the ending, or of the intent if there is no ending, in milliseconds by the journal's clock. */
   lastTime: number;
   ending: EndingLine | undefined;
 }
@@ -18,30 +19,30 @@ interface WindowChange {
 const afterAll = Number.POSITIVE_INFINITY;
 
 /**
- * The changes of a journal that the rules have to know: changes without an outcome, and changes of the last `longestWindowMs`.
- * Times of the server and of entries are milliseconds.
+ * The changes of a journal that new changes may be in conflict with: changes without an outcome, and changes of the last
+ * `longestWindowMs`. All times are milliseconds, and a parameter `now` is the time by this server's clock.
  */
 export class JournalWindow {
   readonly #clock = new JournalClock();
-  /** By id: changes that are unfinished, unknown or declined. The outcomes of all other changes are final. */
+  /** By id: changes whose outcome may still change, because they are unfinished, unknown or declined. */
   readonly #unsettled = new Map<string, WindowChange>();
-  /** Changes that were or may have been made. */
+  /** Changes that were made or may have been made. */
   readonly #byDigest: Index = new Map();
   readonly #byBudget: Index = new Map();
-  /** Changes whose consent is used. */
+  /** Changes whose consent was used or refused. */
   readonly #byNonce: Index = new Map();
   /** Changes of earlier versions that may block every change. */
   readonly #older = new Set<WindowChange>();
-  /** Ids of endings whose intents are not in the window. Undefined once the unfinished changes from before the window were added. */
+  /** Ids of endings whose intents are older than the window. Undefined once the older unfinished intents were added. */
   #orphanEndings: Set<string> | undefined = new Set();
   /** Changes with an ending, in the order of their endings. */
   #ended: WindowChange[] = [];
   #timesNotUnderstood: number[] = [];
   #intentCount = 0;
 
-  /** Adds the next line, at the server's time `now`. */
+  /** Adds the next line of the file. */
   add(line: Line, now: number): void {
-    // An invalid time makes no change old.
+    // A change with an invalid time counts as new, so that it still blocks others.
     const dated = Number.isNaN(line.time) ? { ...line, time: now } : line;
     if (dated.kind === 'notUnderstood') this.#timesNotUnderstood.push(dated.time);
     else if (dated.kind === 'intent') this.#addIntent(dated);
@@ -49,8 +50,8 @@ export class JournalWindow {
   }
 
   /**
-   * Adds an intent. An id that is there twice counts at its last position. If two processes write while the file is rotated, both may
-   * then stop, but they never both send. An intent that was restored keeps its first position, and a final outcome stays.
+   * Adds an intent. If its id is in the window already, the last position counts, as in `changesOf`. An intent that was written again from
+   * memory keeps its first position, and a change with a final outcome stays as it is.
    */
   #addIntent(intent: IntentLine): void {
     this.#intentCount += 1;
@@ -71,15 +72,18 @@ export class JournalWindow {
     return [...changesWith(this.#byDigest, digest)].some(({ intent }) => intent.id === id);
   }
 
+  /** Ends a change of the window. */
   #addEnding(ending: EndingLine): void {
     const time = this.#clock.advance(ending.time);
     const change = this.#unsettled.get(ending.id);
     if (change === undefined) {
+      // Its intent may be older than the window.
       this.#orphanEndings?.add(ending.id);
       return;
     }
-    // A process that takes another process to be gone writes `unknown`. That does not replace a known outcome.
+    // `unknown` replaces no known outcome, because a process writes it for another process that only seems to be gone.
     if (change.ending !== undefined && ending.outcome === 'unknown') return;
+
     change.ending = ending;
     change.lastTime = time;
     if (isFinal(ending.outcome)) this.#unsettled.delete(ending.id);
@@ -87,10 +91,11 @@ export class JournalWindow {
     this.#ended.push(change);
   }
 
-  /** Adds the intents, oldest first, that were unfinished before the window. Some may have their ending in the window. */
+  /** Adds the intents, oldest first, that had no ending in the files before the window. Some have their ending in the window. */
   addUnfinished(intents: readonly IntentLine[]): void {
     for (const [index, intent] of intents.entries()) {
       if (this.#unsettled.has(intent.id) || this.#orphanEndings?.has(intent.id)) continue;
+      // Negative, because these intents are older than all others.
       const position = index - intents.length;
       const change = { intent, position, begun: intent.time, lastTime: intent.time, ending: undefined };
       this.#unsettled.set(intent.id, change);
@@ -120,7 +125,7 @@ export class JournalWindow {
 
   /** Forgets the changes that ended before the longest window. */
   prune(now: number): void {
-    // The clock of the journal never goes back, so these come first.
+    // The journal's clock never goes back, so the oldest endings come first.
     const firstKept = this.#ended.findIndex(({ lastTime }) => lastTime >= now - longestWindowMs);
     const forgotten = this.#ended.splice(0, firstKept === -1 ? this.#ended.length : firstKept);
     for (const change of forgotten) this.#forget(change);
@@ -147,7 +152,7 @@ export class JournalWindow {
     return [...new Set([...this.#unsettled.values(), ...this.#ended])];
   }
 
-  /** Moves all times with the server's clock, which was set by `byMs` when it should have shown `expected`. */
+  /** Moves all times after this server's clock was set by `byMs`. Otherwise, the clock would show `expected`. */
   setClock(byMs: number, expected: number): void {
     const movedMs = this.#clock.set(byMs, expected);
     for (const change of this.#changes()) {
@@ -157,9 +162,9 @@ export class JournalWindow {
     this.#timesNotUnderstood = this.#timesNotUnderstood.map((time) => time + movedMs);
   }
 
-  /** How far a server's clock is behind the newest entry. */
-  clockSkew(now: number): number {
-    return this.#clock.skew(now);
+  /** How far this server's clock is behind the newest entry. */
+  clockLag(now: number): number {
+    return this.#clock.lag(now);
   }
 
   /** @throws if the journal has recent entries of another version, because they may be in conflict with any change */
@@ -185,7 +190,7 @@ export class JournalWindow {
   }
 
   /**
-   * The changes that may be in conflict with a change of this digest, oldest first.
+   * The changes that may be in conflict with a new change of this digest, oldest first.
    * @throws like `requireComparable`
    */
   related(digest: string, now: number): DatedChange[] {
@@ -270,13 +275,13 @@ export class JournalWindow {
 /** True if no other outcome can follow. A declined change can still become `not sent`, if its nonce was spent before. */
 const isFinal = (outcome: Ending['outcome']): boolean => outcome !== 'unknown' && outcome !== 'declined';
 
-/** Changes by a key. */
+/** Changes by their digest, nonce or budget. */
 type Index = Map<string, Set<WindowChange>>;
 
 const changesWith = (index: Index, key: string | undefined): Iterable<WindowChange> =>
   (key === undefined ? undefined : index.get(key)) ?? [];
 
-/** Adds a change to an index, or removes it. Without a key, it is in no index. */
+/** Adds a change to an index, or removes it. A change without a key, for example without a nonce, stays out of the index. */
 function setIndexed(index: Index, key: string | undefined, change: WindowChange, isIndexed: boolean): void {
   if (key === undefined) return;
   const changes = index.get(key) ?? new Set();
@@ -287,38 +292,38 @@ function setIndexed(index: Index, key: string | undefined, change: WindowChange,
 }
 
 /**
- * The clock of the journal, which never goes back. An entry counts as no earlier than the entry before it, and the present as no
- * earlier than the newest entry. After a server's clock was set back, too many changes count as recent, never too few. After it was set
- * forward, all changes keep their age.
+ * The journal's clock, which shows the time of the newest entry and never goes back: an entry is no earlier than the entry before it.
+ * After a server's clock was set back, too many changes count as recent, never too few. After it was set forward, changes keep their age.
  */
 class JournalClock {
   #newest = Number.NEGATIVE_INFINITY;
-  /** How far the server's clock was set forward and not back since. */
+  /** How far this server's clock was set forward, minus how far it was set back afterwards. */
   #aheadMs = 0;
-  /** The time when it was set forward. Entries with an earlier time were written before. */
+  /** The right time when this server's clock was last set forward. Entries with an earlier time were written before that. */
   #aheadSince = Number.NEGATIVE_INFINITY;
 
   clear(): void {
     this.#newest = Number.NEGATIVE_INFINITY;
   }
 
-  /** How far a server's clock is behind the newest entry. */
-  skew(now: number): number {
+  /** How far this server's clock is behind the newest entry. */
+  lag(now: number): number {
     return Math.max(0, this.#newest - now);
   }
 
-  /** The time of the next entry, which was written at `written` by the clock of its server. */
+  /** Returns the time of the next entry, which was written at `written` by the clock of its server. */
   advance(written: number): number {
     this.#newest = Math.max(this.#newest, written);
+    // After a jump forward, the time of an older entry moves along, so that its age stays the same.
     return this.#newest <= this.#aheadSince ? this.#newest + this.#aheadMs : this.#newest;
   }
 
-  /** The later of the times that both clocks give for an entry, so that neither clock makes it seem too old. */
+  /** The later of an entry's two times, by its server's clock and by the journal's clock, so that no entry seems too old. */
   latest(written: number, byJournal: number, now: number): number {
-    return Math.max(written, byJournal - this.skew(now));
+    return Math.max(written, byJournal - this.lag(now));
   }
 
-  /** Returns how far times have to be moved. They never move back by more than they were moved forward. */
+  /** Returns how far times have to move. They never move back further than they were moved forward. */
   set(byMs: number, expected: number): number {
     const movedMs = Math.max(byMs, -this.#aheadMs);
     this.#aheadMs += movedMs;

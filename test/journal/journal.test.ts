@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Ending, Intent } from '../../src/journal/entry.js';
-import { boundedIntent } from '../../src/journal/entry.js';
+import { shortenIntent } from '../../src/journal/entry.js';
 import { describe as describeChange, journalText, unwritable } from '../../src/journal/journal.js';
 import { interruptedText } from '../../src/journal/recovery.js';
 import { createMemoryJournal } from '../support/caller.js';
@@ -43,7 +43,7 @@ test('of a change of another caller, one learns that there is one, and no more',
   for (const viewer of ['bob', '', 'Alice'])
     expect(describeChange(change, viewer).text).toBe('another caller asked for the same change');
   const long = 'x'.repeat(5000);
-  const { caller } = boundedIntent(intentAt(noon, { caller: long }));
+  const { caller } = shortenIntent(intentAt(noon, { caller: long }));
   expect(describeChange(intentAt(noon, { caller }), long).text).toContain('instances:restore');
   expect(describeChange(intentAt(noon), 'alice').text).not.toContain('instances:restore');
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { boundedIntent } from '../../src/journal/entry.js';
+import { shortenIntent } from '../../src/journal/entry.js';
 import { keyFormat } from '../../src/journal/idempotency-key.js';
 import { parseEnding, parseIntent, readEntry, readId, readLine } from '../../src/journal/line.js';
 import { endingOf as ending, intentAt } from '../support/journal.js';
@@ -23,7 +23,7 @@ test('the fields that the rules look for are those of the JSON, whatever the tex
   const names = ['id', 'digest', 'nonce', 'budget', 'what', 'target', 'account', 'client', 'caller'] as const;
   fc.assert(
     fc.property(fc.record(Object.fromEntries(names.map((name) => [name, texts]))), (given) => {
-      const intent = boundedIntent(intentAt(noon, given));
+      const intent = shortenIntent(intentAt(noon, given));
       const line = readLine(JSON.stringify({ intent }));
       expect(line).toMatchObject({ kind: 'intent', time: noon, id: intent.id, digest: intent.digest });
       if (line?.kind !== 'intent') return;
