@@ -4,13 +4,13 @@ import type { JsonSchema } from '../tools/define-operation.js';
 import { isObject, textAt } from '../util/objects.js';
 import type { Client } from './client.js';
 
-/** The ways in which known MCP clients differ from the protocol, or show less than it allows. */
+/** This file lists how known MCP clients differ from the protocol, or show less than the protocol allows. */
 
 /** Arguments that clients add to every call, although no schema has them. */
 const addedArguments: readonly string[] = [
-  // Gemini CLI 0.61 and Qwen Code add it to the schema of every tool that they show their models.
+  // Gemini CLI 0.61 and Qwen Code add this argument to the schema of every tool that they show to their models.
   'wait_for_previous',
-  // n8n before 2.2.5: https://github.com/n8n-io/n8n/issues/21716
+  // n8n before 2.2.5 adds this argument: https://github.com/n8n-io/n8n/issues/21716
   'toolCallId',
 ];
 
@@ -19,15 +19,16 @@ export const withoutAddedArguments = (args: Readonly<Record<string, unknown>>): 
   Object.fromEntries(Object.entries(args).filter(([name]) => !addedArguments.includes(name)));
 
 /**
- * Returns a function that turns the server's name of an argument into the client's name and back, if the names differ. Claude Code
- * 2.1.330 shows the argument `description` as the title of a call, so an agent would word what a person approves. It gets another name
- * for that argument.
+ * Returns a function that translates argument names of this server for the client, and back. Undefined if the names are the same. Claude
+ * Code 2.1.330 shows the argument `description` as the title of a call, where an agent could mislead a person, so it gets another name.
  */
 export function argumentNamesFor({ name: client }: Client, { properties }: JsonSchema): ArgumentName | undefined {
-  if (!/^claude-code( |$)/.test(client) || !isObject(properties) || !Object.hasOwn(properties, titleArgument))
-    return undefined;
+  if (!/^claude-code( |$)/.test(client)) return undefined;
+  if (!isObject(properties) || !Object.hasOwn(properties, titleArgument)) return undefined;
+
   let safeName = 'descriptionText';
   while (Object.hasOwn(properties, safeName)) safeName += '_';
+
   return (name) => {
     if (name === titleArgument) return safeName;
     return name === safeName ? titleArgument : name;
@@ -37,7 +38,7 @@ export function argumentNamesFor({ name: client }: Client, { properties }: JsonS
 /** The argument that Claude Code shows as the title of a call. */
 const titleArgument = 'description';
 
-/** Renames the arguments of a call. */
+/** Renames arguments with the function of `argumentNamesFor`, in either direction. */
 export function swapArguments(
   args: Readonly<Record<string, unknown>>,
   swapName: ArgumentName | undefined,
@@ -46,7 +47,7 @@ export function swapArguments(
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [swapName(name), value]));
 }
 
-/** The schema of a tool's arguments with the names that the client gets. */
+/** Returns the schema of a tool's arguments with the names that the client gets. */
 export function schemaFor(client: Client, schema: JsonSchema): JsonSchema {
   const swapName = argumentNamesFor(client, schema);
   const { properties, required } = schema;
@@ -58,10 +59,10 @@ export function schemaFor(client: Client, schema: JsonSchema): JsonSchema {
   };
 }
 
-/** True if the user can submit a form with an empty field. Codex 0.169.0 submits none, and does not say why. */
+/** True if the user can submit a form with an empty field. Codex 0.169.0 does not submit such a form, and does not say why. */
 export const canLeaveFieldsEmpty = ({ name: client }: Pick<Client, 'name'>): boolean => !/^codex\b/.test(client);
 
-/** JSON Schema keywords for which some client refuses a tool, or the whole list of tools. */
+/** JSON Schema keywords that make some client refuse a tool, or the whole list of tools. */
 export const refusedKeywords: readonly string[] = [
   '$ref',
   '$defs',
@@ -75,19 +76,13 @@ export const refusedKeywords: readonly string[] = [
   '$schema',
 ];
 
-/**
- * Limits for a question. `lines` and `characters` are for Codex, which shows 24 lines for the form and everything around it. `lineLength`
- * is for Claude Code, which shows three lines, cut to the width of the terminal, and cannot unfold the rest.
- */
+/** Limits for a question. Codex shows 24 lines with the form around it. Claude Code shows three lines, cut to the terminal's width. */
 export const questionLimits = { lines: 9, characters: 2_000, lineLength: 70 };
 
-/**
- * How users of a client decide on a change: in a form that the server asks for, or with the button of a view. With `not`, models carry
- * out plans after a yes in the conversation.
- */
+/** How users of a client decide on a change. With `not`, models carry out a plan after a yes in the conversation. */
 export type DecisionWay = 'by form' | 'by view' | 'not';
 
-/** The clients of `cloudops-mcp client-config`. */
+/** How users decide, for each client of `cloudops-mcp client-config`. */
 export const decisionWays = {
   'claude-desktop': 'by view',
   'claude-ai': 'by view',
@@ -100,7 +95,7 @@ export const decisionWays = {
   goose: 'by view',
   codex: 'by form',
   gemini: 'not',
-  // Declares views, but shows none in a terminal.
+  // Qwen Code declares views, but shows none in a terminal.
   qwen: 'not',
   opencode: 'not',
 } satisfies Readonly<Record<string, DecisionWay>>;
@@ -108,15 +103,16 @@ export const decisionWays = {
 const versionHeader = 'mcp-protocol-version';
 
 /**
- * Corrects the headers of a complete 2026-07-28 request whose header names 2025-11-25. Connectors of claude.ai were reported to send
- * such requests (https://github.com/anthropics/claude-code/issues/93290). Missing headers of 2026-07-28 are taken from the body. Every
- * other contradiction between headers and body is left for the SDK to refuse.
+ * Corrects the headers of a complete 2026-07-28 request whose version header says 2025-11-25, as connectors of claude.ai were reported to
+ * send them (https://github.com/anthropics/claude-code/issues/93290). The SDK refuses all other contradictions of headers and body.
  */
 export function correctHeaders(headers: Headers, message: unknown): void {
   if (headers.get(versionHeader) !== '2025-11-25') return;
   const request = classifyInboundRequest({ httpMethod: 'POST', body: message });
   if (request.kind !== 'modern' || request.messageKind !== 'request') return;
+
   headers.set(versionHeader, '2026-07-28');
+  // Protocol 2026-07-28 also requires these headers. Their values come from the body.
   const { method, params } = request.message;
   if (!headers.has('mcp-method') && /^[a-z/]+$/i.test(method)) headers.set('mcp-method', method);
   const name = textAt(params, 'name') ?? textAt(params, 'uri');

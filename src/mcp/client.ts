@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { lazy } from '../util/objects.js';
 import { appsExtension, viewMimeType } from './views/contract/apps.js';
 
-/** A client as it declares itself. */
+/** An MCP client as it describes itself. */
 export interface Client {
   /** The client's name and version, for the journal. */
   readonly name: string;
@@ -21,7 +21,7 @@ export interface Client {
 }
 
 /**
- * Returns the client of a request. From 2026-07-28 on, each request declares its client. Before, the connection or the session does.
+ * Returns the client of a request, which declares it since protocol 2026-07-28. Before that, the connection or the session did.
  * @param session the client as declared when the session began
  */
 export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext, session: Client | undefined): Client {
@@ -31,13 +31,13 @@ export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext
   return describeClient(fields[CLIENT_CAPABILITIES_META_KEY], fields[CLIENT_INFO_META_KEY]);
 }
 
-/** Reads a client's capabilities and information. Malformed parts count as absent. */
+/** Reads a client's capabilities, name and version. Malformed parts count as absent. */
 export function describeClient(capabilities: unknown, information: unknown): Client {
   const { elicitation, extensions } = declarationSchemas().capabilities.parse(capabilities ?? {});
   const { name, version } = declarationSchemas().information.parse(information ?? {});
   return {
     name: `${name} ${version}`.trim().slice(0, 100),
-    // By the protocol, an empty declaration means form mode.
+    // By the protocol, a client that declares elicitation without a mode has the form mode.
     form: elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined),
     url: elicitation?.url !== undefined,
     views: extensions?.[appsExtension]?.mimeTypes.includes(viewMimeType) ?? false,

@@ -13,10 +13,7 @@ import { canLeaveFieldsEmpty } from './client-quirks.js';
 /** The declining option, which is selected by default. */
 const declineLabel = 'Do nothing';
 
-/**
- * The form of a question: a choice between two labels, the name if the person has to type it, and a reason for declining, if the client
- * lets it stay empty.
- */
+/** The form of a question: two labels to choose from, the name if it has to be typed, and an optional reason for declining. */
 export const consentForm = (client: Pick<Client, 'name'>, accept: string, typedName?: string) => ({
   type: 'object' as const,
   properties: {
@@ -38,16 +35,18 @@ const answerMs = 10 * 60 * 1000;
 const progressMs = 10_000;
 
 /**
- * Returns the way to ask the client's user; undefined if the client cannot show forms. Up to 2025-11-25, the question is sent during
- * the call. From 2026-07-28 on, the call ends with the question, and the next call brings the reply.
+ * Returns the way to ask the client's user; undefined if the client cannot show forms. In protocols before 2026-07-28, the question is
+ * sent during the call. Since 2026-07-28, the call ends with the question, and a second call brings the reply.
  * @param onWaiting called every ten seconds while a question waits for its answer
  */
 export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
-  const { envelope, inputResponses, requestState } = context.mcpReq;
   if (!client.form) return undefined;
-  if (envelope === undefined)
+  const { envelope, inputResponses, requestState } = context.mcpReq;
+
+  // Without an envelope, the protocol is older than 2026-07-28.
+  if (envelope === undefined) {
     return {
-      // Not with the SDK's elicitInput, which drops replies that are none of the options.
+      // Not with the SDK's `elicitInput`, which drops replies that choose none of the options. Here they count as `notChosen`.
       ask: async (message, accept, over, typedName) => {
         const requestedSchema = consentForm(client, accept.text, typedName);
         const params = { mode: 'form', message: message.text, requestedSchema };
@@ -55,14 +54,18 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
         return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, accept.text, typedName);
       },
     };
+  }
+
+  // `later` ends the call with the question.
   const ask: Elicitor['ask'] = async () => 'later';
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
+  // There is no reply yet, or the state is not from a form (`question`).
   if (answer.kind !== 'elicit' || claims?.use !== 'question') return { ask };
   return { ask, resumedReply: { claims, read: (accept, typedName) => replyOf(answer, accept, typedName) } };
 }
 
-/** Sends a question during the call, and takes it back when it is over. Returns undefined without a reply. */
+/** Sends a question during the call, and cancels it when `over` aborts. Returns undefined without a reply. */
 async function sendQuestion(
   { mcpReq: { send, signal } }: ServerContext,
   params: Readonly<Record<string, unknown>>,
@@ -76,29 +79,31 @@ async function sendQuestion(
       { timeout: answerMs, signal: AbortSignal.any([signal, over]) },
     );
   } catch {
+    // The client refused the request, did not answer in time, or the question was cancelled.
     return undefined;
   } finally {
     clearInterval(timer);
   }
 }
 
-/**
- * Returns the way to send the client's user to a URL; undefined if the client cannot. The URL must not grant power by itself, because
- * the client and perhaps its model read it.
- */
+/** Like `elicitorFor`, but sends the user to a URL, which must not allow anything alone, because the client may read it. */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
-  const { envelope, inputResponses, requestState } = context.mcpReq;
   if (!client.url) return undefined;
-  if (envelope === undefined)
+  const { envelope, inputResponses, requestState } = context.mcpReq;
+
+  if (envelope === undefined) {
     return {
       send: async (message, url, over) => {
         const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };
         return visitOf(await sendQuestion(context, params, over, onWaiting));
       },
     };
+  }
+
   const send: Guide['send'] = async () => 'later';
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
+  // There is no result yet, or the state is not from a plan on the page (`handle`).
   if (answer.kind !== 'elicit' || claims?.use !== 'handle') return { send };
   return { send, resumedReply: { claims, visit: visitOf(answer) } };
 }
@@ -108,13 +113,13 @@ const visitOf = (answer: { action: string } | undefined): Visit => {
   return answer?.action === 'decline' ? 'declined' : 'cancelled';
 };
 
-/** A field of another type counts as absent, so that the decision can still be read. */
+/** The answer to a form. A name or reason of another type counts as absent, so that the decision can still be read. */
 const answerSchema = lazy(() => {
   const text = z.string().optional().catch(undefined);
   return z.object({ decision: z.string(), name: text, reason: text });
 });
 
-/** Reads the answer of a client to a form. */
+/** Reads the answer of a client to a form. An answer with none of the two labels counts as `notChosen`. */
 function replyOf(
   { action, content }: { action: string; content?: unknown },
   accept: string,
@@ -122,6 +127,8 @@ function replyOf(
 ): UserReply {
   if (action === 'decline') return { kind: 'declined' };
   if (action !== 'accept') return { kind: 'cancelled' };
+
+  // The form was submitted. The label that was chosen decides.
   const { data } = answerSchema().safeParse(content);
   if (data?.decision === accept) return { kind: isTyped(typedName, data.name) ? 'agreed' : 'wrongName' };
   return data?.decision === declineLabel ? { kind: 'declined', reason: data.reason } : { kind: 'notChosen' };

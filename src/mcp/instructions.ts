@@ -10,11 +10,15 @@ import { listText, sentences } from '../util/human.js';
 export function instructionsFor(operations: readonly Operation[], accounts: Accounts): string {
   const areas = [...new Set(operations.map(({ service }) => areaOf[service] ?? service))];
   const titles = operations.map(({ title }) => title.charAt(0).toLowerCase() + title.slice(1));
+  const reading = operations.filter(({ effect }) => effect === 'read');
+  const changing = operations.filter(({ effect }) => effect !== 'read');
+  const aboutChanges = changing.length > 0 ? changeTexts(changing, operations, accounts.all) : [whyNoChanges(accounts)];
+
   return sentences(
     `Operate a cloud (${areas.join(', ')}): ${titles.join('; ')}.`,
     accounts.areNamed && accountsText(accounts.all, accounts.byDefault),
-    ...readTexts(operations),
-    ...changeTexts(operations, accounts),
+    reading.length > 0 && readText(reading, operations),
+    ...aboutChanges,
     "Names, IDs, versions and keys come from the user or an earlier answer. Never guess them, and never correct the user's: ask.",
     'A validation error lists every problem at once, and nothing was sent.',
     'Follow "next": "who" has to act (you are the agent, the operator runs this server), and its text says what you do. Give the user the request IDs if they need the support of the cloud.',
@@ -24,50 +28,54 @@ export function instructionsFor(operations: readonly Operation[], accounts: Acco
 
 const namesOf = (operations: readonly Operation[]) => operations.map(({ name }) => name);
 
-/** Returns the paragraph about the operations that only read; none if there are no such operations. */
-function readTexts(operations: readonly Operation[]): string[] {
-  const names = namesOf(operations.filter(({ effect }) => effect === 'read'));
-  if (names.length === 0) return [];
-  return [[`${listText(names)} only ${verb(names, 'read')}.`, ...instructionsOf(operations, true)].join(' ')];
+/** Returns the paragraph about the operations that only read. */
+function readText(reading: readonly Operation[], offered: readonly Operation[]): string {
+  const names = namesOf(reading);
+  return [`${listText(names)} only ${verb(names, 'read')}.`, ...instructionsOf(reading, offered)].join(' ');
 }
 
-/** Returns the paragraphs about the operations that change something, or the reason why there are none. */
-function changeTexts(operations: readonly Operation[], { all, areNamed }: Accounts): string[] {
-  const changing = operations.filter(({ effect }) => effect !== 'read');
-  if (changing.length === 0) return [whyNoChanges(all, areNamed)];
+/** Returns the paragraphs about the operations that change something. */
+function changeTexts(
+  changing: readonly Operation[],
+  offered: readonly Operation[],
+  accounts: readonly Account[],
+): string[] {
   const names = namesOf(changing);
   const costly = namesOf(changing.filter(({ change }) => change?.costsMoney));
   const overview = sentences(
     `${listText(names)} ${verb(names, 'change')} things.`,
     costly.length > 0 && `${listText(costly)} ${verb(costly, 'cost')} money.`,
-    ...instructionsOf(operations, false),
-    ...consentTexts(all),
+    ...instructionsOf(changing, offered),
+    ...consentTexts(accounts),
   );
+  // Changes that go on after the answer, and whose progress no tool can read.
   const continuing = namesOf(changing.filter(({ change, follow }) => change?.continues && !follow));
+
   return sentences(
     overview.join(' '),
     'Leave out what you do not know. A plan lists the defaults of the cloud, and the missing values that decide the cost: ask the user for those. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
     'If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
-    continuing.length > 0 && continuingText(continuing, continuing.length === changing.length),
+    continuing.length > 0 && continuingText(continuing, changing.length),
   );
 }
 
-function whyNoChanges(accounts: readonly Account[], areNamed: boolean): string {
-  if (accounts.length > 0 && accounts.every(({ policy }) => policy.readOnly))
+function whyNoChanges({ all, areNamed }: Accounts): string {
+  if (all.length > 0 && all.every(({ policy }) => policy.readOnly))
     return `This server changes nothing: ${areNamed ? 'its accounts only read' : 'CLOUDOPS_READ_ONLY is set'}.`;
   return 'The tools that change something are not available here: CLOUDOPS_TOOLS or the scopes of your token leave them out.';
 }
 
-/** The text about changes that continue in the cloud after they were accepted. `areAll` if all changes do. */
-function continuingText(names: readonly string[], areAll: boolean): string {
-  const subject = areAll ? 'A change that was accepted' : `What ${listText(names)} ${verb(names, 'start')}`;
+/** Returns the text about the changes that continue in the cloud. It names no tools if all of the `changeCount` tools continue. */
+function continuingText(names: readonly string[], changeCount: number): string {
+  const isEvery = names.length === changeCount;
+  const subject = isEvery ? 'A change that was accepted' : `What ${listText(names)} ${verb(names, 'start')}`;
   return `${subject} is not finished when it is accepted. No tool here reads its progress: do not call again to check.`;
 }
 
-/** Returns a verb in singular or plural for the number of `names`. */
+/** Returns a verb in the form that agrees with `names`: `list_parts reads`, but `list_parts and list_backups read`. */
 const verb = (names: readonly string[], plural: string) => (names.length === 1 ? `${plural}s` : plural);
 
-/** Describes the caller's accounts in full, because tool descriptions have room for a few words only. */
+/** Describes the caller's accounts in full, because the descriptions of tools have few words for them. */
 function accountsText(accounts: readonly Account[], byDefault: Account | undefined): string {
   const texts = accounts.map(({ name, description, policy }) => {
     const about = [description, policy.readOnly ? 'read only' : undefined]
@@ -75,10 +83,12 @@ function accountsText(accounts: readonly Account[], byDefault: Account | undefin
       .join('; ');
     return about === '' ? name : `${name} (${about})`;
   });
-  const [first, ...others] = texts;
-  if (first === undefined) return 'Your token names no account of this server.';
-  if (others.length === 0)
-    return `All calls are for the account ${first}. If the user means another, tell them that it cannot be reached here.`;
+
+  const [only] = texts;
+  if (only === undefined) return 'Your token names no account of this server.';
+  if (texts.length === 1)
+    return `All calls are for the account ${only}. If the user means another, tell them that it cannot be reached here.`;
+
   const otherwise =
     byDefault === undefined
       ? 'If they have not said which, ask.'
@@ -86,18 +96,18 @@ function accountsText(accounts: readonly Account[], byDefault: Account | undefin
   return `Accounts: ${texts.join(', ')}. Each is a separate cloud. Name the one that the user means. ${otherwise}`;
 }
 
-/** Returns the operations' own sentences for the instructions: of reads, or of changes. */
-const instructionsOf = (operations: readonly Operation[], reads: boolean): string[] =>
+/** Returns the sentences that the operations add to the instructions, without those that an offered tool makes wrong. */
+const instructionsOf = (operations: readonly Operation[], offered: readonly Operation[]): string[] =>
   operations
-    .filter(({ effect }) => (effect === 'read') === reads)
     .flatMap(({ instructions = [] }) => instructions)
-    .filter(({ unless }) => !operations.some(({ name }) => name === unless))
+    .filter(({ unless }) => !offered.some(({ name }) => name === unless))
     .map(({ text }) => text);
 
 const byPlan =
   'show it, and call again as its "next" says only after a clear yes to that plan. "show" is the text for the user; you may translate it.';
 
-const consent: Readonly<Record<ConsentMode, string>> = {
+/** Who decides on changes, for each consent mode. */
+const consentRules: Readonly<Record<ConsentMode, string>> = {
   ask: `Before it sends a change, this server asks the user itself, if the client can ask or shows views. Otherwise it answers with a plan: ${byPlan}`,
   human:
     'Only a person can agree to a change: in a question or a view of the client, or on a page, as the answer says. Where there is none of these, the call is refused (NeedsHuman): tell the user. planOnly: true shows the plan all the same.',
@@ -107,16 +117,17 @@ const consent: Readonly<Record<ConsentMode, string>> = {
   off: 'This server asks nobody and sends a change at once (CLOUDOPS_CONFIRM=off): call only after a clear yes from the user. planOnly: true shows the plan first.',
 };
 
-/** Describes for each consent mode who decides on changes. Names the accounts if their modes differ. */
+/** Says who decides on changes. If the accounts have different consent modes, there is a text for each mode, with its accounts. */
 function consentTexts(accounts: readonly Account[]): string[] {
   const changing = accounts.filter(({ policy }) => !policy.readOnly);
   const modes = [...new Set(changing.map(({ confirm }) => confirm))];
   return modes.map((mode) => {
     const names = changing.filter(({ confirm }) => confirm === mode).map(({ name }) => name);
-    return modes.length === 1 ? consent[mode] : `In ${listText(names)}: ${consent[mode]}`;
+    return modes.length === 1 ? consentRules[mode] : `In ${listText(names)}: ${consentRules[mode]}`;
   });
 }
 
+/** The area of the cloud that a service manages. */
 const areaOf: Readonly<Record<Service, string>> = {
   storage: 'S3 object storage',
   catalog: 'Kubernetes',

@@ -22,14 +22,14 @@ export interface Prompt {
   readonly title: string;
   readonly description: string;
   readonly args: Readonly<Record<string, PromptArgument>>;
-  /** The tool that performs the task. */
+  /** The name of the tool that performs the task. */
   readonly tool: string;
   readonly steps: readonly string[];
 }
 
 const region = { description: 'Region', values: Object.keys(defaultZones) };
 
-/** The steps of any change. They avoid "me", because the skill contains them too. */
+/** The steps of any change. They do not say "me", because they are also a part of the skill. */
 export const confirmFirst: readonly string[] = [
   'Ask for everything that is missing and that you cannot know; never guess names, IDs, versions or keys.',
   'Call the tool with planOnly: true, and show its plan: what will happen, the request, the defaults and the warnings.',
@@ -104,17 +104,13 @@ export function promptText(
   { title, tool, steps, args }: Prompt,
   values: Readonly<Record<string, string | undefined>>,
 ): string {
-  const lines = Object.keys(args).flatMap((name) => {
-    const value = values[name];
-    return value === undefined || value === '' ? [] : [`- ${name}: ${quote(value, 2000)}`];
-  });
-  return [
-    `${title} with the tool ${tool}.`,
-    '',
-    ...lines,
-    '',
-    ...steps.map((step, index) => `${index + 1}. ${step}`),
-  ].join('\n');
+  const lines = [`${title} with the tool ${tool}.`, ''];
+  for (const name of Object.keys(args)) {
+    const value = values[name] ?? '';
+    if (value !== '') lines.push(`- ${name}: ${quote(value, 2000)}`);
+  }
+  lines.push('', ...steps.map((step, index) => `${index + 1}. ${step}`));
+  return lines.join('\n');
 }
 
 /** The prompts whose tools are among the operations. */
@@ -152,7 +148,7 @@ export function getPrompt(
 /** Returns values to suggest for an argument of a prompt. */
 export function promptValues(operations: readonly Operation[], name: string, argument: string): readonly string[] {
   const { args } = findPrompt(operations, name);
-  return (Object.hasOwn(args, argument) && args[argument]?.values) || [];
+  return Object.hasOwn(args, argument) ? (args[argument]?.values ?? []) : [];
 }
 
 function findPrompt(operations: readonly Operation[], name: string): Prompt {

@@ -11,7 +11,7 @@ import { markdownTable, sentenceCase, sentences } from '../util/human.js';
 import { isObject } from '../util/objects.js';
 import { inputJsonSchema } from './tool-schemas.js';
 
-/** The reference of the API in Markdown, for agents and people. */
+/** This file writes the reference of the API in Markdown, for agents and people. */
 
 /** Returns the reference of one operation, with its arguments and its gaps. */
 export function operationReference(operation: Operation): string {
@@ -26,7 +26,7 @@ export function operationReference(operation: Operation): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Returns the gaps of an operation as headings with Markdown lists: facts that the API does not document, and missing features. */
+/** Returns headings with Markdown lists: the facts about an operation that the API does not document, and the missing features. */
 export function gaps({ undocumented, limitations }: Operation): [string, string][] {
   const section = (title: string, facts: readonly string[]): [string, string][] =>
     facts.length === 0 ? [] : [[title, facts.map((fact) => `- ${fact}`).join('\n')]];
@@ -41,12 +41,13 @@ export interface ArgumentRow {
   readonly about: string;
   /** The cloud's value if the argument is absent; empty if it is not documented. */
   readonly preset: string;
-  /** The allowed values, if they are too many for the rules. */
+  /** The allowed values, if there are more than `maximumInlineValues`. */
   readonly list: ValueList | undefined;
 }
 
-/** A long list of allowed values. Arguments with the same values share a list, and its letter is its name. */
+/** A long list of allowed values. Arguments with the same values share a list. */
 interface ValueList {
+  /** A letter: A for the first list of an operation. */
   readonly name: string;
   readonly values: string;
 }
@@ -57,10 +58,12 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
   const presets = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, isRequired }) => {
     const items = itemsOf(field);
-    // The fields of objects in a list have rows of their own. Texts in a list have none, so the row of the list has their rules.
-    const textRules = items?.type === 'string' ? items : undefined;
-    const list = longListOf(textRules ?? field);
-    const rules = [...rulesOf(field, list), ...(textRules ? rulesOf(textRules, list) : [])];
+    // Objects in a list have rows for their fields. Texts in a list have no row, so the row of the list has their rules.
+    const textItems = items?.type === 'string' ? items : undefined;
+    const list = longListOf(textItems ?? field);
+    const rules = rulesOf(field, list);
+    if (textItems !== undefined) rules.push(...rulesOf(textItems, list));
+
     return {
       path,
       type: items === undefined ? typeName(field) : `list of ${typeName(items)}`,
@@ -94,8 +97,8 @@ export function argumentReference(operation: Operation): string {
       return [`\`${path}\``, type, sentenceCase(text), preset];
     }),
   );
-  const lists = new Map(rows.flatMap(({ list }) => (list === undefined ? [] : [[list.name, list.values] as const])));
-  return [table, ...[...lists].map(([name, values]) => `List ${name}: ${values}.`)].join('\n\n');
+  const lists = new Set(rows.map(({ list }) => list).filter((list) => list !== undefined));
+  return [table, ...[...lists].map(({ name, values }) => `List ${name}: ${values}.`)].join('\n\n');
 }
 
 export function instanceTypesReference(): string {
@@ -133,7 +136,7 @@ interface Argument {
   readonly isRequired: boolean;
 }
 
-/** Returns the arguments of an object schema and of all schemas inside it. `nodePools[].name` is inside a list. */
+/** Returns the arguments of an object schema and of all schemas inside it, with paths such as `nodePools[].name`. */
 function argumentsOf({ properties, required }: JsonSchema, prefix: string): Argument[] {
   if (!isObject(properties)) return [];
   const requiredNames: readonly unknown[] = Array.isArray(required) ? required : [];
@@ -166,7 +169,7 @@ function rulesOf(field: JsonSchema, list: ValueList | undefined): string[] {
   );
 }
 
-/** More allowed values than this stand in a list below the table. */
+/** If an argument has more allowed values, they are listed below the table. */
 const maximumInlineValues = 8;
 
 function allowedValues(values: readonly unknown[], list: ValueList | undefined): string {
@@ -176,7 +179,7 @@ function allowedValues(values: readonly unknown[], list: ValueList | undefined):
 
 const valuesText = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(', ');
 
-/** Returns a rule for the bounds of a number or a count; none if there are no bounds. */
+/** Returns one rule for the bounds of a number or a count, `2 to 5 entries`; an empty list if there are no bounds. */
 function range(low: unknown, high: unknown, singular = '', plural = ''): string[] {
   const withUnit = (bound: unknown) => `${bound} ${bound === 1 ? singular : plural}`.trim();
   if (low === undefined) return high === undefined ? [] : [`at most ${withUnit(high)}`];

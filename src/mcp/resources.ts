@@ -15,22 +15,19 @@ import { viewOf, viewResource } from './views/view-of-tool.js';
 
 /** The parts of resources that depend on the process and the caller. */
 export interface ResourceTexts {
-  /** The caller; undefined if the server does not tell callers apart. */
+  /** The caller; undefined if callers are not authenticated. */
   readonly principal?: Principal | undefined;
   /** Returns the effective configuration in Markdown, without secrets, for the accounts with these names. */
   readonly configuration: (accounts: readonly string[]) => string;
   /** Returns the latest journal entries in Markdown. An undefined caller or undefined accounts mean all. */
   readonly journal: (caller: string | undefined, accounts: readonly string[] | undefined) => Promise<string>;
-  /**
-   * Returns the contents of the sandbox and its requests in Markdown, for callers who may see the work of others. Undefined without a
-   * sandbox.
-   */
+  /** Returns the contents of the sandbox in Markdown, for callers who may see the work of others. Undefined without a sandbox. */
   readonly sandbox?: (() => Promise<string>) | undefined;
 }
 
 const mimeType = 'text/markdown';
 
-/** Loads the texts of the reference, which few clients read. */
+/** Loads the texts of the reference only when a client reads one, because few clients do. */
 const loadReference = () => import('./reference.js');
 
 const referenceTemplate = {
@@ -54,7 +51,7 @@ interface Resource {
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-/** The texts, and the accounts that the caller may use. */
+/** The texts, and the accounts that the caller may use. Only these accounts appear in the texts. */
 interface CallerTexts extends ResourceTexts {
   readonly accounts: Pick<Accounts, 'all' | 'areNamed'>;
 }
@@ -67,7 +64,8 @@ export function serveResources(
   clientFor: (context: ServerContext) => Client,
 ): void {
   const documents: readonly Resource[] = [...documentsOf(texts), skillResource, ...operations.map(referenceOf)];
-  const views = [...new Set(operations.flatMap((operation) => viewOf(operation) ?? []))].map(viewResource);
+  const viewNames = [...new Set(operations.map(viewOf))].filter((name) => name !== undefined);
+  const views = viewNames.map(viewResource);
 
   server.setRequestHandler('resources/list', (_request, context) => {
     const shown = clientFor(context).views ? [...documents, ...views] : documents;
@@ -75,6 +73,7 @@ export function serveResources(
   });
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [referenceTemplate] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    // The same address may be written differently, for example with a scheme in capital letters.
     const normalized = URL.canParse(uri) ? new URL(uri).href : uri;
     const resource = [...documents, ...views].find(({ listing }) => listing.uri === normalized);
     if (resource === undefined) {
@@ -82,7 +81,9 @@ export function serveResources(
       throw new ResourceNotFoundError(uri, `Not found: ${quote(uri, 200)}. There are ${uris}.`);
     }
     const { listing, text, _meta } = resource;
-    return { contents: [{ uri, mimeType: listing.mimeType, text: await text(), ...(_meta && { _meta }) }] };
+    return {
+      contents: [{ uri, mimeType: listing.mimeType, text: await text(), ...(_meta !== undefined && { _meta }) }],
+    };
   });
 }
 
@@ -104,14 +105,20 @@ const referenceOf = (operation: Operation): Resource => ({
   text: async () => (await loadReference()).operationReference(operation),
 });
 
+/** Returns the general resources. The contents of the sandbox are left out if the caller may not see the work of others. */
 function documentsOf({ principal, accounts, configuration, journal, sandbox }: CallerTexts): readonly Resource[] {
   const accountNames = accounts.all.map(({ name }) => name);
+  // Without named accounts or callers, the changes of all accounts are shown.
+  const journalAccounts = accounts.areNamed && principal !== undefined ? accountNames : undefined;
+  /** The only caller whose changes are shown. Undefined if the changes of all callers are shown. */
   const caller = visibleCaller(principal);
+
   const document = (name: string, uri: string, title: string, description: string, text: Resource['text']) => ({
     listing: { uri, name, title, description, mimeType },
     text,
   });
-  return [
+
+  const documents: Resource[] = [
     document(
       'instance-types',
       'cloudops://reference/instance-types',
@@ -138,18 +145,12 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
       'cloudops://journal',
       'Journal',
       'The last changes that were asked for, and their outcomes',
-      () => journal(caller, accounts.areNamed && principal !== undefined ? accountNames : undefined),
+      () => journal(caller, journalAccounts),
     ),
-    ...(sandbox !== undefined && caller === undefined
-      ? [
-          document(
-            'sandbox',
-            'cloudops://sandbox',
-            'Sandbox',
-            'What the built-in sandbox holds, and what it was asked',
-            sandbox,
-          ),
-        ]
-      : []),
   ];
+  if (sandbox !== undefined && caller === undefined) {
+    const description = 'What the built-in sandbox holds, and what it was asked';
+    documents.push(document('sandbox', 'cloudops://sandbox', 'Sandbox', description, sandbox));
+  }
+  return documents;
 }

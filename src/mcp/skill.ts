@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { lazy } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 
-/** ID of the Skills extension (SEP-2640) among the server's capabilities. */
+/** ID of the Skills extension (SEP-2640) in the capabilities of this server. */
 export const skillsExtension = 'io.modelcontextprotocol/skills';
 
 /** The skill as a resource. Its text is read from disk at each request. */
@@ -20,13 +20,13 @@ export const skillResource = {
   text: readSkill,
 };
 
-/** How long clients may keep an answer, for protocols with cache hints. */
+/** How long clients may keep an answer. A part of answers since protocol 2026-07-28. */
 export interface CacheLife {
   readonly ttlMs: number;
   readonly cacheScope: 'private';
 }
 
-/** Serves the methods of the Skills extension. Since 2026-07-28, their answers say how long clients may keep them. */
+/** Serves the methods of the Skills extension. Only requests since protocol 2026-07-28 have an envelope and are answered with `life`. */
 export function serveSkill(server: Server, life: CacheLife): void {
   const { list, get } = paramsSchemas();
   const { uri } = skillResource.listing;
@@ -46,7 +46,7 @@ const paramsSchemas = lazy(() => ({
   get: z.looseObject({ uri: z.string() }),
 }));
 
-/** The skill with its files, as the extension describes it. */
+/** Describes the skill and its only file as the extension requires. */
 async function skillEntry() {
   const text = await readSkill();
   const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`;
@@ -54,7 +54,7 @@ async function skillEntry() {
   return { uri, frontmatter: frontmatterOf(text), resources: [{ uri, digest, size: Buffer.byteLength(text) }] };
 }
 
-/** Reads the skill beside the bundle's main file, or else beside its chunks and the source. */
+/** Reads the skill by its path from the bundle's main file, or else by its path from the bundle's chunks and from the source. */
 function readSkill(): Promise<string> {
   const read = (path: string) => readFile(new URL(path, import.meta.url), 'utf8');
   return read('../skills/cloudops/SKILL.md').catch(() => read('../../skills/cloudops/SKILL.md'));
@@ -64,14 +64,16 @@ function readSkill(): Promise<string> {
 function frontmatterOf(text: string): Readonly<Record<string, unknown>> {
   const [, lines = ''] = /^---\n([\s\S]*?)\n---\n/.exec(text) ?? [];
   const fields: Record<string, unknown> = {};
-  /** The fields of the last line without a value. */
+  /** The object that the last line without a value began, such as `metadata:`. Indented lines are its fields. */
   let innerFields = fields;
   for (const [, indent, name = '', value] of lines.matchAll(/^( *)([\w-]+):(?: (.*))?$/gm)) {
     const target = indent === '' ? fields : innerFields;
     if (value === undefined) {
       innerFields = {};
       target[name] = innerFields;
-    } else target[name] = value.startsWith('"') ? JSON.parse(value) : value;
+    } else {
+      target[name] = value.startsWith('"') ? JSON.parse(value) : value;
+    }
   }
   return fields;
 }

@@ -11,12 +11,12 @@ export interface Tool extends ToolSchemas {
   readonly operation: Operation;
 }
 
-/** A tool as a caller sees it. */
+/** A tool as the caller sees it: the schema of its arguments and its description depend on the caller's accounts. */
 export interface OfferedTool extends Tool {
   readonly description: string;
 }
 
-/** Everything that a server offers to a caller. */
+/** Everything that this server offers to a caller. */
 export interface Offer {
   readonly accounts: Accounts;
   readonly tools: readonly OfferedTool[];
@@ -26,30 +26,33 @@ export interface Offer {
 }
 
 export interface ToolCatalog {
-  /** All tools, before policy and scopes. */
+  /** All tools, including those that policies or the caller's scopes do not allow. */
   readonly tools: readonly Tool[];
   offerTo(principal: Principal | undefined): Offer;
 }
 
 const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 
-/** Size of the cache of offers. Tokens bring the scopes, and no operator grants this many different sets of scopes. */
+/** Size of the cache of offers. No operator grants this many different sets of scopes, but tokens may have any scopes. */
 const maximumOffers = 100;
 
-/** Creates the tool catalog. It caches an offer per set of scopes, because over HTTP each request has a server of its own. */
+/** Creates the tool catalog. An offer depends only on the scopes and is cached, because each HTTP request has an MCP server of its own. */
 export function createToolCatalog(operations: readonly Operation[], accounts: Accounts): ToolCatalog {
   const tools = operations.map((operation) => {
     const toolSchemas = operation.schemas ?? schemas[operation.name];
     if (toolSchemas === undefined) throw new Error(`${operation.name} is not in src/mcp/schemas.generated.json.`);
     return { operation, ...toolSchemas };
   });
+  /** By the scopes, as JSON. */
   const offers = new Map<string, Offer>();
+
   return {
     tools,
     offerTo: (principal) => {
       const scopes = JSON.stringify(principal?.scopes);
       const cached = offers.get(scopes);
       if (cached !== undefined) return cached;
+
       if (offers.size === maximumOffers) offers.clear();
       const offer = makeOffer(tools, accounts, principal);
       offers.set(scopes, offer);
@@ -58,32 +61,30 @@ export function createToolCatalog(operations: readonly Operation[], accounts: Ac
   };
 }
 
-/** Selects what a caller may use. */
+/** Selects the accounts and tools that a caller may use. */
 function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: Principal | undefined): Offer {
   const accounts = accountsOf(allAccounts, principal);
-  const tools = allTools.flatMap((tool) => {
-    const allowingAccounts = accountsFor(accounts, tool.operation, principal);
-    if (allowingAccounts.length === 0) return [];
-    const description = descriptionFor(tool.operation, accounts, allowingAccounts);
-    return [{ ...tool, description, input: withAccountArgument(tool, accounts, allowingAccounts) }];
-  });
+  const tools: OfferedTool[] = [];
+  for (const tool of allTools) {
+    const allowing = accountsFor(accounts, tool.operation, principal);
+    if (allowing.length === 0) continue;
+    const description = descriptionFor(tool.operation, accounts, allowing);
+    tools.push({ ...tool, description, input: withAccountArgument(tool, accounts, allowing) });
+  }
+
   const operations = tools.map(({ operation }) => operation);
-  return {
-    accounts,
-    tools,
-    operations,
-    instructions: instructionsFor(operations, accounts),
-  };
+  return { accounts, tools, operations, instructions: instructionsFor(operations, accounts) };
 }
 
-/** The description of a tool. If only one of several accounts allows the tool, it names that account, because no argument does. */
+/** Returns the description of a tool. If only one of several accounts allows the tool, the description names this account. */
 function descriptionFor(
   { description }: Operation,
   { all, areNamed }: Pick<Accounts, 'all' | 'areNamed'>,
-  [only, ...others]: readonly Account[],
+  allowing: readonly Account[],
 ): string {
-  if (only === undefined || others.length > 0 || !areNamed || all.length < 2) return description;
-  return `For the account ${only.name} only. ${description}`;
+  const [account, other] = allowing;
+  if (!areNamed || all.length < 2 || account === undefined || other !== undefined) return description;
+  return `For the account ${account.name} only. ${description}`;
 }
 
 /**
@@ -96,8 +97,9 @@ function withAccountArgument(
   allowing: readonly Account[],
 ): JsonSchema {
   if (!areNamed || allowing.length < 2) return schema;
-  const { properties, required } = schema;
+
   const preset = presetAmong(allowing, byDefault);
+  // Before a change, models are told to ask, even if the argument may be left out.
   const canLeaveOut = preset !== undefined && effect === 'read';
   const advice = canLeaveOut ? `The one the user means, else ${preset.name}` : 'Ask if the user named none';
   const account = {
@@ -105,6 +107,8 @@ function withAccountArgument(
     enum: allowing.map(({ name }) => name),
     description: `${describeAccounts(allowing)}. ${advice}`,
   };
+
+  const { properties, required } = schema;
   const others = Array.isArray(required) ? required : [];
   return {
     ...schema,
@@ -113,23 +117,21 @@ function withAccountArgument(
   };
 }
 
-/** The maximum weight of the descriptions of two accounts, because every tool repeats them. The instructions have them in full. */
+/** The largest weight of the descriptions of two accounts. Every tool repeats them, and the instructions have them in full. */
 const maximumWeight = 80;
-/** The weight of an account's name. Each account after the second leaves this much less for the descriptions. */
+/** The weight of an account's name. Each account after the second reduces the largest weight of the descriptions by this. */
 const weightOfName = 12;
 
-/** Describes the accounts (`prod: live customers; staging: trials`) if that is short. */
+/** Describes the accounts, `prod: live customers; staging: trials`. If that is too long, returns a general text. */
 function describeAccounts(accounts: readonly Account[]): string {
   const text = accounts
-    .flatMap(({ name, description }) => (description === undefined ? [] : [`${name}: ${description}`]))
+    .filter(({ description }) => description !== undefined)
+    .map(({ name, description }) => `${name}: ${description}`)
     .join('; ');
-  const room = maximumWeight - weightOfName * (accounts.length - 2);
-  return text === '' || weightOf(text) > room ? 'Account to act in' : text;
+  const weightLimit = maximumWeight - weightOfName * (accounts.length - 2);
+  return text === '' || weightOf(text) > weightLimit ? 'Account to act in' : text;
 }
 
-/**
- * The weight of a text, about four for each token. Latin letters share a token, digits and other ASCII characters mostly have their own,
- * and characters of other scripts take more.
- */
+/** About four per token: Latin letters share tokens, other ASCII characters have their own, and characters of other scripts take more. */
 const weightOf = (text: string) =>
   Buffer.byteLength(text.replace(/[^a-z\s]/giu, (character) => (character < '\u0080' ? '####' : `${character}#`)));

@@ -7,21 +7,19 @@ import { refusedKeywords } from './client-quirks.js';
 /** The schemas of a tool's arguments and answer, as hosts see them. */
 export interface ToolSchemas {
   readonly input: JsonSchema;
-  /** Absent for an operation whose answer is open. */
+  /** Absent if hosts get no schema of the answer. */
   readonly output?: JsonSchema;
 }
 
-/**
- * Generates the schemas of a tool. It is too slow for the start of a server, so scripts/schemas.mjs generates them at build time, and
- * the server reads `src/mcp/schemas.generated.json`.
- */
+/** Generates the schemas of a tool. Too slow for the start of a server, so scripts/schemas.mjs generates them at build time. */
 export const toolSchemas = ({ input, output, effect, isAnswerOpen }: Operation): ToolSchemas => ({
   input: listedSchema(input()),
   ...(isAnswerOpen !== true && { output: outputJsonSchema(outputSchema(effect, output())) }),
 });
 
-/** The advertised schema of a result. Rare fields are omitted to keep the list of tools short. */
+/** The schema of a result as hosts see it. Other fields that a result may have are left out to keep the list of tools short. */
 function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
+  /** Fields that only results of changes have. */
   const change = {
     outcome: z.string().optional(),
     show: z.string().describe('the plan, for the user').optional(),
@@ -38,32 +36,33 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   });
 }
 
-/**
- * Returns the JSON Schema of a tool's arguments in a form that every host accepts: types, descriptions, enumerations of strings and
- * simple limits.
- */
+/** Returns the JSON Schema of arguments as every host accepts it: types, descriptions, enumerations of texts and simple limits. */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
-    // Titles and units are for the people who read a plan.
+
+    // Titles and units are shown to people in plans. Models do not need them.
     delete jsonSchema.title;
     delete jsonSchema.unit;
-    // A model expects a required string to be non-empty.
+    // Models take for granted that a required string is not empty.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
-    // The description states the exact number.
+    // The description of a list with exactly one entry says so.
     if (jsonSchema.minItems === 1 && jsonSchema.maxItems === 1) {
       delete jsonSchema.minItems;
       delete jsonSchema.maxItems;
     }
-    // Skips the literal itself: the schema around the literal has a description too, which would replace the description of the numbers.
-    if (zodSchema._zod.def.type !== 'literal' && jsonSchema.enum?.every(Number.isInteger))
+
+    // Not for the literal itself, because the schema around it may have a description, which would replace these numbers.
+    if (zodSchema._zod.def.type !== 'literal' && jsonSchema.enum?.every(Number.isInteger)) {
       describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
+    }
+    // `oneOfListed` marks an enumeration that another field shows. The description refers to that field.
     if (typeof jsonSchema.listed === 'string') {
       describe(jsonSchema, jsonSchema.listed);
       delete jsonSchema.listed;
       delete jsonSchema.enum;
     }
-    // zod's pattern for CIDR blocks has 200 characters.
+    // Left out, because zod's pattern for CIDR blocks has 200 characters.
     if (jsonSchema.format === 'cidrv4') {
       delete jsonSchema.format;
       delete jsonSchema.pattern;
@@ -71,10 +70,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   });
 }
 
-/**
- * Returns the JSON Schema of a tool's arguments for the list of tools, which every conversation reads. It drops the rules for texts, because a value that
- * breaks one is answered with the rule in words, and the reference of the operation has them all.
- */
+/** Returns the JSON Schema of arguments for the list of tools. Rules for texts are left out, because errors name a broken rule. */
 export const listedSchema = (schema: z.ZodObject): JsonSchema =>
   JSON.parse(
     JSON.stringify(inputJsonSchema(schema), (_name, value: unknown) => {
@@ -86,15 +82,16 @@ export const listedSchema = (schema: z.ZodObject): JsonSchema =>
     }),
   );
 
-/** Longer enumerations are described in words, which takes a third of the tokens. */
+/** Enumerations with more values become a part of the description, which takes a third of the tokens. */
 const mostListed = 12;
 
-/** Joins values that differ in the digits at their end: `h2-large, h2-large16/24`. */
+/** Joins values that differ only in the digits at their end: `h2-large`, `h2-large16` and `h2-large24` to `h2-large, h2-large16/24`. */
 function joinDigits(values: readonly string[]): string {
   const groups = new Map<string, string[]>();
   for (const value of values) {
     const stem = value.replace(/\d+$/, '');
     const digits = value.slice(stem.length);
+    // `#` keeps a value without digits apart from the values with digits.
     const key = digits === '' ? value : `${stem}#`;
     groups.set(key, [...(groups.get(key) ?? []), digits]);
   }
@@ -114,32 +111,33 @@ function describe(jsonSchema: z.core.JSONSchema.BaseSchema, more: string): void 
   jsonSchema.description = jsonSchema.description === undefined ? more : `${jsonSchema.description} ${more}`;
 }
 
-/**
- * Returns the JSON Schema of a result. No field is required and other fields are allowed, because the cloud's answer is passed on even
- * if it differs from the reference.
- */
+/** Returns the JSON Schema of a result. No field is required and others are allowed, because any answer of the cloud is passed on. */
 export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
-  const jsonSchema = convert(schema, 'output', ({ jsonSchema }) => {
+  const converted = convert(schema, 'output', ({ jsonSchema }) => {
     simplify(jsonSchema);
-    // Names a structure that another tool describes in full, to keep the list of tools short.
+    // `like` marks a structure that hosts see as one description in place of its fields.
     if (typeof jsonSchema.like === 'string') {
       jsonSchema.description = jsonSchema.like;
       delete jsonSchema.like;
       delete jsonSchema.properties;
     }
-    if (jsonSchema.properties !== undefined && Object.keys(jsonSchema.properties).length === 0)
-      delete jsonSchema.properties;
+    const { properties } = jsonSchema;
+    if (properties !== undefined && Object.keys(properties).length === 0) delete jsonSchema.properties;
     delete jsonSchema.unit;
     delete jsonSchema.propertyNames;
     delete jsonSchema.required;
     delete jsonSchema.additionalProperties;
   });
-  return JSON.parse(JSON.stringify(jsonSchema, (_name, value) => (value?.rare === true ? undefined : value)));
+
+  // `rare` marks a field that hosts do not see.
+  return JSON.parse(JSON.stringify(converted, (_name, value) => (value?.rare === true ? undefined : value)));
 }
 
-/** Returns the parts of an argument schema that some host would refuse, with their paths. */
+/** Lists the problems that some host has with an argument schema, each with its path: `tags[] has no single type`. */
 export function schemaProblems(schema: JsonSchema, path = ''): string[] {
+  // The whole schema and the elements of lists need no description.
   const isField = path !== '' && !path.endsWith('[]');
+
   const problems: string[] = [];
   if (typeof schema.type !== 'string') problems.push('has no single type');
   if (refusedKeywords.some((keyword) => keyword in schema))
@@ -155,6 +153,7 @@ export function schemaProblems(schema: JsonSchema, path = ''): string[] {
   return [...problems.map((problem) => `${subject} ${problem}`), ...innerProblems, ...itemProblems];
 }
 
+/** Changes a part of the JSON Schema in place. zod calls it for each part. */
 type Override = (context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => void;
 
 function convert(schema: z.ZodObject, io: 'input' | 'output', override: Override): JsonSchema {

@@ -11,22 +11,19 @@ import { decisionSchema } from './view-of-tool.js';
 /** The outcome of a click. */
 interface Decided {
   readonly outcome: EndedOutcome;
-  /** The call that the plan belongs to. Without a plan, the call of `decide_change` itself. */
+  /** The call that made the plan. If no plan is known, the call of `decide_change` itself. */
   readonly call: Pick<ActionToken, 'tool' | 'args'>;
-  /** Set if an earlier click decided on the plan. */
+  /** A sentence for the person, set if an earlier click decided on the plan. */
   readonly earlier?: SafeText;
 }
 
-type Call = (
-  operation: Operation,
-  args: ActionToken['args'],
-  context: Pick<CallContext, 'click' | 'look'>,
-) => Promise<CallOutcome>;
+type ClickContext = Pick<CallContext, 'click' | 'look'>;
+
+type Call = (operation: Operation, args: ActionToken['args'], context: ClickContext) => Promise<CallOutcome>;
 
 /**
- * Handles a click on the change view, which calls the tool `decide_change`. Nothing is called without an action token of this server
- * for this caller and an offered tool. A decision needs a valid token, and `call` executes the decided plan. If the plan was already
- * decided, the click gets the outcome of the earlier decision.
+ * Handles a click on the change view, which calls the tool `decide_change`. A click needs an action token that this server made for this
+ * caller and an offered tool. If the plan was already decided, the click gets the outcome of the earlier decision.
  */
 export async function decide(
   args: unknown,
@@ -42,12 +39,14 @@ export async function decide(
   if (token === undefined || operation === undefined) return refused('TicketRefused');
 
   const { tool, args: plannedArgs, claims } = token;
-  const makeCall = async (context: Parameters<Call>[2], callArgs = plannedArgs): Promise<Decided> => {
+  const makeCall = async (context: ClickContext, callArgs = plannedArgs): Promise<Decided> => {
     const outcome = await call(operation, callArgs, context);
-    // The click is the reply, so no question is left.
+    // No question can follow, because the click is the reply.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
     return { outcome, call: { tool, args: plannedArgs } };
   };
+
+  // For these, the token may be expired, because neither sends the change.
   if (decision === 'look') return makeCall({ look: claims });
   if (decision === 'again') return makeCall({}, { ...plannedArgs, planOnly: true });
 
@@ -55,8 +54,10 @@ export async function decide(
     ? refused('TicketExpired')
     : await makeCall({ click: { decision, claims, reason, typedName } });
   if (!sentNothing(decided.outcome)) return decided;
-  const earlier = await makeCall({ look: claims });
-  return isEnd(earlier.outcome) ? { ...earlier, earlier: earlierClick } : decided;
+
+  // The plan may have been decided by an earlier click, whose outcome says more.
+  const state = await makeCall({ look: claims });
+  return isKnown(state.outcome) ? { ...state, earlier: earlierClick } : decided;
 }
 
 /** Opens an action token of any age. Returns undefined if it is not of this server, or not for this caller. */
@@ -69,7 +70,7 @@ function openToken(tokens: ActionTokens, ticket: string): ActionToken | undefine
   }
 }
 
-/** True if a token is too old for a decision. */
+/** True if an action token is too old for a decision. */
 function isExpired(tokens: ActionTokens, ticket: string): boolean {
   try {
     tokens.open(ticket);
@@ -87,12 +88,13 @@ const refused = (code: 'TicketRefused' | 'TicketExpired'): Decided => ({
   call: { tool: decideTool, args: {} },
 });
 
-/** Error codes of a click whose plan may already have been decided. */
-const mayBeDecided: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
+/** Error codes that mean that the plan may have been decided before this click. */
+const decidedBefore: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
 
+/** True if the click sent nothing, perhaps because the plan was decided before. */
 const sentNothing = (outcome: EndedOutcome) =>
-  outcome.kind === 'failed' && outcome.failure.status === undefined && mayBeDecided.includes(outcome.failure.code);
+  outcome.kind === 'failed' && outcome.failure.status === undefined && decidedBefore.includes(outcome.failure.code);
 
-/** False if the plan is undecided, or if its outcome cannot be determined. */
-const isEnd = (outcome: EndedOutcome) =>
-  outcome.kind === 'succeeded' ? outcome.success.outcome !== 'waiting' : !mayBeDecided.includes(outcome.failure.code);
+/** True if the outcome of a decided plan is known. */
+const isKnown = (outcome: EndedOutcome) =>
+  outcome.kind === 'succeeded' ? outcome.success.outcome !== 'waiting' : !decidedBefore.includes(outcome.failure.code);

@@ -5,23 +5,25 @@ import { maximumPacked, maximumParts, type PartColumns } from './contract/parts-
 
 /** Characters of an ETag that are packed. A service may return an ETag of any length. */
 const longestEtag = 200;
-/** Packed size of an ETag that is an MD5 in hexadecimal, in characters. */
+/** The packed size of a usual ETag, an MD5 in hexadecimal, in characters. */
 const packedEtag = 22;
 
-/**
- * Packs parts for the upload view, in any order. If a part number repeats, the last part counts. Returns undefined if the view could
- * not draw the parts, because they are more than `maximumParts` or have numbers or sizes that no upload has.
- */
+/** Packs parts for the upload view. Of a repeated part number, the last part counts. Undefined if the view could not draw the parts. */
 export function packParts(listedParts: readonly UploadPart[]): string | undefined {
   const byNumber = new Map(listedParts.map((part) => [part.partNumber, part]));
   const parts = [...byNumber.values()].sort((a, b) => a.partNumber - b.partNumber);
   if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
     return undefined;
-  const withEtags = parts.length * packedEtag < maximumPacked ? pack(parts, 1, true) : undefined;
-  if (withEtags !== undefined) return withEtags;
+
+  if (parts.length * packedEtag < maximumPacked) {
+    const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
+    const withEtags = pack(parts, 1, etags);
+    if (withEtags !== undefined) return withEtags;
+  }
+
   // Each step rounds sizes and times by five more bits. After eight steps, hardly any bits are left.
   for (let step = 0; step <= 8; step += 1) {
-    const packed = pack(parts, 32 ** step, false);
+    const packed = pack(parts, 32 ** step);
     if (packed !== undefined) return packed;
   }
   return undefined;
@@ -30,17 +32,14 @@ export function packParts(listedParts: readonly UploadPart[]): string | undefine
 /** Limits values to 2^50, so that sums of differences are exact. */
 const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
 
-/**
- * Returns the packed text; undefined if it is too long.
- * @param unit sizes and times are rounded to a multiple of it
- */
-function pack(parts: readonly UploadPart[], unit: number, withEtags: boolean): string | undefined {
+/** Returns the packed text. Undefined if it is too long. Sizes and times are rounded to multiples of `unit`. */
+function pack(parts: readonly UploadPart[], unit: number, etags?: readonly string[]): string | undefined {
   const columns: PartColumns = {
     unit,
     numbers: differences(parts.map(({ partNumber }) => partNumber)),
     sizes: differences(parts.map(({ size }) => Math.round(size / unit))),
     times: differences(parts.map(({ uploadedAt }) => (isWhole(uploadedAt) ? Math.round(uploadedAt / unit) : 0))),
-    ...(withEtags && { etags: parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag))) }),
+    ...(etags !== undefined && { etags }),
   };
   const packed = deflateSync(JSON.stringify(columns)).toString('base64');
   return packed.length <= maximumPacked ? packed : undefined;

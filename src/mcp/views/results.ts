@@ -29,7 +29,7 @@ import { adviceKey, partsKey } from './contract/parts-data.js';
 import type { TimedText } from './contract/read-fields.js';
 import { packParts } from './pack-parts.js';
 
-/** How a view shows a result. */
+/** Where and after which decision a view shows a result. */
 interface Showing {
   /** True on the page for decisions, which is then the only place to decide. */
   readonly onPage?: boolean;
@@ -37,7 +37,7 @@ interface Showing {
   readonly earlier?: SafeText | undefined;
 }
 
-/** Returns the `_meta` of a result, which views read and models do not. */
+/** Returns the data of a result for views, which is its `_meta`. Models do not read it. */
 export function viewMeta(
   outcome: EndedOutcome,
   call: Pick<ActionToken, 'tool' | 'args'>,
@@ -48,23 +48,30 @@ export function viewMeta(
     const packed = packParts(outcome.view.parts);
     return packed === undefined ? {} : { [partsKey]: packed };
   }
+
   const proposed = proposedChange(outcome, call, tokens, onPage);
   if (proposed !== undefined) return { [changeKey]: proposed };
-  if (outcome.kind === 'failed' && isRefusedRead(outcome.failure))
+
+  if (outcome.kind === 'failed' && isRefusedRead(outcome.failure)) {
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
+  }
+
+  // The outcome of a change, or nothing to show.
   const ended = outcomeOf(outcome, earlier !== undefined);
-  return ended === undefined ? {} : { [outcomeKey]: { ...ended, ...(earlier && { earlier: timedText(earlier) }) } };
+  if (ended === undefined) return {};
+  return { [outcomeKey]: earlier === undefined ? ended : { ...ended, earlier: timedText(earlier) } };
 }
 
 /** Converts safe texts to plain text for a view. */
 const textsOf = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
 
-/** Converts a safe text to text for a view, which writes its times. */
+/** Converts a safe text for a view. A text with times stays in pieces, because the view writes the times. */
 function timedText(text: SafeText): TimedText {
   const pieces = piecesOf(text);
   return pieces.some((piece) => typeof piece === 'number') ? pieces : text.text;
 }
 
+/** True for a read that the service answered with an error. For a change, `mayHaveHappened` is set. */
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
 /** Returns the data of a plan that a person can decide on; undefined for other results. */
@@ -76,11 +83,15 @@ function proposedChange(
 ): ProposedChange | undefined {
   if (outcome.kind === 'failed' || outcome.success.plan === undefined || outcome.view?.kind !== 'plan')
     return undefined;
+
   const { plan } = outcome.success;
+  // By default, a plan is valid as long as a planId.
   const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims, typedName } = outcome.view;
-  // Drops the control arguments, because the click is the decision.
+  // The call after a click gets only the arguments of the change, because the click is the decision.
   const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...plannedArgs } = args;
+  // Shortens long names. If there are any, the first effect has them in full.
   const summary = fitted(plan.summary);
+
   return {
     sentence: summary.line.text,
     risks: plan.risks,
@@ -113,7 +124,7 @@ function proposedChange(
   };
 }
 
-/** Lists the ways to decide on a plan without a click. */
+/** Lists the ways to decide on a plan if the host does not forward clicks. */
 const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
   sentences(
     view?.kind === 'plan' && view.inChat === true && say`Say yes or no to this plan in the chat.`,
@@ -121,11 +132,12 @@ const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedO
     say`In a terminal, run cloudops-mcp view ${own(tool)} with the same arguments.`,
   );
 
-/** Returns the outcome of a change for people; undefined for reads and for results that are not final. */
-function outcomeOf(outcome: EndedOutcome, isEarlier: boolean): ChangeOutcome | undefined {
-  if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure, isEarlier);
+/** Returns the outcome of a change for people. Undefined for reads, and for results that do not end a change. */
+function outcomeOf(outcome: EndedOutcome, wasDecidedBefore: boolean): ChangeOutcome | undefined {
+  if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure, wasDecidedBefore);
   const { success, view } = outcome;
   if (success.outcome !== 'accepted' && success.outcome !== 'partly') return undefined;
+
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
   return {
     kind: success.outcome,
@@ -136,25 +148,29 @@ function outcomeOf(outcome: EndedOutcome, isEarlier: boolean): ChangeOutcome | u
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
     ...(view?.kind === 'ended' && view.continues && { next: 'It continues in the cloud. Follow it in the console.' }),
+    // For a change in part, the step after the failed entries matters more.
     ...(success.outcome === 'partly' && success.next && { next: timedText(textFor('person', success.next.text)) }),
   };
 }
 
-/** Describes the consent to the person who gave it. */
+/** Describes the consent to the person who sees the view. After a click or in a form, this person gave the consent. */
 const consentText = (consent: SafeText) =>
   consent.text === consentWays.clicked || consent.text === consentWays.asked
     ? words('You agreed to it.')
     : say`${sentence(consent)}.`;
 
-function outcomeOfFailure(failure: Failure, isEarlier: boolean): ChangeOutcome | undefined {
+/** Returns the outcome of a failed change for people. Undefined for a read, and if the state of a plan could not be read. */
+function outcomeOfFailure(failure: Failure, wasDecidedBefore: boolean): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = kindOf(failure);
   if (kind === undefined) return undefined;
+
   if (kind === 'declined') {
-    // After an earlier decision, `earlier` says who declined.
-    const sentence = isEarlier ? 'Nothing was sent.' : 'Nothing was sent: you did not agree to it.';
+    // If the plan was decided before, `earlier` says who declined.
+    const sentence = wasDecidedBefore ? 'Nothing was sent.' : 'Nothing was sent: you did not agree to it.';
     return { kind, sentence, details: [], requestIds };
   }
+
   return {
     kind,
     sentence: timedText(textFor('person', summary)),
@@ -165,7 +181,7 @@ function outcomeOfFailure(failure: Failure, isEarlier: boolean): ChangeOutcome |
     ).map(timedText),
     requestIds,
     code: own(serviceSays?.code ?? code).text,
-    // The other next steps are written for models.
+    // For other kinds, `next` is a step for models.
     ...(kind === 'rejected' && { next: timedText(textFor('person', next.text)) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
@@ -174,6 +190,7 @@ function outcomeOfFailure(failure: Failure, isEarlier: boolean): ChangeOutcome |
 const afterUnknown =
   'Wait ten minutes, then check in the console whether it happened. If it did not and you still want it, ask for it again.';
 
+/** The outcome for error codes of this server. */
 const kinds: Readonly<Record<string, OutcomeKind>> = {
   AlreadyDecided: 'used',
   WrongName: 'misnamed',
@@ -182,7 +199,7 @@ const kinds: Readonly<Record<string, OutcomeKind>> = {
   TicketExpired: 'expired',
 };
 
-/** The kind of the outcome. Undefined for a read, and if the state of a plan could not be read, so that the person can click again. */
+/** Returns the kind of outcome. Undefined for a read, and if the state of a plan could not be read, so that the person can click again. */
 function kindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
   if (mayHaveHappened === undefined) return kinds[code];
   if (mayHaveHappened) return 'unknown';

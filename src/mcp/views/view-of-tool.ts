@@ -5,13 +5,13 @@ import type { Operation } from '../../tools/define-operation.js';
 import { decideTool, type ViewName, viewMimeType, viewUris } from './contract/apps.js';
 import { decisions } from './contract/change-data.js';
 
-/** Returns the view for an operation's results; undefined without a view. */
+/** Returns the view that shows an operation's results; undefined if there is none. */
 export function viewOf({ change, pages }: Operation): ViewName | undefined {
   if (change !== undefined) return 'change';
   return pages?.parts === undefined ? undefined : 'upload';
 }
 
-/** The `_meta` that links a tool to its view. Older hosts read the second key. */
+/** Returns the `_meta` that links a tool to its view. Older hosts read only the second key. */
 export const viewOfTool = (view: ViewName) => ({
   ui: { resourceUri: viewUris[view] },
   'ui/resourceUri': viewUris[view],
@@ -60,11 +60,11 @@ export const viewResource = (view: ViewName) => ({
   _meta: { ui: { csp: {}, prefersBorder: true } },
 });
 
-/** Paths to the views from the bundle's main file, from its chunks and from the source. */
-const places = ['./ui/', '../ui/', '../../../dist/ui/'];
+/** Paths to the folder of the views: from the bundle's main file, from the bundle's chunks and from the source. */
+const viewFolders = ['./ui/', '../ui/', '../../../dist/ui/'];
 
-/** Reads the HTML of a view, or of the page in which `cloudops-mcp view` shows it. @throws if the views were not built */
+/** Reads the HTML of a view, or of the page in which `cloudops-mcp view` shows a view. @throws if the views were not built */
 export async function readView(name: ViewName | 'page'): Promise<string> {
-  const attempts = places.map((place) => readFile(new URL(`${place}${name}.html`, import.meta.url), 'utf8'));
+  const attempts = viewFolders.map((folder) => readFile(new URL(`${folder}${name}.html`, import.meta.url), 'utf8'));
   return Promise.any(attempts);
 }

@@ -1,4 +1,4 @@
-/** The names that server, host and views share (MCP Apps, protocol 2026-01-26). */
+/** This file has the names that this server, hosts and views share (MCP Apps, protocol 2026-01-26). */
 
 /** The extension that a client declares if it can show views. */
 export const appsExtension = 'io.modelcontextprotocol/ui';
@@ -9,5 +9,5 @@ export const viewUris = { upload: 'ui://cloudops/upload', change: 'ui://cloudops
 
 export type ViewName = keyof typeof viewUris;
 
-/** The tool behind the buttons of the change view, with an action token and a decision as arguments. Models do not see it. */
+/** The tool behind the buttons of the change view. Its arguments are an action token and a decision. Models do not see the tool. */
 export const decideTool = 'decide_change';

@@ -11,12 +11,12 @@ import {
 } from './read-fields.js';
 
 /**
- * Key in the `_meta` of a plan. Its value is the data of the change view, with the action token for a click. The number changes with the
- * form of the value: during an upgrade, a view of another version then shows the text of the plan without buttons, and not a part of it.
+ * Key in the `_meta` of a plan. Its value is a `ProposedChange` for the change view. The number in the key changes with the format of the
+ * value, so that during an upgrade a view of another version shows only the text of the plan, without buttons.
  */
 export const changeKey = 'cloudops/change.2';
 
-/** The risks that a plan can be marked with. */
+/** The risks that a view marks. */
 const riskNames = ['costs money', 'no way back'] as const;
 export type RiskName = (typeof riskNames)[number];
 
@@ -26,7 +26,7 @@ interface NamedValue {
   readonly value: string;
 }
 
-/** A table. `more` rows are left out. */
+/** A table. The last `more` rows are left out of `rows`. */
 export interface ShownTable {
   readonly title: string;
   readonly columns: readonly string[];
@@ -41,7 +41,7 @@ export interface ProposedChange {
   readonly risks: readonly RiskName[];
   /** True if the change goes to the built-in sandbox. */
   readonly isSandbox: boolean;
-  /** Region, zone and account, each with its origin. */
+  /** Region, zone and account, each with the reason why it was chosen. */
   readonly where: readonly string[];
   /** Everything that will be created, changed or billed. */
   readonly effects: readonly TimedText[];
@@ -54,26 +54,25 @@ export interface ProposedChange {
   readonly tables: readonly ShownTable[];
   /** The request as it will be sent, with secrets as fingerprints. */
   readonly request: string;
-  /** Creation and expiry of the plan, in ISO 8601. */
+  /** When the plan was made, in ISO 8601. */
   readonly issuedAt?: string;
+  /** When the plan expires, in ISO 8601. */
   readonly expiresAt: string;
-  /** Labels of the two buttons: `Create server "wiki" (costs money)`, "Do nothing". */
+  /** Label of the accepting button: `Create server "wiki" (costs money)`. */
   readonly accept: string;
+  /** Label of the declining button: `Do nothing`. */
   readonly decline: string;
   /** The name that the person types to agree. */
   readonly typedName?: string;
-  /** The action token for a click. Absent if the view cannot be used for the decision. */
+  /** The action token for a click. Absent if this plan cannot be decided in the view. */
   readonly ticket?: string;
-  /** True if the token also allows a new plan after the expiry. */
+  /** True if the action token can also be used to make a new plan when this plan has expired. */
   readonly canPlanAgain: boolean;
   /** Other ways to decide, if the host does not forward clicks. One sentence each. */
   readonly otherWays: readonly string[];
 }
 
-/**
- * The arguments of the tool `decide_change`. Besides the two decisions, `look` returns the state of the plan, and `again` makes a new
- * plan of the same change. Neither sends a request.
- */
+/** The arguments of `decide_change`. `look` returns the state of the plan, and `again` makes a new plan. Neither sends the change. */
 export interface Decision {
   readonly ticket: string;
   readonly decision: (typeof decisions)[number];
@@ -84,19 +83,19 @@ export interface Decision {
 }
 export const decisions = ['accept', 'decline', 'look', 'again'] as const;
 
-/** Key in the `_meta` of a result that ends a change. Its value is the outcome. The number is like that of `changeKey`. */
+/** Key in the `_meta` of a result that ends a change. Its value is a `ChangeOutcome`. As in `changeKey`, the number is for its format. */
 export const outcomeKey = 'cloudops/outcome.2';
 
 /**
  * The outcome of a change:
  * - `accepted`, `rejected`: the cloud's answer.
  * - `partly`: the cloud did a part of the change.
- * - `unknown`: the request may have arrived and no answer says so.
+ * - `unknown`: there is no answer, and the request may have arrived.
  * - `declined`: the person clicked "Do nothing". Nothing was sent.
  * - `expired`: the plan is no longer valid. This click sent nothing.
- * - `used`: an earlier click decided the plan, and its outcome is not known here. This click sent nothing.
- * - `misnamed`: the name that was typed is not the name. The plan still waits.
- * - `refused`: for any other reason, this click sent nothing.
+ * - `used`: an earlier click decided the plan, and the outcome of that click is not known here. This click sent nothing.
+ * - `misnamed`: the person typed a wrong name. The plan still waits.
+ * - `refused`: this click sent nothing, for another reason.
  */
 export const outcomeKinds = [
   'accepted',
@@ -127,9 +126,9 @@ export const outcomeTitles = {
 export interface ChangeOutcome {
   readonly kind: OutcomeKind;
   readonly sentence: TimedText;
-  /** True if the change went to the built-in sandbox. A plan in the same result says it too. */
+  /** True if the change went to the built-in sandbox. */
   readonly isSandbox?: boolean;
-  /** Region, zone and account, each with its origin, if no plan in the same result says it. */
+  /** Region, zone and account, each with the reason why it was chosen, unless a plan in the same result shows them. */
   readonly where?: readonly string[];
   /** Details, one per line. */
   readonly details: readonly TimedText[];
@@ -144,12 +143,14 @@ export interface ChangeOutcome {
   readonly earlier?: TimedText;
 }
 
-/** Reads a proposed change from `_meta`. Returns undefined if it is missing or incomplete. */
+/** Reads a proposed change from `_meta`. Returns undefined if it is missing or not complete enough for a decision. */
 export function readProposedChange(meta: unknown): ProposedChange | undefined {
   const change = fieldsOf(fieldsOf(meta)[changeKey]);
   const { sentence, issuedAt, expiresAt, accept, decline, ticket, typedName } = texts(change);
+  // Without these, a person could not decide.
   if (sentence === undefined || accept === undefined || decline === undefined) return undefined;
   if (expiresAt === undefined || timeOf(expiresAt) === undefined) return undefined;
+
   return {
     sentence,
     risks: riskNames.filter((risk) => textsOf(change.risks).includes(risk)),
@@ -186,16 +187,20 @@ const namedValues = (values: unknown): NamedValue[] =>
     return name === undefined || value === undefined ? [] : [{ name, value }];
   });
 
-/** Reads an outcome from `_meta`. Returns undefined if it is missing. */
+/** Reads the outcome of a change from `_meta`. Returns undefined if there is none, or if it has no kind or sentence. */
 export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   const outcome = fieldsOf(fieldsOf(meta)[outcomeKey]);
   const kind = outcomeKinds.find((candidate) => candidate === outcome.kind);
-  const [sentence, next, earlier] = [outcome.sentence, outcome.next, outcome.earlier].map(readTimedText);
-  const { sentAt, code } = texts(outcome);
+  const sentence = readTimedText(outcome.sentence);
   if (kind === undefined || sentence === undefined) return undefined;
+
+  const next = readTimedText(outcome.next);
+  const earlier = readTimedText(outcome.earlier);
+  const { sentAt, code } = texts(outcome);
   const requestIds = Object.entries(fieldsOf(outcome.requestIds)).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
+
   return {
     kind,
     sentence,
@@ -210,6 +215,6 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
   };
 }
 
-/** The fields of an object that are texts. */
+/** Reads all fields of an object as texts. Other values count as absent. */
 const texts = (fields: Fields): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, readText(value)]));

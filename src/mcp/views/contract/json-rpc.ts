@@ -2,7 +2,7 @@ import { type Fields, fieldsOf, numberOf, readText } from './read-fields.js';
 
 /** A request without a result. */
 export class RequestFailed extends Error {
-  /** `error`: the other side answered with an error. `unanswered`: no answer came in time, and the request may still take effect. */
+  /** `error`: the other side answered with an error. `unanswered`: there was no answer in time. The request may still take effect. */
   readonly kind: 'error' | 'unanswered';
   /** The JSON-RPC code of an error. */
   readonly code: number | undefined;
@@ -13,7 +13,7 @@ export class RequestFailed extends Error {
   }
 }
 
-/** The other side does not know the method, and did nothing. */
+/** Error code: the other side does not know the method, and did nothing. */
 export const methodNotFound = -32601;
 
 const internalError = -32603;
@@ -21,7 +21,7 @@ const unanswerable = { message: 'the request could not be answered', code: inter
 
 /** One end of a JSON-RPC 2.0 connection over any transport of objects. */
 export interface Peer {
-  /** @throws RequestFailed */
+  /** Sends a request and resolves with its result. @throws RequestFailed */
   request(method: string, params: Fields, timeoutMs: number): Promise<Fields>;
   notify(method: string, params: Fields): void;
   /** Handles a message of the other side. Messages that are not JSON-RPC are ignored. */
@@ -48,7 +48,7 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
   const pendingRequests = new Map<number, PendingRequest>();
   let lastId = 0;
 
-  /** Removes a request from those that wait. Returns undefined if it does not wait any more. */
+  /** Removes a pending request. Returns undefined if it is not pending any more, for example after its time limit. */
   const takePending = (id: number): PendingRequest | undefined => {
     const request = pendingRequests.get(id);
     pendingRequests.delete(id);
@@ -58,7 +58,10 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
 
   const receiveAnswer = (id: number, { result, error }: Fields) => {
     const request = takePending(id);
-    if (error === undefined) return request?.resolve(fieldsOf(result));
+    if (error === undefined) {
+      request?.resolve(fieldsOf(result));
+      return;
+    }
     const { code, message } = fieldsOf(error);
     const text = readText(message) ?? 'an error without a message';
     request?.reject(new RequestFailed('error', text, numberOf(code)));
@@ -70,6 +73,7 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
     answer.then(
       (result) => send({ jsonrpc: '2.0', id, result }),
       (reason: unknown) => {
+        // Other errors are internal, and the other side gets none of their text.
         const { message, code = internalError } = reason instanceof RequestFailed ? reason : unanswerable;
         send({ jsonrpc: '2.0', id, error: { code, message } });
       },
@@ -99,6 +103,7 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
       if (jsonrpc !== '2.0') return;
       const method = readText(fields.method);
       const params = fieldsOf(fields.params);
+      // Notifications have a method, answers have an id, and requests have both.
       if (method !== undefined && id === undefined) onNotification(method, params);
       else if (method !== undefined) receiveRequest(id, method, params);
       else if (typeof id === 'number') receiveAnswer(id, fields);

@@ -2,19 +2,17 @@ import type { UploadPart } from '../../../tools/upload/part.js';
 import { type Fields, fieldsOf, numberOf, readText } from './read-fields.js';
 
 /**
- * Key of an upload's parts in the `_meta` of a `list_parts` result, which only the upload view reads. The parts are JSON, deflated, in
- * base64.
+ * Key in the `_meta` of a `list_parts` result. Its value is the parts of the upload for the upload view: `PartColumns` as JSON, deflated,
+ * in base64.
  *
- * Numbers, sizes and times are columns of differences, because these deflate well. An even upload of 10,000 parts takes 8 KB. ETags
- * are nearly random and take 220 KB for 10,000 parts, so they are included only if all of them fit (up to about 2,500 parts). For
- * larger uploads, the view requests the page with the selected part. Shortened ETags would fit, but an incomplete ETag cannot be
- * compared with anything.
+ * The columns are differences, because these deflate well: 10,000 parts of the same size take 8 KB. ETags are nearly random and do not
+ * deflate, so they are included only if they all fit (about 2,500 parts). Otherwise, the view requests the page with the selected part.
  *
- * Sizes and times that are too uneven to fit are rounded until they fit, and marked as rounded.
+ * If sizes and times do not fit, they are rounded until they fit, and `unit` says so.
  */
 export const partsKey = 'cloudops/parts';
 
-/** The advice after a read that the service refused, in words for people. Text, in `_meta` of the result. */
+/** Key in the `_meta` of a read that the service refused. Its value is the advice for people, as text. */
 export const adviceKey = 'cloudops/advice';
 
 /** Length limit of the packed text in characters. */
@@ -23,7 +21,7 @@ export const maximumPacked = 64 * 1024;
 /** Length limit of the text before it is deflated, in characters. No packed upload comes near it. */
 const maximumUnpacked = 1024 * 1024;
 
-/** The API has this many part numbers, so longer lists are not packed. */
+/** The number of part numbers in the API. No valid list of parts is longer. */
 export const maximumParts = 10_000;
 
 interface UnpackedParts {
@@ -44,7 +42,7 @@ export interface PartColumns {
   readonly etags?: readonly string[];
 }
 
-/** Unpacks parts. Returns undefined for any text that `packParts` did not write. */
+/** Unpacks parts. Returns undefined if the text is not as `packParts` writes it. */
 export async function unpackParts(packed: string): Promise<UnpackedParts | undefined> {
   try {
     if (packed.length > maximumPacked) return undefined;
@@ -65,11 +63,16 @@ async function inflate(base64: string): Promise<string> {
   return text;
 }
 
+/** Joins the columns to parts. Returns undefined if the columns are not complete, valid and of the same length. */
 function readColumns(columns: Fields): UnpackedParts | undefined {
   const unit = numberOf(columns.unit);
-  const [numbers, sizes, times] = [columns.numbers, columns.sizes, columns.times].map(sums);
+  const numbers = sums(columns.numbers);
+  const sizes = sums(columns.sizes);
+  const times = sums(columns.times);
   if (unit === undefined || numbers === undefined || numbers.length > maximumParts) return undefined;
   if (sizes?.length !== numbers.length || times?.length !== numbers.length) return undefined;
+
+  // ETags may be left out. An empty ETag and the time 0 stand for unknown values.
   const etags: readonly unknown[] = Array.isArray(columns.etags) ? columns.etags : [];
   const parts = numbers.map((partNumber, index): UploadPart => {
     const time = times[index] ?? 0;
@@ -83,7 +86,7 @@ function readColumns(columns: Fields): UnpackedParts | undefined {
   return { parts, unit };
 }
 
-/** Returns the values of a column from its differences; undefined if the column has other entries. */
+/** Returns the values of a column from its differences. Undefined if a difference is no number, or a value no whole number from 0 on. */
 function sums(differences: unknown): number[] | undefined {
   if (!Array.isArray(differences)) return undefined;
   let sum = 0;

@@ -1,6 +1,6 @@
 import { isObject } from '../../../util/objects.js';
 
-/** Reads untrusted data field by field. Unexpected values count as absent. */
+/** This file reads untrusted data field by field. Values of unexpected types count as absent. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,27 +15,27 @@ export const numberOf = (value: unknown): number | undefined =>
 export const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((element) => typeof element === 'string') : [];
 
-/** A text in pieces. A number is a time (milliseconds since 1970), which a view writes in the zone of its host. */
+/** A text, or its pieces. A piece that is a number is a time (milliseconds since 1970), which a view writes in its host's time zone. */
 export type TimedText = string | readonly (string | number)[];
 
-/** Reads a text in pieces. */
+/** Reads a text or its pieces. */
 export function readTimedText(value: unknown): TimedText | undefined {
   if (typeof value === 'string') return value;
   const isPiece = (piece: unknown) => typeof piece === 'string' || numberOf(piece) !== undefined;
   return Array.isArray(value) && value.every(isPiece) ? value : undefined;
 }
 
-/** Returns the texts of a list. */
+/** Returns the entries of a list that are texts or pieces of a text. */
 export const timedTextsOf = (value: unknown): readonly TimedText[] =>
   (Array.isArray(value) ? value : []).map(readTimedText).filter((text) => text !== undefined);
 
-/** Writes a text without pieces, with its times in ISO 8601 (UTC). */
+/** Joins the pieces of a text, with times in ISO 8601 (UTC). */
 export const textInUtc = (text: TimedText): string =>
   typeof text === 'string'
     ? text
     : text.map((piece) => (typeof piece === 'number' ? new Date(piece).toISOString() : piece)).join('');
 
-/** Returns a time in milliseconds since 1970. */
+/** Parses a time as milliseconds since 1970. */
 export function timeOf(value: unknown): number | undefined {
   const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
