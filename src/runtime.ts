@@ -53,17 +53,17 @@ export async function openSharedMessages({ openDatabase }: Store): Promise<Share
   return (await import('./http/replica-messages.js')).createPostgresMessages(await openDatabase());
 }
 
-/** The plans that wait for the page. Undefined without a page, so that only servers with a page load what they need for it. */
+/** Opens the plans that people decide on a page with a sign-in. Undefined without such a page, so that other servers load less. */
 async function openPlans(config: Config, store: Store, now: () => Date, log: Log): Promise<Plans | undefined> {
   const { publicUrl, stateKeys, planLifetimeMs: lifetimeMs } = config;
   if (publicUrl === undefined || stateKeys === undefined) return undefined;
   return createPlans({ store: await store.openPlans(), keys: () => stateKeys, now, lifetimeMs, log });
 }
 
-/** Expired plans are erased at this interval, and whenever plans are added or listed. */
+/** Interval (milliseconds) at which expired plans are erased. They are also erased whenever plans are added or listed. */
 const eraseMs = 10 * 60_000;
 
-/** The decision page with a sign-in. */
+/** The decision page with a sign-in, on the server with `publicUrl`. */
 async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
   const { createAnnouncer } = await import('./consent/announcement.js');
   const addressOf = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
@@ -72,7 +72,7 @@ async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Da
 }
 
 /**
- * Builds the runtime of a configuration.
+ * Opens everything that a configuration names, and connects it to a runtime. `close` of the runtime closes all of it.
  * @param localPage the page for decisions if there is no page with a sign-in
  */
 export async function startRuntime(
@@ -84,8 +84,9 @@ export async function startRuntime(
 ): Promise<Runtime> {
   const started = now();
   const { proxies, secretsDir, timeoutMs, maximumAttempts, planLifetimeMs } = config;
+
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
-  /** Ends the programs that print keys. */
+  /** Ends the programs that print access keys. */
   const keyPrograms = new AbortController();
   const accounts = openAccounts(config.accounts, {
     env: config.otherVariables,
@@ -94,19 +95,24 @@ export async function startRuntime(
     sandbox: sandbox?.cloud,
     stop: keyPrograms.signal,
   });
+
   const store = openStore(config.journal, now, log);
   const journal = await store.openJournal();
   const plans = await openPlans(config, store, now, log);
   const eraseTimer = setInterval(() => void plans?.erase().catch(() => undefined), eraseMs).unref();
+
   const thisProcess = { pid: process.pid, host: hostname() };
-  const notices = createInterruptionNotices(() =>
+  const notices = createNotices(() =>
     recoverInterrupted({ journal, process: thisProcess, started, now, timeoutMs, log }),
   );
+
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
     : undefined;
+  /** Resolves early if the signal aborts. */
   const sleep = (milliseconds: number, signal: AbortSignal) =>
     delay(milliseconds, undefined, { signal }).catch(() => undefined);
+
   const wired = wireCalls(config, {
     version,
     log,
@@ -117,6 +123,7 @@ export async function startRuntime(
     pendingNotices: notices.take,
     plans,
     page: plans === undefined ? localPage : await signInPage(config, now, log),
+    // Without a page, the plans in memory live as long as a planId.
     ...(localPage !== undefined && { planLifetimeMs }),
     openCallStack: (calling) =>
       openLazily({ ...calling, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
@@ -124,6 +131,7 @@ export async function startRuntime(
     sandbox: sandbox?.describe,
     tracer: telemetry?.tracer,
   });
+
   return {
     ...wired,
     server: {
@@ -134,6 +142,7 @@ export async function startRuntime(
     accounts,
     store,
     journal,
+    // Calls under way still need the rest, and the last entries go into the journal before it closes.
     close: async (graceMs) => {
       await wired.inFlight.finish(graceMs);
       keyPrograms.abort();
@@ -149,11 +158,11 @@ export async function startRuntime(
   };
 }
 
-/** The file of the key for planIds. Undefined if a state key is set, or if the journal is not a file. */
+/** The path of the file with the key for planIds. Undefined if a state key is configured, or if the journal is not a file. */
 export const planKeyPath = ({ stateKeys }: Config, { path }: Store): string | undefined =>
   stateKeys !== undefined || path === undefined || path === devNull ? undefined : `${path}.plan-key`;
 
-/** The keys of planIds. If the key file cannot be used, the process has its own key. */
+/** The keys for planIds from their file. If the file cannot be used, planIds get the key of this process. */
 function planKeysOf(config: Config, store: Store, processKeys: SealingKeys, log: Log): SealingKeys | undefined {
   const path = planKeyPath(config, store);
   if (path === undefined) return undefined;
@@ -165,33 +174,37 @@ function planKeysOf(config: Config, store: Store, processKeys: SealingKeys, log:
   return () => fileKeys() ?? processKeys();
 }
 
-/** The parts of a runtime that tests replace: everything outside the process. */
+/** What `wireCalls` connects. Tests replace these, because they lead out of the process. */
 interface RuntimeParts
   extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'pendingNotices' | 'log' | 'now'>,
     Partial<Pick<CallDependencies, 'page' | 'statusWaitMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
-  /** Plans that wait for a person. Absent, plans are kept in memory for `planLifetimeMs`. */
+  /** Plans that wait for a person. If absent, plans are kept in memory for `planLifetimeMs`. */
   readonly plans?: Plans | undefined;
-  /** Defaults to the lifetime of a planId. */
+  /** How long plans in memory are kept (milliseconds). Default: the lifetime of a planId. */
   readonly planLifetimeMs?: number;
   readonly openCallStack: (calling: CallingDependencies) => CallStack;
   readonly tracer?: Tracer | undefined;
 }
 
-/** The longest wait of a call with a planId for the decision. Clients give up after 30 to 60 seconds. */
+/** How long a call with a planId waits for the decision (milliseconds). Clients give up after 30 to 60 seconds. */
 const longestStatusMs = 25_000;
 
-/** Connects the parts that run calls and serve them. */
+/** Creates everything that runs calls, and the dependencies of `createServer`. */
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
   const { version, configuration, sandbox, tracer, openCallStack, accounts, journal, log, now } = parts;
-  const { planLifetimeMs: lifetimeMs = tokenLifetimeMs, statusWaitMs = longestStatusMs } = parts;
+  const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = longestStatusMs } = parts;
+
+  // Without a configured key, tokens are valid only in this process.
   const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);
-  const plans = parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs });
-  const inFlight = createInFlightCalls();
+  const plans =
+    parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs: planLifetimeMs });
   const questions = createQuestionQueue();
   const refusals = createRefusals(journal, now, randomUUID, log);
   const consent = { newNonce, questions, questionLimits, refusals, plans, statusWaitMs };
+
+  const inFlight = createInFlightCalls();
   const callStack = openCallStack({ ...parts, ...consent, operations, newId: randomUUID, inFlight });
   const call = tracer === undefined ? callStack.call : withTracing(callStack.call, tracer);
   return {
@@ -216,10 +229,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
   };
 }
 
-/**
- * Loads the call stack at the first call, so that a server whose tools are only listed starts faster and needs less memory. If files are
- * missing, the call was not sent, and the next call tries again.
- */
+/** Returns a call stack that is loaded at the first call, because most servers are started only for their list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
   const load = async () => (await import('./calls/call-tool.js')).createCallStack(options);
   let loading: Promise<CallStack> | undefined;
@@ -228,8 +238,10 @@ function openLazily(options: CallStackOptions): CallStack {
       loading ??= load();
       try {
         const callStack = await loading;
+        // Not awaited here, so that only errors of loading are caught.
         return callStack.call(operation, args, context);
       } catch (error) {
+        // Files of this server are missing. Nothing was sent, and the next call loads again.
         loading = undefined;
         const { name, effect } = operation;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
@@ -237,20 +249,19 @@ function openLazily(options: CallStackOptions): CallStack {
         return { kind: 'failed', failure };
       }
     },
+    // Without a call, there is nothing to close.
     close: async () => (await loading?.catch(() => undefined))?.close(),
   };
 }
 
-/**
- * Starts the sandbox when it is first needed, because most servers are started for their list of tools. With options of its own, it
- * starts at once, because the options may be wrong.
- */
+/** Returns a sandbox that starts when it is first needed. With options for it, it starts at once, so that wrong options are reported. */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
   let starting: Promise<Sandbox> | undefined;
   const start = () => {
     starting ??= import('../sandbox/sandbox.js').then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }));
     return starting;
   };
+
   if (Object.values(sandboxOptions).some((option) => option !== undefined)) await start();
   return {
     cloud: async () => {
@@ -266,14 +277,17 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
   };
 }
 
-/** Notices about interrupted changes. Each is given once, with the next change of the same caller. */
-function createInterruptionNotices(recover: () => Promise<readonly RecordedChange[]>) {
+/** Creates notices about interrupted changes. Each notice goes once to its caller, with the caller's next change. */
+function createNotices(recover: () => Promise<readonly RecordedChange[]>) {
   let unreported: readonly RecordedChange[] = [];
   let recovering = recover();
   return {
     take: async (caller: string | undefined) => {
+      // Changes that were interrupted since the last call. The next recovery runs meanwhile.
       unreported = [...unreported, ...(await recovering)];
       recovering = recover();
+
+      // Callers without names get all notices.
       const changesOfCaller = unreported.filter((change) => caller === undefined || change.caller === caller);
       unreported = unreported.filter((change) => !changesOfCaller.includes(change));
       return changesOfCaller.map(interruptedText);

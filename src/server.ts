@@ -37,15 +37,15 @@ export interface ServerDependencies extends ResourceTexts {
   readonly now: () => Date;
   /** Keys for tokens that clients send back. */
   readonly stateKeys: SealingKeys;
-  /** Separate keys for planIds. */
+  /** Separate keys for planIds, so that planIds can stay valid after a restart. */
   readonly planKeys?: SealingKeys | undefined;
-  /** True if clients that do not declare views are offered them as well. */
+  /** True if views are also offered to clients that do not declare them. */
   readonly viewsForAll?: boolean;
-  /** The client that began the HTTP session, if the request belongs to a session. */
+  /** The client that began the HTTP session. Undefined without a session. */
   readonly session?: Client | undefined;
   /** How long clients may keep lists (milliseconds). Default: an hour. */
   readonly listLifeMs?: number;
-  /** Runs work outside the limit of concurrent calls while a person is asked. */
+  /** Runs work that waits for a person outside the limit of concurrent calls. */
   readonly wait?: Wait | undefined;
   /** Aborts when the process shuts down. */
   readonly stop?: AbortSignal | undefined;
@@ -54,22 +54,21 @@ export interface ServerDependencies extends ResourceTexts {
 /** How long clients may keep lists by default (milliseconds). */
 const defaultListLifeMs = 60 * 60_000;
 
-/** Tools, resources and prompts do not change while the server runs. */
+/** Tools, resources and prompts do not change while this server runs. */
 const unchanging = { listChanged: false };
 
-/**
- * Makes the MCP server of one connection, which offers the operations as tools. It does not use the SDK's `McpServer`, because its lists
- * cannot depend on the client and its validation errors tell models less.
- */
+/** Makes the MCP server of a connection. The lists of the SDK's `McpServer` cannot depend on the client, and its errors say less. */
 export function createServer(
   dependencies: ServerDependencies,
   catalog: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
 ): Server {
   const { version, principal, stateKeys, now } = dependencies;
+  // A token is valid only for the caller who got it.
   const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now, dependencies.planKeys);
   const actionTokens = createActionTokens(stateKeys, principal?.name ?? '', now);
   const offer = catalog.offerTo(principal);
   const life: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
+
   const server = new Server(
     { name: 'cloudops-mcp', title: 'Cloud operations', version, icons: [serverIcon] },
     {
@@ -91,10 +90,13 @@ export function createServer(
       },
     },
   );
+
+  /** The client of a request, which may differ between the requests of a connection. */
   const clientFor = (context: ServerContext) => {
     const client = clientOf(server, context, dependencies.session);
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
+
   serveTools({ server, tokens, actionTokens, dependencies, clientFor }, catalog.tools, offer.tools);
   serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
   servePrompts(server, offer.operations);
@@ -103,7 +105,7 @@ export function createServer(
   return server;
 }
 
-/** Loads the prompts, which calls do not need. */
+/** Loads the prompts when a client asks for them, because calls do not need them. */
 const loadPrompts = () => import('./mcp/prompts.js');
 
 /** Serves the prompts whose tools are offered. */
@@ -118,7 +120,7 @@ function servePrompts(server: Server, operations: readonly Operation[]): void {
   });
 }
 
-/** The most values that the protocol allows in an answer with suggestions. */
+/** The largest number of suggested values that the protocol allows. */
 const maximumCompletions = 100;
 
 /** Suggests values for the arguments of prompts and resource templates. */
@@ -134,7 +136,7 @@ function serveCompletions(server: Server, operations: readonly Operation[]): voi
   });
 }
 
-/** The parts of a connection that all its tools share. */
+/** The objects that all tool calls of a connection share. */
 interface Connection {
   readonly server: Server;
   readonly dependencies: ServerDependencies;
@@ -143,23 +145,26 @@ interface Connection {
   readonly clientFor: (context: ServerContext) => Client;
 }
 
-/** Lists and calls tools. A call of a tool that is not offered is refused with the reason. */
+/** Lists the offered tools and calls any tool. The call of a tool that is not offered is refused with the reason. */
 function serveTools(connection: Connection, allTools: readonly Tool[], offeredTools: readonly OfferedTool[]): void {
   const { server, clientFor } = connection;
   const changes = offeredTools.map(({ operation }) => operation).filter(({ change }) => change !== undefined);
   const hasDecideTool = (client: Client) => client.views && changes.length > 0;
+
   server.setRequestHandler('tools/list', (_request, context) => {
     const client = clientFor(context);
     const tools = offeredTools.map((tool) => toolListing(tool, client));
     return { tools: hasDecideTool(client) ? [...tools, decideToolListing] : tools };
   });
+
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const { name } = params;
     const args = withoutAddedArguments(params.arguments ?? {});
     const tool = allTools.find(({ operation }) => operation.name === name);
     if (tool !== undefined) return callOperation(connection, tool, args, context);
-    if (name === decideToolListing.name && hasDecideTool(clientFor(context)))
+    if (name === decideToolListing.name && hasDecideTool(clientFor(context))) {
       return callDecideTool(connection, changes, args, context);
+    }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
   });
 }
@@ -179,6 +184,7 @@ function toolListing({ operation, description, input, output }: OfferedTool, cli
   };
 }
 
+/** Calls an operation. Its result is the outcome or, since protocol 2026-07-28, a question to the user. */
 async function callOperation(
   connection: Connection,
   { operation, input }: Tool,
@@ -187,24 +193,26 @@ async function callOperation(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { dependencies, tokens, actionTokens, clientFor } = connection;
   const client = clientFor(context);
+  // Some clients get other names for arguments.
   const argumentName = argumentNamesFor(client, input);
   const args = swapArguments(clientArgs, argumentName);
+
   const sendProgress = progressSender(context);
-  const callContext = { ...contextOf(connection, client, context, sendProgress), argumentName };
+  const callContext: CallContext = { ...contextOf(connection, client, context, sendProgress), argumentName };
   const onWaiting = () => sendProgress('waiting for the answer of the user');
-  const waysToAsk =
-    operation.effect === 'read'
-      ? {}
-      : { elicitor: elicitorFor(client, context, onWaiting), guide: guideFor(client, context, onWaiting) };
-  const outcome = await dependencies.call(operation, args, { ...callContext, ...waysToAsk });
+  const isRead = operation.effect === 'read';
+  const outcome = await dependencies.call(operation, args, {
+    ...callContext,
+    elicitor: isRead ? undefined : elicitorFor(client, context, onWaiting),
+    guide: isRead ? undefined : guideFor(client, context, onWaiting),
+  });
+
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client, tokens);
-  return toolResult(
-    outcome,
-    client.views ? viewMeta(outcome, { tool: operation.name, args }, actionTokens) : undefined,
-  );
+  const meta = client.views ? viewMeta(outcome, { tool: operation.name, args }, actionTokens) : undefined;
+  return toolResult(outcome, meta);
 }
 
-/** The result that asks the user a question. The next call of the client brings the answer and the sealed claims. */
+/** Returns the result that asks the user a question. The client's next call brings the answer, and returns the sealed claims. */
 function questionResult(
   { message, answer, claims }: Question,
   client: Client,
@@ -220,7 +228,7 @@ function questionResult(
   return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
 }
 
-/** Calls the tool behind the buttons of the change view. */
+/** Calls the tool `decide_change`, which is behind the buttons of the change view. */
 async function callDecideTool(
   connection: Connection,
   operations: readonly Operation[],
@@ -235,7 +243,7 @@ async function callDecideTool(
   return toolResult(outcome, viewMeta(outcome, call, actionTokens, { earlier }));
 }
 
-/** The context of a call, without the ways to ask the user. */
+/** Returns the context of a call, without the ways to ask the user. */
 function contextOf(
   { dependencies, tokens }: Connection,
   client: Client,
@@ -247,11 +255,12 @@ function contextOf(
     signal: context.mcpReq.signal,
     wait,
     stop,
-    // Not for the last page, because some clients cannot assign progress that they read together with the answer.
+    // Sends no progress for the last page, because some clients cannot handle progress that arrives together with the answer.
     onFollowedPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens,
     hasView: client.views,
+    // Over HTTP in protocols before 2026-07-28, a client is known only by its session.
     isUnknownClient: context.http !== undefined && context.mcpReq.envelope === undefined && session === undefined,
     client: client.name,
     principal,
@@ -260,7 +269,7 @@ function contextOf(
 }
 
 /**
- * Shows a result twice, because hosts pass models the structure, the text, or both.
+ * Returns a result as text and as structured content, because hosts pass the text, the structure or both to models.
  * @param meta data for views
  */
 function toolResult(outcome: EndedOutcome, meta: Record<string, unknown> | undefined): CallToolResult {
