@@ -72,7 +72,7 @@ async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Da
 }
 
 /**
- * Opens everything that a configuration names, and connects it to a runtime. `close` of the runtime closes all of it.
+ * Builds the runtime of a configuration: opens the sandbox, accounts, journal and plans, and connects them. `close` closes all of them.
  * @param localPage the page for decisions if there is no page with a sign-in
  */
 export async function startRuntime(

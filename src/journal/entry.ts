@@ -108,7 +108,7 @@ export const clientBytes = 1024;
 /** The name of a caller as the journal stores it. */
 export const storedCaller = (caller: string | undefined) => (caller === undefined ? undefined : shorten(caller, 1024));
 
-/** Shortens the texts of an intent. Its entry stays below 128 KiB, because Node writes entries of 512 KiB and more in pieces. */
+/** Shortens the texts of an intent, so that its entry stays below 128 KiB. Node writes entries of 512 KiB and more in pieces. */
 export const shortenIntent = (intent: Intent): Intent => ({
   ...intent,
   keyFormat,

@@ -4,7 +4,7 @@ import { access, type FileHandle, lstat, mkdir, mkdtemp, open, readdir, rename, 
 import { basename, dirname, join } from 'node:path';
 import { textAt } from '../util/objects.js';
 
-/** Thrown if the path leads to something that is not a journal, such as a folder, a link or another file, which is not changed. */
+/** Thrown if the path does not lead to a journal, but to a folder, a link or another file. Nothing is written there. */
 class NotAJournal extends Error {
   readonly code: string;
   constructor(code = 'it is not a journal') {
@@ -117,7 +117,7 @@ async function nextRotatedPath(path: string, now: Date): Promise<string> {
 
 const beginnings = ['{"intent"', '{"ending"'];
 const beginningLength = 9;
-/** Bytes at the beginning of a file that are checked. */
+/** Bytes at the beginning of a file that `checkBeginning` reads. */
 const inspectedBytes = 4096;
 
 /** @throws NotAJournal unless the file begins like a journal. Lines that a crash cut short do not count. */
@@ -148,7 +148,7 @@ export async function append(path: string, lines: string, now: () => Date, onWri
   for (;;) {
     await using file = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
     const stats = await file.stat();
-    // After a rotation, the next round creates a new file.
+    // After a rotation, the next iteration creates a new file.
     if (stats.size > rotatedBytes && (await rotate(path, now()))) continue;
     await write(file, stats, lines, onWrite);
     if (stats.size === 0) await syncFolder(dirname(path));
@@ -180,7 +180,7 @@ async function write(file: FileHandle, { size, mode }: Stats, lines: string, onW
   await file.sync();
 }
 
-/** Resolves with false if the file could not be renamed. */
+/** Renames the file. Resolves with false if that failed, for example because another process renamed it first. */
 async function rotate(path: string, time: Date): Promise<boolean> {
   return rename(path, await nextRotatedPath(path, time)).then(
     () => true,

@@ -140,7 +140,7 @@ export class FileWindow {
 
 const keyOf = ({ kind, id }: IntentLine | EndingLine) => `${kind} ${id}`;
 
-/** Joins texts to as few texts as fit into one write each. */
+/** Joins texts, to need few writes. Each joined text fits into one write. */
 function batches(texts: readonly string[]): string[] {
   const joined: string[] = [];
   for (const text of texts) {

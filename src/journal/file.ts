@@ -48,7 +48,7 @@ export function createFileJournal(
     await fileWindow.refresh().catch(() => undefined);
   };
 
-  /** Ends an intent as `not sent`. Tries once before it resolves, then in the background. */
+  /** Ends an intent as `not sent`. Resolves after the first attempt. Further attempts follow in the background. */
   const endUnsent = (id: string, code: string) =>
     persistence.writeSoon(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
 

@@ -104,7 +104,7 @@ async function filesIn(folder: string): Promise<PlanFile[]> {
 
 const planFilesIn = async (folder: string) => (await filesIn(folder)).filter(({ isDraft }) => !isDraft);
 
-/** Returns undefined if the file is gone, is too large or is not a regular file. */
+/** Reads a plan. Returns undefined if its file is gone, is too large or is not a regular file. */
 async function readPlan(folder: string, file: PlanFile): Promise<StoredPlan | undefined> {
   const path = join(folder, file.name);
   const stats = await lstat(path).catch(() => undefined);

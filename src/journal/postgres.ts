@@ -77,7 +77,7 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
         // The database still works on the commit, perhaps for long, so the caller does not wait for the ending.
         persistence.writeAfter(error, endIntent);
       } else if (mayBeCommitted) {
-        // Tries once before the caller gets an answer, then in the background.
+        // Waits only for the first attempt. Further attempts follow in the background.
         await persistence.writeSoon(endIntent);
       }
       return unwritable(database.name, error);

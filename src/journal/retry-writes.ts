@@ -47,7 +47,7 @@ export function createPersistence() {
 
   return {
     write,
-    /** Tries once before it resolves. If that fails, retries in the background. Never rejects. */
+    /** Resolves after the first attempt, even if it fails. Further attempts follow in the background. */
     writeSoon: (attempt: Attempt): Promise<void> =>
       // With an aborted signal, there is only one attempt.
       write(attempt, AbortSignal.abort()).catch(() => writeLater(attempt)),
@@ -96,7 +96,7 @@ async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
 
 /** Waits for a pending commit. Resolves with false if the commit fails or the signal aborts first. */
 async function isCommitted({ committed }: CommitPending, signal: AbortSignal): Promise<boolean> {
-  /** Ends the listening to `signal`. */
+  /** Removes the listener when the wait is over. */
   const listening = new AbortController();
   const aborted = once(signal, 'abort', { signal: listening.signal });
   const succeeded = committed.then(

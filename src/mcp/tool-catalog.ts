@@ -43,7 +43,7 @@ export function createToolCatalog(operations: readonly Operation[], accounts: Ac
     if (toolSchemas === undefined) throw new Error(`${operation.name} is not in src/mcp/schemas.generated.json.`);
     return { operation, ...toolSchemas };
   });
-  /** By the scopes, as JSON. */
+  /** Cached offers, by the scopes as JSON. */
   const offers = new Map<string, Offer>();
 
   return {
@@ -132,6 +132,6 @@ function describeAccounts(accounts: readonly Account[]): string {
   return text === '' || weightOf(text) > weightLimit ? 'Account to act in' : text;
 }
 
-/** About four per token: Latin letters share tokens, other ASCII characters have their own, and characters of other scripts take more. */
+/** The weight of a text, about four per token. Latin letters share tokens, other ASCII characters have their own, other scripts take more. */
 const weightOf = (text: string) =>
   Buffer.byteLength(text.replace(/[^a-z\s]/giu, (character) => (character < '\u0080' ? '####' : `${character}#`)));

@@ -36,7 +36,7 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
   });
 }
 
-/** Returns the JSON Schema of arguments as every host accepts it: types, descriptions, enumerations of texts and simple limits. */
+/** Returns the JSON Schema of arguments in a form that every host accepts: types, descriptions, enumerations and simple limits. */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
@@ -70,7 +70,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
   });
 }
 
-/** Returns the JSON Schema of arguments for the list of tools. Rules for texts are left out, because errors name a broken rule. */
+/** Returns the JSON Schema of arguments for the list of tools. Leaves out rules for texts to save tokens, because errors name them. */
 export const listedSchema = (schema: z.ZodObject): JsonSchema =>
   JSON.parse(
     JSON.stringify(inputJsonSchema(schema), (_name, value: unknown) => {

@@ -37,7 +37,7 @@ interface Showing {
   readonly earlier?: SafeText | undefined;
 }
 
-/** Returns the data of a result for views, which is its `_meta`. Models do not read it. */
+/** Returns the `_meta` of a result: the data for views, which models do not read. */
 export function viewMeta(
   outcome: EndedOutcome,
   call: Pick<ActionToken, 'tool' | 'args'>,
@@ -153,7 +153,7 @@ function outcomeOf(outcome: EndedOutcome, wasDecidedBefore: boolean): ChangeOutc
   };
 }
 
-/** Describes the consent to the person who sees the view. After a click or in a form, this person gave the consent. */
+/** Describes the consent to the person who sees the view. Consent by a click or in a form was given by this person. */
 const consentText = (consent: SafeText) =>
   consent.text === consentWays.clicked || consent.text === consentWays.asked
     ? words('You agreed to it.')

@@ -16,7 +16,7 @@ import {
  */
 export const changeKey = 'cloudops/change.2';
 
-/** The risks that a view marks. */
+/** The risks that a view highlights. */
 const riskNames = ['costs money', 'no way back'] as const;
 export type RiskName = (typeof riskNames)[number];
 
