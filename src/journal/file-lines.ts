@@ -35,16 +35,17 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
       yield {
         lines: buffer.toString('utf8', 0, endOfLines - 1).split('\n'),
         end: position - incomplete,
-        last: endOf(buffer.subarray(0, endOfLines)),
+        last: lastOf(buffer.subarray(0, endOfLines)),
       };
     }
 
+    // The next read continues the incomplete line.
     buffer = moveToStart(buffer, endOfLines, filled);
   }
 }
 
 /** Copies the last `lastBytes` bytes, or the whole last line if that is longer, because entries may differ only at their beginning. */
-function endOf(lines: Buffer): Buffer {
+function lastOf(lines: Buffer): Buffer {
   const endOfPrevious = lines.length < 2 ? -1 : lines.lastIndexOf(newline, lines.length - 2);
   const startOfLastLine = endOfPrevious + 1;
   const startOfLastBytes = Math.max(0, lines.length - lastBytes);

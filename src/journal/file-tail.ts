@@ -48,7 +48,7 @@ export class FileTail {
       // The file was renamed, so its rest comes first, and then the files that followed it.
       yield* this.#readRotated(rotated, last.offset, current);
     } else {
-      // After reads that found no line, there is nothing to forget.
+      // The first read, or the read lines are not found any more. After reads without a line, there is nothing to forget.
       if (last !== undefined || !this.#isStarted) onRestart();
       this.#isStarted = true;
       this.#position = undefined;

@@ -40,6 +40,7 @@ export function createPlanFiles(folder: string): PlanStore {
     if (waiting.length >= mostWaiting) return false;
 
     await writePlan(folder, `${owner}-${nonce}-${expiresAt}.waiting`, sealed);
+    // Keeps only the last decided plans of the owner.
     await eraseFiles(folder, surplusPlans(files, owner));
     return true;
   };

@@ -161,11 +161,11 @@ async function addIndexes(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Creates missing parts before the first work of a process. Checks them again after an error on any connection. */
+/** Creates missing tables and indexes before the first work of a process. Checks them again after an error on any connection. */
 export function createTables(url: string, log: Log) {
   let isReady = false;
   let adding: Promise<void> | undefined;
-  /** Adds the missing parts. Calls at the same time share one attempt. */
+  /** Calls at the same time share one attempt. Indexes that another process builds are left to that process. */
   const add = () => {
     adding ??= migrate(url, false).finally(() => {
       adding = undefined;

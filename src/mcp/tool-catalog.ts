@@ -53,6 +53,7 @@ export function createToolCatalog(operations: readonly Operation[], accounts: Ac
       const cached = offers.get(scopes);
       if (cached !== undefined) return cached;
 
+      // Bounds the memory, however many sets of scopes the tokens bring.
       if (offers.size === maximumOffers) offers.clear();
       const offer = makeOffer(tools, accounts, principal);
       offers.set(scopes, offer);

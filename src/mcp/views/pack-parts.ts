@@ -15,6 +15,7 @@ export function packParts(listedParts: readonly UploadPart[]): string | undefine
   if (parts.length > maximumParts || parts.some(({ partNumber, size }) => !isWhole(partNumber) || !isWhole(size)))
     return undefined;
 
+  // The ETags are packed only if all of them fit.
   if (parts.length * packedEtag < maximumPacked) {
     const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
     const withEtags = pack(parts, 1, etags);

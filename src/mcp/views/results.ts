@@ -148,7 +148,7 @@ function outcomeOf(outcome: EndedOutcome, wasDecidedBefore: boolean): ChangeOutc
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
     ...(view?.kind === 'ended' && view.continues && { next: 'It continues in the cloud. Follow it in the console.' }),
-    // For a change in part, the step after the failed entries matters more.
+    // Replaces the text above, because a change that was done in part has its own next step.
     ...(success.outcome === 'partly' && success.next && { next: timedText(textFor('person', success.next.text)) }),
   };
 }
