@@ -142,7 +142,7 @@ export async function startRuntime(
     accounts,
     store,
     journal,
-    // Calls under way still need the rest, and the last entries go into the journal before it closes.
+    // In this order, because calls under way need everything else, and the journal gets the last entries before it closes.
     close: async (graceMs) => {
       await wired.inFlight.finish(graceMs);
       keyPrograms.abort();

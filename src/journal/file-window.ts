@@ -48,7 +48,7 @@ export class FileWindow {
   async requireDevice(): Promise<void> {
     const current = await deviceOf(this.#path);
     this.#device ??= current;
-    // A disk that was mounted again may have another number. It has the same journal.
+    // A disk that was mounted again may have another number, but the same journal.
     if (current !== this.#device && !(await this.#tail.isSameJournal()))
       throw new ShownError(words('its folder is on another device than before: mount that device again'));
     this.#device = current;

@@ -9,7 +9,7 @@ const afterwardsMs = 30_000;
 
 /** The state of a journal, for readiness and metrics. */
 interface JournalWatch {
-  /** True from the first success on, even after a failure, because reads go on. False if recent entries are of another version. */
+  /** True after the first success, and also after later failures, because reads go on. False if recent entries are of another version. */
   isReady(): boolean;
   /** The result of the last check. A problem means that changes are refused. */
   lastCheck(): { readonly problem?: SafeText; readonly warnings: readonly SafeText[] };

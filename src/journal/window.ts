@@ -311,7 +311,7 @@ class JournalClock {
     return Math.max(0, this.#newest - now);
   }
 
-  /** Returns the time of the next entry, which was written at `written` by the clock of its server. */
+  /** Returns the journal's time for the next entry. `written` is the time by the clock of its server. */
   advance(written: number): number {
     this.#newest = Math.max(this.#newest, written);
     // After a jump forward, the time of an older entry moves along, so that its age stays the same.

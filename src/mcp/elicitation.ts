@@ -86,7 +86,7 @@ async function sendQuestion(
   }
 }
 
-/** Like `elicitorFor`, but sends the user to a URL, which must not allow anything alone, because the client may read it. */
+/** Like `elicitorFor`, but sends the user to a URL. The URL must not be enough to decide, because the client and its model may read it. */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
   if (!client.url) return undefined;
   const { envelope, inputResponses, requestState } = context.mcpReq;

@@ -46,7 +46,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
     delete jsonSchema.unit;
     // Models take for granted that a required string is not empty.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
-    // The description of a list with exactly one entry says so.
+    // These bounds are left out, because the description says that there is exactly one entry.
     if (jsonSchema.minItems === 1 && jsonSchema.maxItems === 1) {
       delete jsonSchema.minItems;
       delete jsonSchema.maxItems;

@@ -29,7 +29,7 @@ import { adviceKey, partsKey } from './contract/parts-data.js';
 import type { TimedText } from './contract/read-fields.js';
 import { packParts } from './pack-parts.js';
 
-/** Where and after which decision a view shows a result. */
+/** The circumstances in which a view shows a result. */
 interface Showing {
   /** True on the page for decisions, which is then the only place to decide. */
   readonly onPage?: boolean;
@@ -203,6 +203,6 @@ const kinds: Readonly<Record<string, OutcomeKind>> = {
 function kindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
   if (mayHaveHappened === undefined) return kinds[code];
   if (mayHaveHappened) return 'unknown';
-  // A failure with an HTTP status has the service's own code.
+  // A failure with an HTTP status has a code of the service, which is not in `kinds`.
   return status === undefined ? (kinds[code] ?? 'refused') : 'rejected';
 }

@@ -86,7 +86,7 @@ function readColumns(columns: Fields): UnpackedParts | undefined {
   return { parts, unit };
 }
 
-/** Returns the values of a column from its differences. Undefined if a difference is no number, or a value no whole number from 0 on. */
+/** Returns the values of a column from its differences. Undefined if a value is not a whole number or is negative. */
 function sums(differences: unknown): number[] | undefined {
   if (!Array.isArray(differences)) return undefined;
   let sum = 0;
