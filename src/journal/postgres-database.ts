@@ -6,10 +6,12 @@ import { CommitPending } from './retry-writes.js';
 import { storePlace } from './store-place.js';
 
 /** Time limits in milliseconds. A database that does not answer in time counts as unreachable. */
-const connectMs = 3_000;
-const statementMs = 5_000;
-/** Longer than `statementMs`, so that the database stops a slow statement first. After its error, the outcome is not in doubt. */
-const answerMs = 7_000;
+const defaultLimits = {
+  connectMs: 3_000,
+  statementMs: 5_000,
+  /** Longer than `statementMs`, so that the database stops a slow statement first. After its error, the outcome is not in doubt. */
+  answerMs: 7_000,
+};
 /** Longer than any process runs, for `commit`, which gets no time limit. */
 const endlessMs = 2 ** 31 - 1;
 /** After this silence, a connection is checked by TCP keep-alive. */
@@ -46,15 +48,17 @@ export interface DatabaseOptions {
   readonly log?: Log | undefined;
   /** Replaces the time that the database's clock shows, in milliseconds. Tests set it. */
   readonly databaseTime?: ((shown: number) => number) | undefined;
+  /** Replaces the time limits. Tests set shorter limits. */
+  readonly limits?: typeof defaultLimits | undefined;
 }
 
 /** @param url may hold a password, which no error contains */
 export function openDatabase(url: string, now: () => Date, options: DatabaseOptions = {}): Database {
-  const { log = () => undefined, databaseTime = (shown) => shown } = options;
+  const { log = () => undefined, databaseTime = (shown) => shown, limits = defaultLimits } = options;
   const tables = createTables(url, log);
   return {
     name: storePlace(url).name,
-    connect: (mostConnections) => createConnections({ url, now, mostConnections, tables, databaseTime }),
+    connect: (mostConnections) => createConnections({ url, now, mostConnections, tables, databaseTime, limits }),
   };
 }
 
@@ -64,12 +68,13 @@ interface ConnectionOptions {
   readonly mostConnections: number;
   readonly tables: ReturnType<typeof createTables>;
   readonly databaseTime: (shown: number) => number;
+  readonly limits: typeof defaultLimits;
 }
 
 /** A pool whose `run` waits at most `answerMs` for a commit. The commit itself is not given up. */
 function createConnections(options: ConnectionOptions): ConnectionPool {
-  const { url, mostConnections, tables } = options;
-  const pool = createPool(url, mostConnections);
+  const { mostConnections, tables, limits } = options;
+  const pool = createPool(options);
   /** Number of connections whose commit the database has not confirmed in time. */
   let unconfirmed = 0;
   return {
@@ -82,7 +87,7 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
 
       onCommit();
       const committed = commit(client, tables);
-      if (await isDoneInTime(committed)) return result;
+      if (await isDoneInTime(committed, limits.answerMs)) return result;
 
       // The commit goes on and keeps its connection until it is confirmed or fails.
       unconfirmed += 1;
@@ -100,12 +105,12 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
   };
 }
 
-function createPool(url: string, mostConnections: number): pg.Pool {
+function createPool({ url, mostConnections, limits }: ConnectionOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: mostConnections,
-    connectionTimeoutMillis: connectMs,
-    query_timeout: answerMs,
+    connectionTimeoutMillis: limits.connectMs,
+    query_timeout: limits.answerMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
     application_name: 'cloudops-mcp',
@@ -121,11 +126,12 @@ function createPool(url: string, mostConnections: number): pg.Pool {
 async function workIn<Result>(
   client: pg.PoolClient,
   work: (transaction: Transaction) => Promise<Result>,
-  { now, databaseTime, tables }: ConnectionOptions,
+  options: ConnectionOptions,
 ): Promise<Result> {
+  const { tables } = options;
   try {
     await tables.ready(client);
-    return await work(await begin(client, now, databaseTime));
+    return await work(await begin(client, options));
   } catch (error) {
     // The state of the connection is unknown. Closing it rolls back.
     client.release(true);
@@ -137,8 +143,7 @@ async function workIn<Result>(
 /** Begins a transaction, and compares this server's clock with the database's. */
 async function begin(
   client: pg.PoolClient,
-  now: () => Date,
-  databaseTime: ConnectionOptions['databaseTime'],
+  { now, databaseTime, limits: { statementMs } }: ConnectionOptions,
 ): Promise<Transaction> {
   const sentAt = now().getTime();
   const results: unknown = await client.query(
@@ -177,7 +182,7 @@ async function commit(client: pg.PoolClient, tables: ConnectionOptions['tables']
  * Resolves with true when the commit is confirmed, or with false after `answerMs`.
  * @throws the error of the commit
  */
-async function isDoneInTime(committed: Promise<void>): Promise<boolean> {
+async function isDoneInTime(committed: Promise<void>, answerMs: number): Promise<boolean> {
   const waiting = new AbortController();
   const late = delay(answerMs, false, { signal: waiting.signal, ref: false }).catch(() => false);
   return Promise.race([committed.then(() => true), late]).finally(() => waiting.abort());

@@ -6,7 +6,7 @@ import type { Journal, ListChangesOptions } from '../../src/journal/journal.js';
 import { migrate } from '../../src/journal/postgres-tables.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
-import { openPostgresJournal } from '../support/postgres-journal.js';
+import { impatient, openPostgresJournal } from '../support/postgres-journal.js';
 import { runServer } from '../support/server-process.js';
 import { testFirstRelease } from './first-release.js';
 import { testKeptVersion } from './kept-version.js';
@@ -31,9 +31,9 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   });
 
   const events: unknown[][] = [];
-  const open = (url = postgres.url(database), offsetMs = 0) => {
+  const open = (url = postgres.url(database), offsetMs = 0, options = {}) => {
     const now = () => new Date(Date.now() + offsetMs);
-    const journal = openPostgresJournal(url, now, { log: (...event) => events.push(event) });
+    const journal = openPostgresJournal(url, now, { ...options, log: (...event) => events.push(event) });
     opened.push(journal);
     return journal;
   };
@@ -52,7 +52,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       Number(sql("select count(*) from pg_stat_activity where application_name = 'cloudops-mcp' and state <> 'idle'"));
 
     test('takes no more connections than ever, refuses changes at once, and ends what it could not confirm as not sent', async () => {
-      const journal = open();
+      const journal = open(postgres.url(database), 0, impatient);
       const first = intent({ digest: 'first' });
       await journal.begin(first, { allowRepeat: false });
       hang('away');
@@ -79,7 +79,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     }, 60_000);
 
     test('does not keep a server from ending', async () => {
-      const journal = open();
+      const journal = open(postgres.url(database), 0, impatient);
       await journal.list({});
       hang('away');
       const begun = begin(journal);

@@ -5,7 +5,7 @@ import type { Journal } from '../../src/journal/journal.js';
 import { makeCertificate } from '../support/certificates.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { hasPostgres, type Postgres, password, startPostgres } from '../support/postgres.js';
-import { openPostgresJournal } from '../support/postgres-journal.js';
+import { impatient, openPostgresJournal } from '../support/postgres-journal.js';
 import { describeJournal } from './contract.js';
 
 describe.skipIf(!hasPostgres())('like every journal', () => {
@@ -46,8 +46,8 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   });
 
   const now = () => new Date();
-  const open = (url = postgres.url(database)) => {
-    const journal = openPostgresJournal(url, now);
+  const open = (url = postgres.url(database), options = {}) => {
+    const journal = openPostgresJournal(url, now, options);
     opened.push(journal);
     return journal;
   };
@@ -163,7 +163,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
   }, 120_000);
 
   test('who waits for another server does not wait for ever, and goes ahead when its connection is gone', async () => {
-    const journal = open();
+    const journal = open(postgres.url(database), impatient);
     await journal.list({});
     const other = new pg.Client(postgres.url(database));
     other.on('error', () => undefined);
@@ -174,7 +174,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     const waits = () =>
       expect.poll(() => postgres.sql(database, `select count(*) ${waiters}`), { timeout: 4000 }).toBe('1');
     const cable = await startCable(Number(new URL(postgres.url(database)).port));
-    const far = open(postgres.url(database).replace(/:\d+\//, `:${cable.port}/`));
+    const far = open(postgres.url(database).replace(/:\d+\//, `:${cable.port}/`), impatient);
     const cut = kinds([far], {});
     await waits();
     cable.cut();
