@@ -85,7 +85,7 @@ export async function approveChange(
   dependencies: CallDependencies,
 ): Promise<Consent | Question> {
   const decision = await getDecision(step, planned, waitingNonce, context, dependencies);
-  // A question is not a decision, and the consent of a setting has no plan to claim.
+  // There is nothing to record if the user must be asked first, or if a setting allows the change without a plan.
   if (decision.kind !== 'decided') return decision;
 
   const { refusal, refusalIfSpent } = decision;

@@ -24,7 +24,7 @@ import {
 import { visibleCaller } from './policy.js';
 import type { IntentDraft, PlannedChange } from './stages.js';
 
-/** The answer to a call with a planId, or the nonce of the undecided plan with which the call goes on. */
+/** The result for a call with a planId: an answer that ends the call, or the nonce of the undecided plan that the call can decide on. */
 type PlanStatus =
   | { readonly kind: 'answer'; readonly outcome: EndedOutcome; readonly nonce?: undefined }
   | { readonly kind: 'open'; readonly nonce: string };

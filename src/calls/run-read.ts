@@ -302,7 +302,7 @@ function cutWarning(limit: ReachedLimit, pages: number, entries: number): SafeTe
   return say`Only the first ${read} were read, ${words(reason)}. Counts, sums, and the first, oldest or largest are of these alone.`;
 }
 
-/** Reads the answer with one page. If it cannot be read, the whole read fails. */
+/** Parses a reply as one page. If the page cannot be parsed, the call fails, even after other pages. */
 async function readPage(call: ResolvedRead, reply: FinalReply): Promise<Exclude<Answer, { kind: 'unread' }>> {
   const answer = await readAnswer(call, reply);
   if (answer.kind !== 'unread') return answer;

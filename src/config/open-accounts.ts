@@ -32,7 +32,10 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
   const { name, description, policy, confirm, confirmDelete, budget } = config;
   const { sandbox } = dependencies;
   const cloudSettings = { ...config.cloud, account: name };
-  /** Set by the first call. It does not reject, because opening reads no keys: each call reads files, profiles and programs again. */
+  /**
+   * Set when the account is first used, and then kept. The promise never rejects, because it only prepares the reading: files, profiles and
+   * programs are read again for each call of a tool.
+   */
   let keysOpening: Promise<OpenKeys> | undefined;
 
   const configuredCloud = async (): Promise<Cloud> => {

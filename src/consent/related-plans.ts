@@ -17,7 +17,10 @@ export function subjectOf({ name: tool, change }: Operation, account: string, in
   return typeof name === 'string' ? { name, digest: digestOf([tool, account, values]) } : undefined;
 }
 
-/** Returns the other plans for the same thing that wait or were accepted. A plan that is not stored has no `nonce`. */
+/**
+ * Returns the plans that wait or were accepted and have the same subject as a given plan, without that plan.
+ * @param nonce of the given plan; missing if it is not stored
+ */
 export function relatedPlans(
   plans: readonly FoundPlan[],
   { nonce, subject }: Partial<Pick<WaitingPlan, 'nonce' | 'subject'>>,

@@ -49,8 +49,8 @@ interface Exchange {
 
 /**
  * Serves requests to `/mcp`. The state of a session is in its ID, so nothing is kept between requests. The checks run from cheap to
- * expensive: token, method, rate, content type, messages of the caller that are being received, size, calls of the caller, calls of all
- * callers, JSON, scope. Then the SDK answers.
+ * expensive: token, method, rate, content type, number of the caller's messages that are being received, size, number of the caller's calls
+ * and of all calls, JSON, scope. Then the SDK answers.
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, server, newId, log, now } = options;

@@ -9,7 +9,10 @@ const afterwardsMs = 30_000;
 
 /** The state of a journal, for readiness and metrics. */
 interface JournalWatch {
-  /** True after the first success, and also after later failures, because reads go on. False if recent entries are of another version. */
+  /**
+   * True from the first successful check on, even if later checks fail, because calls that only read the cloud need no journal. But false if
+   * another version of this server has written recent entries.
+   */
   isReady(): boolean;
   /** The result of the last check. A problem means that changes are refused. */
   lastCheck(): { readonly problem?: SafeText; readonly warnings: readonly SafeText[] };

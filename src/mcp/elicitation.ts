@@ -119,7 +119,7 @@ const answerSchema = lazy(() => {
   return z.object({ decision: z.string(), name: text, reason: text });
 });
 
-/** Reads the answer of a client to a form. An answer with none of the two labels counts as `notChosen`. */
+/** Reads the answer of a client to a form. An answer with neither the accepting nor the declining label counts as `notChosen`. */
 function replyOf(
   { action, content }: { action: string; content?: unknown },
   accept: string,

@@ -62,7 +62,7 @@ export interface Kit {
   readonly join: typeof join;
   /** Percent-encodes one segment of a path. */
   readonly encodeSegment: typeof encodeSegment;
-  /** Drops `false` entries. */
+  /** Returns a list of sentences without the entries that are `false`, as in `sentences(isLarge && say`…`)`. */
   readonly sentences: typeof sentences;
 }
 

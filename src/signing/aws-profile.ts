@@ -57,7 +57,8 @@ export const parserOfProfiles =
     for (const path of [init.configFilepath, init.filepath]) {
       // A missing file counts as empty, because each of the two files is optional.
       const text = await readFile(path, 'utf8').catch(() => '');
-      // The loader uses this text in place of the file. It skips a section of the unknown kind "unusable".
+      // The loader uses this text in place of the file. A section `__proto__` would make it refuse the file, so the section gets a kind that it
+      // skips.
       externalDataInterceptor.interceptFile(path, text.replace(unusableHeader, '[unusable __proto__]'));
     }
     return parseKnownFiles(init);

@@ -19,7 +19,7 @@ interface Seal {
 /** The use of a seal. A text opens only with the `purpose` and the `associatedData` with which it was sealed. */
 export interface SealUse {
   readonly purpose: string;
-  /** Data that is needed to open the text, such as the name of the caller. Then the text is useless to other callers. */
+  /** Data that is needed to open the text, such as the name of the caller, so that the text is useless to other callers. */
   readonly associatedData: string;
   /** Length limit of a sealed text (characters). */
   readonly longest: number;

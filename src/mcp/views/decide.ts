@@ -91,7 +91,7 @@ const refused = (code: 'TicketRefused' | 'TicketExpired'): Decided => ({
 /** Error codes that mean that the plan may have been decided before this click. */
 const decidedBefore: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
 
-/** True if the click sent nothing, perhaps because the plan was decided before. */
+/** True if the click caused no request to the cloud, with an error code that can mean that the plan was decided before. */
 const sentNothing = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && decidedBefore.includes(outcome.failure.code);
 

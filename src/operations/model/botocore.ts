@@ -358,7 +358,7 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
   };
 }
 
-/** Returns the trait for a member outside the body. `name` is its name there if the location has no name. */
+/** Returns the trait for a member that is sent in the path, the query or a header. Without a `locationName`, it is sent as `name`. */
 function locationTraits({ location, locationName }: Serialization, name: string, isMap: boolean): Traits {
   switch (location) {
     case 'uri':

@@ -93,8 +93,9 @@ function identifyingArguments(fields: readonly Argument[], path: string): readon
 }
 
 /**
- * Returns the argument that names the changed resource: `PolicyName` of `DeleteUserPolicy`, whose last word it has. Otherwise the last in
- * the path, because a path goes from a resource to the resources in it, or else the first argument.
+ * Returns the argument that names the changed resource. This is an argument with the last word of the operation, such as `PolicyName` of
+ * `DeleteUserPolicy`. Otherwise it is the last argument in the path, because a path goes from a resource to the resources in it. If no
+ * argument is in the path, it is the first argument.
  */
 function nameOfResource(identifying: readonly Argument[], api: string): string | undefined {
   const words = nameInWords(api).toLowerCase();

@@ -76,7 +76,7 @@ export function exampleArguments(fields: readonly Argument[], level = 0): Record
   return required.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(required);
 }
 
-/** Makes a value that keeps to the rules. Returns undefined if no candidate matches a pattern, or if the nesting is too deep. */
+/** Makes a value that satisfies the limits of an argument. Returns undefined if no candidate matches a pattern, or if the nesting is too deep. */
 function exampleOf(value: ArgumentValue, level: number): unknown {
   if (level > maximumLevels) return undefined;
   switch (value.kind) {

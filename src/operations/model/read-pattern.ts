@@ -49,7 +49,7 @@ function countRepetitions(pattern: string): number | 'nested' {
     const group = openGroups.at(-1);
     if (group !== undefined && (token === '|' || endsAmbiguousGroup || isVariable)) group.isAmbiguous = true;
 
-    // A `?` repeats nothing, although it is variable.
+    // A `?` has a variable length, but it does not repeat.
     if (!isVariable || repetition.startsWith('?')) continue;
     if (endsAmbiguousGroup) return 'nested';
     count += 1;

@@ -21,7 +21,7 @@ export const notUnicode = 'must be well-formed Unicode: it has half of a surroga
 export const objectKey = () =>
   text().refine((value) => new TextEncoder().encode(value).length <= 1024, 'must have at most 1,024 bytes of UTF-8');
 
-/** True or false. */
+/** A field that is true or false. */
 export const flag = () => z.boolean('must be true or false');
 
 /** One of a fixed list of words. */
