@@ -123,6 +123,20 @@ describe('a change that may have happened is never shown as one that did not', (
     expect(await status(shown)).toContain('Accepted at 12:00.');
   });
 
+  test('asking again sends the typed name again', async () => {
+    const calls: unknown[] = [];
+    const answer: ShowOptions['answer'] = (name, given) => {
+      calls.push([name, given]);
+      return lost();
+    };
+    const shown = await shownPlan({ answer }, { typedName: 'wiki' });
+    await shown.view.getByLabel('Type wiki to agree').fill('wiki');
+    await button(shown, 'Create server wiki').click();
+    await button(shown, 'Ask again').click();
+    const click = ['decide_change', { ticket, decision: 'accept', name: 'wiki' }];
+    await expect.poll(() => calls).toEqual([click, click]);
+  });
+
   test.each(['expired', 'refused'] as const)('asking again is %s: the first click stays unknown', async (kind) => {
     let calls = 0;
     const shown = await shownPlan({

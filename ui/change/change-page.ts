@@ -109,17 +109,20 @@ function createInputs() {
   const reasonInput = element('input', { type: 'text', maxlength: String(longestReason), autocomplete: 'off' });
   const reasonPrompt = 'Reason, if you decline (optional) ';
   const reasonField = element('label', { class: 'reason', hidden: '' }, reasonPrompt, reasonInput);
+  let needsName = false;
 
   return {
     elements: [nameField, reasonField],
     show(change: ProposedChange | undefined, canDecide: boolean) {
-      const typedName = change?.typedName;
+      const nameToType = change?.typedName;
+      needsName = nameToType !== undefined;
       reasonField.hidden = !canDecide;
-      nameField.hidden = !canDecide || typedName === undefined;
-      if (typedName !== undefined) setText(namePrompt, `Type ${typedName} to agree`);
+      nameField.hidden = !canDecide || !needsName;
+      if (nameToType !== undefined) setText(namePrompt, `Type ${nameToType} to agree`);
     },
     typedArguments(decision: Decision['decision']): Pick<Decision, 'reason' | 'name'> {
-      if (decision === 'accept') return nameField.hidden ? {} : { name: nameInput.value };
+      // "Ask again" sends the name of the first click, whose field is hidden by then.
+      if (decision === 'accept') return needsName ? { name: nameInput.value } : {};
       const reason = reasonInput.value.trim();
       if (decision === 'decline' && reason !== '') return { reason };
       return {};
