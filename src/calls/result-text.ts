@@ -138,8 +138,9 @@ function times(count: number): SafeText {
   return words(count === 2 ? 'twice' : 'once');
 }
 
-/** @param result the HTTP status of attempts, or the failure code of attempts without an answer */
+/** @param result the HTTP status of attempts, `200 then BodyTimeout` if only the head of an answer came, or the failure code if none came */
 function phraseOf(result: string, often: SafeText): SafeText {
+  if (/^\d+ then /.test(result)) return say`answered ${often} in part`;
   const status = Number(result);
   if (Number.isNaN(status)) return say`not answered ${often}`;
   if (status >= 200 && status < 300) return say`accepted ${often}`;

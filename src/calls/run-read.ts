@@ -124,14 +124,13 @@ async function readCompanion(
   dependencies: CallDependencies,
 ): Promise<Fields | undefined> {
   const pages = operation.pages ?? onePage;
-  const request = wireRequest(operation, await operation.request(input), call.endpoint);
-  const companionCall: ResolvedRead = { ...call, operation, input, request };
-
   using limit = timeLimit(companionMs, context.signal);
   const { signal } = limit;
   using share = memory.share(signal);
-  using client = openReadClient(companionCall, share, signal, context, dependencies);
   try {
+    const request = wireRequest(operation, await operation.request(input), call.endpoint);
+    const companionCall: ResolvedRead = { ...call, operation, input, request };
+    using client = openReadClient(companionCall, share, signal, context, dependencies);
     const reduced = await readPages(companionCall, pages, { client, share, listeners: {}, maximumPages });
     return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
   } catch {

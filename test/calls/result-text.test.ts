@@ -48,6 +48,11 @@ test.each([
     'not answered once (ConnectionLost; waited 10 ms), then failed once (500; waited 20 ms), then refused once (403; waited 0 ms), then refused once as too busy (503)',
   ],
   [
+    'an answer that is cut off',
+    [attempt('200 then BodyTimeout', 10), attempt('200')],
+    'answered once in part ("200 then BodyTimeout"; waited 10 ms), then accepted once (200)',
+  ],
+  [
     'many',
     [attempt('500', 1), attempt('500', 1), attempt('500', 1), attempt('500')],
     'failed 4 times (500; waited 1 ms, 1 ms, 1 ms)',

@@ -68,6 +68,21 @@ test.each([
   expect(warnings.filter((warning) => warning.text.includes(`"${region}"`))).toHaveLength(count);
 });
 
+test('a companion read whose request cannot be made leaves the read as it is', async () => {
+  const { companionRead } = listParts;
+  if (companionRead === undefined) throw new Error('list_parts has no companion read');
+  const request = () => {
+    throw new Error('fault');
+  };
+  const operation = { ...companionRead.operation, request };
+  const result = await read([page({ parts: [part(1)] })], {
+    ...listParts,
+    companionRead: { ...companionRead, operation },
+  });
+  expect(successOf(result).answer).toMatchObject({ partCount: 1 });
+  expect(result.requests).toHaveLength(1);
+});
+
 test('a region that the reference does not list may be why a read failed', async () => {
   const failed = await read([answeredBy(404, { kind: 'empty' })], listParts, { ...args, region: 'us-east-1' });
   expect(failed).toMatchObject({ failure: { status: 404, warnings: [expect.stringContaining('"us-east-1"')] } });
