@@ -61,17 +61,17 @@ export async function unlessStopped<Result>(
   work: (over: AbortSignal) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
+  if (stop?.aborted) throw new Refusal('Stopping', []);
+
   const over = new AbortController();
   const abort = () => over.abort(signal?.reason);
   signal?.addEventListener('abort', abort, { signal: over.signal });
   // A signal that has aborted before calls no listener.
   if (signal?.aborted) abort();
-  if (stop === undefined) return work(over.signal);
-  if (stop.aborted) throw new Refusal('Stopping', []);
-
   const stopping = new Promise<never>((_, reject) => {
-    stop.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: over.signal });
+    stop?.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: over.signal });
   });
+
   try {
     return await Promise.race([stopping, work(over.signal)]);
   } finally {

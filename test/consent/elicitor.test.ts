@@ -42,3 +42,28 @@ test('a stop after the end of the work is nothing to it', async () => {
   await unlessStopped(signal, async () => 'yes');
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
+
+test.each([undefined, new AbortController().signal])(
+  'work ends with the signal of its call, with its reason',
+  async (stop) => {
+    const call = new AbortController();
+    const reasonOfEnd = unlessStopped(
+      stop,
+      (over) => new Promise((resolve) => over.addEventListener('abort', () => resolve(over.reason))),
+      call.signal,
+    );
+    call.abort('cancelled');
+    expect(await reasonOfEnd).toBe('cancelled');
+  },
+);
+
+test('work of a call that was cancelled before learns that at once', async () => {
+  const isOver = await unlessStopped(undefined, async (over) => over.aborted, AbortSignal.abort());
+  expect(isOver).toBe(true);
+});
+
+test('a call keeps no listener of work that has ended', async () => {
+  const { signal } = new AbortController();
+  await unlessStopped(undefined, async () => 'yes', signal);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
