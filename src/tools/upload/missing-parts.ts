@@ -21,10 +21,10 @@ interface Numbering {
   /** Number of parts that the client uploads at a time. */
   readonly connectionCount: number;
   readonly order: Connections['order'];
-  /** Number of missing parts; 0 if unknown. */
-  readonly partsLeft: number;
+  /** Number of missing parts, exact or estimated; 0 if unknown. */
+  readonly missingCount: number;
   /** True if parts seem to be in flight. */
-  readonly isActive: boolean;
+  readonly isSending: boolean;
 }
 
 /**
@@ -33,8 +33,8 @@ interface Numbering {
  * tried too. If the gaps fit neither order, all missing parts count as still to come, because nothing shows which are in flight.
  */
 export function missingPartsOf(numbering: Numbering): MissingParts {
-  const { numbers, connectionCount, order, partsLeft, isActive } = numbering;
-  const inFlightCount = isActive ? Math.min(connectionCount, partsLeft) : 0;
+  const { numbers, connectionCount, order, missingCount, isSending } = numbering;
+  const inFlightCount = isSending ? Math.min(connectionCount, missingCount) : 0;
   const last = lastPartOf(numbering);
   const inOrder = order.ascending ? missingInOrder(numbering, { from: 1, to: last }) : undefined;
   if (inOrder !== undefined) {
@@ -61,13 +61,13 @@ const negated = (ranges: readonly Range[]): Range[] =>
   ranges.map(({ from, to }) => ({ from: -to, to: -from })).reverse();
 
 /** The number of the upload's last part, or of the highest stored part if nothing is missing or the number of missing parts is unknown. */
-function lastPartOf({ numbers, connectionCount, partsLeft }: Numbering): number {
+function lastPartOf({ numbers, connectionCount, missingCount }: Numbering): number {
   const [lowest = 1] = numbers;
   const highest = numbers.at(-1) ?? 0;
-  if (partsLeft === 0) return highest;
+  if (missingCount === 0) return highest;
   // If many parts have arrived and none of them is part 1, the client began with another number.
   const firstNumber = isPassed(numbers.length, connectionCount) ? lowest : 1;
-  return Math.max(highest, firstNumber + stepOf(numbers) * (numbers.length + partsLeft - 1));
+  return Math.max(highest, firstNumber + stepOf(numbers) * (numbers.length + missingCount - 1));
 }
 
 /** True if a missing part is no longer expected, because almost two rounds of later parts have arrived. `laterParts` is their number. */
@@ -80,29 +80,27 @@ export const stepOf = (numbers: readonly number[]): number =>
     : Math.floor(median(numbers.slice(1).map((number, index) => number - (numbers[index] ?? number))));
 
 /**
- * Divides the missing numbers from `lowest` to `highest` into those that were passed over and those of begun parts. Returns undefined
- * if a gap is wider than `connectionCount` parts, because then the client does not begin parts in the order of their numbers.
+ * Divides the missing numbers between `lowest` and the stored part `highest` into `passedOver` and `begun`. Returns undefined
+ * if more than `connectionCount` parts would be begun in a gap, because then the client does not begin parts in the order of their numbers.
  */
-function gapsBelow(highest: number, lowest: number, { numbers, connectionCount }: Numbering) {
+function divideGaps(lowest: number, highest: number, { numbers, connectionCount }: Numbering) {
   const step = stepOf(numbers);
   const passedOver: Range[] = [];
   const begun: number[] = [];
   let storedBelow = 0;
   for (const gap of gapsBetween(rangesOf(numbers), lowest, highest)) {
-    // Counts the stored parts below the gap. The count never falls, because numbers and gaps are sorted.
-    while ((numbers[storedBelow] ?? highest) < gap.from) storedBelow += 1;
-    const storedAbove = numbers.length - storedBelow;
-    // The gap is no longer expected, because almost two rounds of later parts have arrived.
-    if (isPassed(storedAbove, connectionCount)) {
+    // The part directly above the gap is stored, and its index is the number of stored parts below it.
+    storedBelow = numbers.indexOf(gap.to + 1, storedBelow);
+    if (isPassed(numbers.length - storedBelow, connectionCount)) {
       passedOver.push(gap);
       continue;
     }
 
-    const missingParts = (gap.to - gap.from + 1) / step;
-    if (missingParts > connectionCount) return undefined;
+    const width = gap.to - gap.from + 1;
+    if (width > step * connectionCount) return undefined;
 
     for (let number = gap.from; number <= gap.to; number += 1) {
-      // A client that counts in steps of 10 never uses the numbers in between.
+      // If the client counts in twos, it leaves the numbers in between out. They count as passed over.
       const isUsedByClient = (highest - number) % step === 0;
       if (isUsedByClient) begun.push(number);
       else passedOver.push({ from: number, to: number });
@@ -116,38 +114,40 @@ function gapsBelow(highest: number, lowest: number, { numbers, connectionCount }
  * above the highest stored part. Returns undefined if there are more gaps than this order allows.
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
-  const { numbers, connectionCount, partsLeft, isActive } = numbering;
+  const { numbers, connectionCount, missingCount, isSending } = numbering;
   const step = stepOf(numbers);
   const highest = numbers.at(-1) ?? bounds.from - step;
 
-  const gaps = gapsBelow(highest, bounds.from, numbering);
+  const gaps = divideGaps(bounds.from, highest, numbering);
   if (gaps === undefined) return undefined;
   const { passedOver, begun } = gaps;
-  // If there are more begun parts than connections, or mostly gaps, parts are not begun in this order.
+  // With more begun parts than connections, or more numbers passed over than stored, parts are not begun in this order. A client that
+  // counts in threes or more ends here too, because the numbers in between, which it never uses, outnumber its parts.
   if (begun.length > connectionCount || countOf(passedOver) > numbers.length) return undefined;
 
-  const leftOutsideGaps = partsLeft - begun.length;
+  const missingBesidesBegun = missingCount - begun.length;
   const numbersAbove = Math.floor((bounds.to - highest) / step);
-  const missingAbove = Math.max(0, Math.min(leftOutsideGaps, numbersAbove));
-  // If nothing is left above the highest stored part, the client may be sending parts again that failed before.
-  const retried = missingAbove > 0 ? [] : retriedParts(passedOver, leftOutsideGaps);
+  const missingAbove = Math.max(0, Math.min(missingBesidesBegun, numbersAbove));
+  // If nothing is missing above the highest stored part, the client may be sending parts again that failed before.
+  const retried = missingAbove > 0 ? [] : retriedParts(passedOver, missingBesidesBegun);
 
   const freeConnections = Math.max(0, connectionCount - begun.length - retried.length);
   const nextCount = Math.min(missingAbove, freeConnections);
   const nextNumbers = Array.from({ length: nextCount }, (_, index) => highest + step * (index + 1));
 
+  // This order is ascending, because gaps that were passed over lie below the gaps with begun parts.
   const onConnections = rangesOf([...retried, ...begun, ...nextNumbers]);
   const later = gapsBetween([], highest + step * nextCount + 1, bounds.to);
   return {
-    inFlight: isActive ? onConnections : [],
+    inFlight: isSending ? onConnections : [],
     passedOver: passedOver.filter(({ from }) => !retried.includes(from)),
     // If nothing is in flight, the parts that would be on the connections are still to come.
-    toCome: isActive ? later : joinRanges([...onConnections, ...later]),
+    toCome: isSending ? later : joinRanges([...onConnections, ...later]),
   };
 }
 
-/** The single parts that were passed over, if their number is exactly the number of parts left to send. Otherwise empty. */
-function retriedParts(passedOver: readonly Range[], partsLeft: number): number[] {
+/** The passed-over parts whose two neighbours are stored, if exactly `missingCount` such parts are all that is missing. Else empty. */
+function retriedParts(passedOver: readonly Range[], missingCount: number): number[] {
   const single = passedOver.filter(({ from, to }) => from === to).map(({ from }) => from);
-  return partsLeft > 0 && single.length === partsLeft ? single : [];
+  return missingCount > 0 && single.length === missingCount ? single : [];
 }

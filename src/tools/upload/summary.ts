@@ -85,18 +85,19 @@ export function summarise(
 ) {
   const sorted = [...listed].sort((a, b) => a.partNumber - b.partNumber);
   const numbers = sorted.map(({ partNumber }) => partNumber);
+  // Counts, bytes and runs are of all listed parts. Progress and pace count each number once, by its last entry in the list.
   const duplicates = rangesOf(numbers.filter((number, index) => number === numbers[index - 1]));
   const distinctParts = [...new Map(sorted.map((part) => [part.partNumber, part])).values()];
 
   const progress = progressOf(distinctParts, expectation);
-  const isComplete = progress.bytesLeft === 0;
+  const isComplete = progress.bytesToSend === 0;
   // A complete upload has neither parts in flight nor time left, so its pace does not matter.
   const pace: Pace = isComplete ? { kind: 'unknown' } : paceOf(distinctParts, timeOf(checkedAt), timeOf(startedAt));
   const { missing, inFlightSeconds } = missingByPace(distinctParts, pace, progress);
   const { inFlight, passedOver, toCome, inFlightCount } = missing;
 
   const runs = equalRuns(sorted);
-  const tooSmall = equalRuns(progress.tooSmall);
+  const tooSmallRuns = equalRuns(progress.tooSmall);
 
   return withoutUndefined({
     partCount: sorted.length,
@@ -109,14 +110,14 @@ export function summarise(
     passedOver: firstOf(passedOver),
     toCome: firstOf(toCome),
     tooSmallCount: progress.tooSmall.length,
-    tooSmall: firstOf(tooSmall),
+    tooSmall: firstOf(tooSmallRuns),
     duplicates: firstOf(duplicates),
     ...countNotShown({
       runs: runs.length - maximumEntries,
       inFlight: inFlight.length - maximumEntries,
       passedOver: passedOver.length - maximumEntries,
       toCome: toCome.length - maximumEntries,
-      tooSmall: tooSmall.length - maximumEntries,
+      tooSmall: tooSmallRuns.length - maximumEntries,
       duplicates: duplicates.length - maximumEntries,
     }),
     ...times(sorted, checkedAt),
@@ -127,7 +128,7 @@ export function summarise(
     percentWithInFlight: withInFlight(distinctParts, inFlightCount, progress, expectation),
     remainingBytes: progress.remainingBytes,
     remainingParts: progress.remainingParts,
-    ...speed(pace, progress.bytesLeft),
+    ...rateFields(pace, progress.bytesToSend),
   });
 }
 
@@ -161,11 +162,12 @@ const isoTime = (time: number | undefined) => (time === undefined ? undefined : 
 interface Progress {
   readonly percent?: number;
   readonly remainingBytes?: number | undefined;
+  /** Number of parts to send: those that are missing, and the stored parts that are too small. */
   readonly remainingParts?: number | undefined;
-  /** Bytes that are still to be sent. If only the number of parts is expected, this is an estimate from the average size. */
-  readonly bytesLeft?: number;
-  /** Number of parts that are still missing. Unlike `remainingParts`, it does not count stored parts that are too small. */
-  readonly partsLeft?: number | undefined;
+  /** The same as `remainingBytes` or, if only the number of parts is expected, an estimate from the average size. */
+  readonly bytesToSend?: number;
+  /** Number of parts that are not stored. */
+  readonly missingCount?: number | undefined;
   /** Stored parts that are too small and have to be sent again. */
   readonly tooSmall: readonly UploadPart[];
 }
@@ -175,11 +177,11 @@ interface Progress {
  * progress if nothing is expected, or if the stored parts contradict the expectation.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
-  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
+  // Without an expectation that fits, no part is known to be missing.
+  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts, 0) };
 
-  const partsLeft = countMissing(parts, expectation);
-  const tooSmall = smallParts(parts, partsLeft);
-  // Unlike `partsLeft`, `remainingParts` also counts the stored parts that have to be sent again.
+  const missingCount = countMissing(parts, expectation);
+  const tooSmall = smallParts(parts, missingCount);
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
   const remainingParts = expectedParts === undefined ? undefined : expectedParts - usableParts;
@@ -189,28 +191,29 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
     const usableBytes = bytesOf(parts) - bytesOf(tooSmall);
     const remainingBytes = expectedBytes - usableBytes;
     const percent = percentOf(usableBytes, expectedBytes);
-    return { percent, remainingBytes, remainingParts, partsLeft, bytesLeft: remainingBytes, tooSmall };
+    return { percent, remainingBytes, remainingParts, missingCount, bytesToSend: remainingBytes, tooSmall };
   }
 
   if (expectedParts === undefined || remainingParts === undefined) return { tooSmall };
   const averageSize = bytesOf(parts) / Math.max(1, parts.length);
-  const bytesLeft = Math.round(remainingParts * averageSize);
-  return { percent: percentOf(usableParts, expectedParts), remainingParts, partsLeft, bytesLeft, tooSmall };
+  const bytesToSend = Math.round(remainingParts * averageSize);
+  return { percent: percentOf(usableParts, expectedParts), remainingParts, missingCount, bytesToSend, tooSmall };
 }
 
-/** True if there are more parts or bytes than expected. Clients may count in tens, and then part 40 is only the fourth part. */
+/** True if there are more parts or bytes than expected. A high part number alone is no contradiction, because clients may count in tens. */
 function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedParts }: Expectation): boolean {
   const numbers = parts.map(({ partNumber }) => partNumber);
   const [lowest = 1] = numbers;
   const highest = numbers.at(-1) ?? lowest;
+  // For the parts 10, 20 and 40, this is 4.
   const begunParts = 1 + (highest - lowest) / stepOf(numbers);
   if (expectedParts !== undefined && begunParts > expectedParts) return true;
   return expectedBytes !== undefined && bytesOf(parts) > expectedBytes;
 }
 
-/** The parts that are too small. Unless more parts are missing, the highest stored part is the upload's last, and may have any size. */
-const smallParts = (parts: readonly UploadPart[], partsLeft = 0) =>
-  parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || partsLeft > 0));
+/** The parts that are too small. Unless parts are missing, the highest stored part is the upload's last part, and may have any size. */
+const smallParts = (parts: readonly UploadPart[], missingCount = 0) =>
+  parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || missingCount > 0));
 
 /** The percentage with one decimal place. It is rounded down, so that 100 means complete. */
 const percentOf = (done: number, expected: number) =>
@@ -226,60 +229,64 @@ function countMissing(parts: readonly UploadPart[], { expectedBytes, expectedPar
 }
 
 /** Groups the missing parts by the reason why they are missing. The times of the arrived parts show which parts are in flight. */
-function missingByPace(parts: readonly UploadPart[], pace: Pace, { bytesLeft, partsLeft }: Progress) {
+function missingByPace(parts: readonly UploadPart[], pace: Pace, { bytesToSend, missingCount }: Progress) {
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {
-    // Nothing shows how the client sends, so any order is possible, and no part counts as in flight.
+    // The upload is complete, or nothing shows how the client sends. So any order is possible, and no part counts as in flight.
     const order = { ascending: true, descending: true };
-    const missing = missingPartsOf({ numbers, connectionCount: 1, order, partsLeft: partsLeft ?? 0, isActive: false });
-    return { missing };
+    const numbering = { numbers, connectionCount: 1, order, missingCount: missingCount ?? 0, isSending: false };
+    return { missing: missingPartsOf(numbering) };
   }
 
   const { count, order, arrivals } = pace.connections;
   const partSize = median(arrivals.map(({ size }) => size));
-  // If `partsLeft` is unknown, because parts have several sizes, the number is only an estimate.
-  const estimatedParts = bytesLeft === undefined ? 0 : Math.ceil(bytesLeft / partSize);
-  const missingCount = partsLeft ?? estimatedParts;
-  const { isActive, lateSeconds } = activityOf(pace, missingCount, partSize);
-  const missing = missingPartsOf({ numbers, connectionCount: count, order, partsLeft: missingCount, isActive });
+  // If `missingCount` is unknown, because parts have several sizes, the bytes give an estimate.
+  const estimatedCount = bytesToSend === undefined ? 0 : Math.ceil(bytesToSend / partSize);
+  const likelyCount = missingCount ?? estimatedCount;
+  const { isSending, lateSeconds } = activityOf(pace, likelyCount, partSize);
+  const missing = missingPartsOf({ numbers, connectionCount: count, order, missingCount: likelyCount, isSending });
 
-  // With an estimate, part numbers above the highest stored part are unknown. So only the gaps below it are named.
+  // With an estimate, part numbers above the highest stored part are unknown. So only the ranges below it are named.
   const highest = numbers.at(-1) ?? 0;
-  const toCome = partsLeft === undefined ? missing.toCome.filter(({ to }) => to <= highest) : missing.toCome;
+  const toCome = missingCount === undefined ? missing.toCome.filter(({ to }) => to < highest) : missing.toCome;
   return { missing: { ...missing, toCome }, inFlightSeconds: lateSeconds };
 }
 
-/** Says if parts are in flight and, if the last parts of the upload are late, how long the oldest part has been in flight. */
+/** Says if parts are in flight (`isSending`) and, if the last parts of the upload are late, how long the oldest has been in flight. */
 function activityOf(pace: ObservedPace, missingCount: number, partSize: number) {
   const { connections, now } = pace;
   const isLastRound = missingCount > 0 && missingCount <= connections.count;
+  // The index after the last arrival stands for the part that has been in flight for longest.
   const oldestBegin = beginOf(connections, connections.arrivals.length);
   const oldestMs = oldestBegin === undefined ? undefined : now - oldestBegin;
 
   if (pace.kind === 'live') {
+    // If parts take very different times, nothing shows which are in flight.
+    if (!pace.isEven) return { isSending: false };
     // A part that is overdue may have been given up. In the last round it is still awaited, because the upload needs it.
     const overdueMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * partSize;
     const isInTime = oldestMs !== undefined && oldestMs < overdueMs;
-    return { isActive: pace.isEven && (isLastRound || isInTime) };
+    return { isSending: isLastRound || isInTime };
   }
 
+  // In the other cases, nothing is known to be in flight, except late parts of the last round, because the upload still needs them.
   const isLate = isLastRound && pace.kind === 'unclear' && pace.why === 'late';
-  const lateSeconds = isLate && oldestMs !== undefined ? Math.round(oldestMs / 1000) : undefined;
-  return { isActive: isLate, lateSeconds };
+  if (!isLate) return { isSending: false };
+  return { isSending: true, lateSeconds: oldestMs === undefined ? undefined : Math.round(oldestMs / 1000) };
 }
 
 /** The percentage that is reached when the parts in flight have arrived. Undefined if they add less than `muchInFlight` percent. */
 function withInFlight(
   parts: readonly UploadPart[],
   inFlightCount: number,
-  { percent, bytesLeft = 0 }: Progress,
+  { percent, bytesToSend = 0 }: Progress,
   { expectedBytes, expectedParts = 0 }: Expectation,
 ): number | undefined {
   if (percent === undefined || inFlightCount === 0) return undefined;
   const averageSize = bytesOf(parts) / parts.length;
   const wholeBytes = expectedBytes ?? expectedParts * averageSize;
-  const bytesInFlight = Math.min(bytesLeft, inFlightCount * averageSize);
-  const percentWithInFlight = percentOf(wholeBytes - bytesLeft + bytesInFlight, wholeBytes);
+  const bytesInFlight = Math.min(bytesToSend, inFlightCount * averageSize);
+  const percentWithInFlight = percentOf(wholeBytes - bytesToSend + bytesInFlight, wholeBytes);
   return percentWithInFlight - percent < muchInFlight ? undefined : percentWithInFlight;
 }
 
@@ -298,28 +305,30 @@ function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
 }
 
 /** The fields about rate and time left. A stopped upload has the rate before it stopped, and the time left if it resumes at that rate. */
-function speed(pace: Pace, bytesLeft: number | undefined) {
+function rateFields(pace: Pace, bytesToSend: number | undefined) {
   if (pace.kind === 'unknown') return {};
   const { connections, now, rate } = pace;
   const uploadRate = rate && bytesPerSecond(rate.millisecondsPerByte, connections.count);
 
   if (pace.kind === 'stopped') {
-    const isTimeKnown = uploadRate !== undefined && bytesLeft !== undefined;
+    const isTimeKnown = uploadRate !== undefined && bytesToSend !== undefined;
     return {
       stopped: true,
       bytesPerSecondBefore: rounded(uploadRate),
-      secondsLeftIfResumed: isTimeKnown ? Math.ceil(bytesLeft / uploadRate) : undefined,
+      secondsLeftIfResumed: isTimeKnown ? Math.ceil(bytesToSend / uploadRate) : undefined,
     };
   }
 
-  const { estimate, range } = timeLeft(pace, bytesLeft);
+  const { estimate, range } = timeLeft(pace, bytesToSend);
   if (pace.kind === 'unclear') {
-    const rateInSeconds = pace.clearAt === undefined ? undefined : Math.round((pace.clearAt - now) / 1000);
-    return { noRate: pace.why, rateInSeconds, secondsLeft: range };
+    // Negative if the next part was due before now.
+    const secondsUntilRate = pace.clearAt === undefined ? undefined : Math.round((pace.clearAt - now) / 1000);
+    return { noRate: pace.why, rateInSeconds: secondsUntilRate, secondsLeft: range };
   }
 
   return {
     bytesPerSecond: rounded(uploadRate),
+    // The rate before the last change of speed; above, it was the rate before the stop.
     bytesPerSecondBefore: rounded(pace.change?.bytesPerSecondBefore),
     rateSince: isoTime(pace.change?.since),
     estimatedSecondsLeft: estimate,
@@ -328,13 +337,13 @@ function speed(pace: Pace, bytesLeft: number | undefined) {
 }
 
 /** The seconds left at the present rate (`estimate`), and at both ends of its range. Fields are undefined if they are unknown. */
-function timeLeft(pace: ObservedPace, bytesLeft: number | undefined) {
+function timeLeft(pace: ObservedPace, bytesToSend: number | undefined) {
   const { rate } = pace;
-  if (rate === undefined || bytesLeft === undefined) return {};
-  const from = secondsLeft(pace, rate.fastest, bytesLeft);
-  const to = secondsLeft(pace, rate.slowest, bytesLeft);
+  if (rate === undefined || bytesToSend === undefined) return {};
+  const from = secondsLeft(pace, rate.fastest, bytesToSend);
+  const to = secondsLeft(pace, rate.slowest, bytesToSend);
   return {
-    estimate: secondsLeft(pace, rate.millisecondsPerByte, bytesLeft),
+    estimate: secondsLeft(pace, rate.millisecondsPerByte, bytesToSend),
     range: from === undefined || to === undefined ? undefined : { from, to },
   };
 }
