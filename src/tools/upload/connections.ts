@@ -35,7 +35,8 @@ export const beginOf = ({ count, arrivals, startedAt }: ConnectionTimes, index: 
 
 /**
  * Finds the smallest number of connections for which all parts took about the same time for their size. With too few connections, parts
- * that arrived together would have taken no time at all; with too many, the first parts would have taken much less time than later ones.
+ * that arrived together would have taken no time at all; with too many, the first parts, which count from the start of the upload, would
+ * have taken much less time than later ones.
  * @param all parts in the order of their arrival, with known times
  * @param uploadStart the start of the upload, if known
  */
@@ -46,13 +47,14 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   const startedAt = isStartBefore && arrivals.length === all.length ? uploadStart : undefined;
 
   const numbers = arrivals.map(({ partNumber }) => partNumber);
-  const openIfAscending = mostOpen(numbers);
-  const openIfDescending = mostOpen(numbers.map((number) => -number));
-  const openAtOnce = Math.min(openIfAscending, openIfDescending);
+  const begunIfAscending = mostBegun(numbers);
+  const begunIfDescending = mostBegun(numbers.map((number) => -number));
+  const begunAtOnce = Math.min(begunIfAscending, begunIfDescending);
 
-  const candidates = possibleCounts(arrivals, openAtOnce, startedAt).map((count) => ({
+  const candidates = possibleCounts(arrivals, begunAtOnce, startedAt).map((count) => ({
     count,
-    // The time of a part is the sum of `count` waits between arrivals, which varies less by the root of `count`. The factor undoes that.
+    // The time of a part is the sum of `count` waits between arrivals. Such a sum is more even than single waits, by the root of `count`.
+    // The factor undoes that, so that the candidates can be compared.
     unevenness: Math.sqrt(count) * unevennessOf({ count, arrivals, startedAt }),
   }));
   const leastUnevenness = Math.min(...candidates.map(({ unevenness }) => unevenness));
@@ -61,22 +63,26 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   // The candidates are sorted by `count`, so this is the smallest that explains the times well enough.
   const count = candidates.find(({ unevenness }) => unevenness <= acceptedUnevenness)?.count ?? 1;
 
-  // Parts arrive about in an order if they would not need many more connections than there are.
-  const order = { ascending: openIfAscending <= 1.5 * count, descending: openIfDescending <= 1.5 * count };
+  // Parts arrive about in an order if the order would need at most half as many connections again.
+  const acceptedBegun = 1.5 * count;
+  const order = { ascending: begunIfAscending <= acceptedBegun, descending: begunIfDescending <= acceptedBegun };
   return { count, order, arrivals, startedAt };
 }
 
-/** The possible numbers of connections, the smallest first. If parts are begun by number, `openAtOnce` parts were open at once. */
-function possibleCounts(arrivals: readonly UploadPart[], openAtOnce: number, startedAt: number | undefined): number[] {
+/**
+ * The possible numbers of connections, the smallest first.
+ * @param begunAtOnce the most parts that were begun but had not arrived at one time, if parts are begun by number
+ */
+function possibleCounts(arrivals: readonly UploadPart[], begunAtOnce: number, startedAt: number | undefined): number[] {
   const arrived = arrivals.length;
-  // A larger `openAtOnce` shows that parts are begun in no order, so it says nothing about the number of connections.
-  const isOrdered = openAtOnce <= Math.min(maximumConnections, arrived / 3);
-  const leastOpen = isOrdered ? openAtOnce : 1;
+  // If `begunAtOnce` is above this limit, parts are begun in no order, so it says nothing about the number of connections.
+  const isOrdered = begunAtOnce <= Math.min(maximumConnections, arrived / 3);
+  const leastBegun = isOrdered ? begunAtOnce : 1;
 
   // If the start is unknown, a burst at the beginning shows how many parts the first round has at least. The begins of the first round are
-  // then unknown too, so at least half of the parts must have come after it.
+  // then unknown too, so only later parts show how long a part takes. At least half of all parts must be later parts.
   const isStartKnown = startedAt !== undefined;
-  const least = isStartKnown ? leastOpen : Math.max(leastOpen, firstBurstOf(arrivals));
+  const least = isStartKnown ? leastBegun : Math.max(leastBegun, firstBurstOf(arrivals));
   const most = Math.floor(Math.min(maximumConnections, isStartKnown ? arrived : arrived / 2));
   return Array.from({ length: Math.max(1, most - least + 1) }, (_, index) => least + index);
 }
@@ -91,7 +97,7 @@ export function firstBurstOf(arrivals: readonly UploadPart[]): number {
   return Math.min(maximumConnections, Math.max(1, indexAfterBurst));
 }
 
-/** The average distance of the efforts' logarithms from their median. An effort is the time that a part took for its size. */
+/** The unevenness of efforts: the average distance of their logarithms from the median. An effort is the time a part took for its size. */
 function unevennessOf(times: ConnectionTimes): number {
   const logs = times.arrivals.flatMap(({ uploadedAt, size }, index) => {
     const begin = beginOf(times, index);
@@ -102,11 +108,11 @@ function unevennessOf(times: ConnectionTimes): number {
 }
 
 /**
- * Returns the largest number of parts that were open at once, if parts were begun by rising numbers. If part 5 arrives first, parts 1 to 4
- * must have been begun before it, so five parts were open.
+ * Returns the largest number of parts that were begun but had not arrived at one time, if parts were begun by rising numbers. If part 5
+ * arrives first, parts 1 to 4 must have been begun before it, so this is five.
  * @param numbers part numbers in the order of their arrival
  */
-function mostOpen(numbers: readonly number[]): number {
+function mostBegun(numbers: readonly number[]): number {
   const ascending = [...numbers].sort((a, b) => a - b);
   const rankOf = new Map(ascending.map((number, index) => [number, index + 1]));
   // If the part with the fifth number has arrived, at least five parts were begun.

@@ -7,9 +7,12 @@ import { tuned } from './tuned.js';
  * This file has the model of an upload. A client keeps a number of connections busy, and each connection sends one part after the other.
  * Times are milliseconds since 1970, sizes are bytes. The terms:
  * - Begin of a part: the time when a connection became free for it. With four connections, the fifth part began when the first arrived.
+ * - Wait: the time between an arrival and the next one. Silence: a wait, or the time since the last arrival. Burst: parts that arrive
+ *   together, before a long wait.
  * - Round: as many parts as there are connections. The parts of the first round began with the upload.
  * - Effort of a part: the time that the part took for its size. The average effort gives the rate. Efforts of the first round count only
  *   until a second round has arrived, because clients prepare before they send.
+ * - Unevenness: the usual distance of efforts from their median. Noise: the unevenness before and since a change of speed.
  * - Pause: a silence that is much longer than all others. The clock of the model stands still in a pause, so no part seems slow.
  * - Change of speed: a time that divides the efforts into two rates, which explain the efforts clearly better than one rate does. Only
  *   efforts since the change count.
@@ -28,7 +31,8 @@ interface Effort {
  * The pace of an upload:
  * - `unknown`: no part has come, or no time could be read.
  * - `live`: parts come at a known rate.
- * - `unclear`: there is no rate for the reason `why`. `clearAt` is when there will be a rate or, with `late`, when the next part was due.
+ * - `unclear`: there is no rate to show for the reason `why`. `clearAt` is when there will be a rate. With `late`, it is when the next part
+ *   was due, and `rate` only serves for the range of the time left.
  * - `stopped`: no part has come for so long that none is likely to come. `rate` is the rate before the upload stopped.
  */
 export type Pace =
@@ -93,7 +97,7 @@ const promised = {
   stoppedWithoutRateMs: 1_800_000,
 };
 
-/** Services cut the time of an answer to whole seconds, so half a second is lost on average. */
+/** Services cut times to whole seconds, so half a second is lost on average. A shorter time counts as `lostMs`. */
 const lostMs = 500;
 /** Times shorter than this are too inexact for conclusions, because services round them to whole seconds. */
 const roundingMs = 5000;
@@ -105,19 +109,22 @@ const roundingMs = 5000;
  */
 export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefined, startedAt?: number): Pace {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
-  const arrivals = withoutShortFirst(timed.sort((a, b) => a.uploadedAt - b.uploadedAt));
+  const arrivals = withoutShortFirstPart(timed.sort((a, b) => a.uploadedAt - b.uploadedAt));
   const last = arrivals.at(-1);
   if (last === undefined || answeredAt === undefined) return { kind: 'unknown' };
 
+  // The answer's time was cut to whole seconds. On average, `lostMs` makes up for that.
   const now = Math.max(answeredAt + lostMs, last.uploadedAt);
   const idleMs = now - last.uploadedAt;
 
-  // From here on, all times are on the clock that stands still in a pause.
   const pause = pauseIn(arrivals, startedAt);
+  // From here on, all times are on the clock that stands still in a pause. It does not change `startedAt`, which is before the pause, and
+  // `idleMs`, which is after it.
   const activeArrivals = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
   const connections = connectionsOf(activeArrivals, startedAt);
   const observed = { connections, now: activeTime(now, pause), pause };
 
+  // There is no effort if nothing shows when the parts began, as with a single part whose start is unknown.
   const efforts = effortsOf(connections);
   if (efforts.length === 0 || isMaybeOneRound(connections, idleMs)) {
     // Without a rate, nothing shows how long a silence is usual. So the upload is called stopped only after a very long one.
@@ -125,6 +132,7 @@ export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefi
     return { kind: 'unclear', why: 'one round', ...observed };
   }
 
+  // While the first round arrives, it may still get more parts, so the number of connections is not certain.
   const firstRoundEndsAt = firstRoundEnd(connections);
   if (firstRoundEndsAt !== undefined && observed.now < firstRoundEndsAt) {
     // An infinite time means that only another part can end the first round.
@@ -135,7 +143,7 @@ export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefi
 }
 
 /** Drops the first arrival if it is short, because some clients send the short last part first. Its time says little about the others. */
-function withoutShortFirst(arrivals: readonly UploadPart[]): readonly UploadPart[] {
+function withoutShortFirstPart(arrivals: readonly UploadPart[]): readonly UploadPart[] {
   const isShort = 2 * (arrivals[0]?.size ?? 0) < median(arrivals.map(({ size }) => size));
   return isShort ? arrivals.slice(1) : arrivals;
 }
@@ -183,24 +191,26 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
   const { connections, now } = observed;
   const { count } = connections;
 
+  const counted = countedEfforts(allEfforts, count);
+  const changeIndex = indexOfChange(counted, count);
   // Only efforts since the last change of speed show how fast the upload is now.
-  const efforts = countedEfforts(allEfforts, count);
-  const changeIndex = indexOfChange(efforts, count);
-  const recent = efforts.slice(changeIndex ?? 0);
-  const usualMs = median(recent.map(({ ms }) => ms));
-  if (idleMs > stoppedAfter(usualMs)) return { kind: 'stopped', rate: rateOf(recent, count), ...observed };
+  const sinceChange = counted.slice(changeIndex ?? 0);
+  const usualMs = median(sinceChange.map(({ ms }) => ms));
+  if (idleMs > stoppedAfter(usualMs)) return { kind: 'stopped', rate: rateOf(sinceChange, count), ...observed };
 
-  const overdue = overdueEfforts(observed, averageEffort(recent));
-  const rate = rateOf([...recent, ...overdue], count);
+  // The efforts of overdue parts count before these parts arrive, because they are already longer than usual.
+  const overdue = overdueEfforts(observed, averageEffort(sinceChange));
+  const rate = rateOf([...sinceChange, ...overdue], count);
   if (idleMs > usualMs && overdue.length > count / 2) {
     // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least.
     const slowest = Math.max(rate.slowest, averageEffort(overdue));
+    // This was before now, because the silence is longer than usual.
     const nextPartDueAt = now - idleMs + usualMs;
     return { kind: 'unclear', why: 'late', clearAt: nextPartDueAt, rate: { ...rate, slowest }, ...observed };
   }
 
-  const isEven = unevennessOf(recent) < tuned.unevenFrom;
-  const change = changeIndex === undefined ? undefined : changeAt(efforts, changeIndex, observed);
+  const isEven = medianDistance(sinceChange) < tuned.unevenFrom;
+  const change = changeIndex === undefined ? undefined : changeAt(counted, changeIndex, observed);
   return { kind: 'live', rate, isEven, change, ...observed };
 }
 
@@ -238,9 +248,9 @@ function isRegular(waits: readonly number[]): boolean {
   const spanMs = waits.reduce((sum, wait) => sum + wait, 0);
   if (waits.length < 3 || spanMs < roundingMs) return false;
   const irregularity = distanceFrom(spanMs / waits.length, waits) / spanMs;
-  // Many waits are hardly even by chance, so more irregularity is allowed.
-  const isLong = waits.length >= tuned.moreThanOneRound / 2;
-  return irregularity <= (isLong ? 3 : 1) * tuned.unevenFrom;
+  // The more waits there are, the less likely they are even by chance. So many waits may be three times as uneven.
+  const areMany = waits.length >= tuned.moreThanOneRound / 2;
+  return irregularity <= (areMany ? 3 : 1) * tuned.unevenFrom;
 }
 
 /** When the first round is over if no further part comes; `Infinity` for never. Undefined if it is over, or if its start is unknown. */
@@ -300,7 +310,7 @@ function rateOf(efforts: readonly Effort[], connectionCount: number): Rate {
   };
 }
 
-/** The logarithm of an effort. Times shorter than `lostMs` count as `lostMs`, because some services give times in whole seconds. */
+/** The logarithm of an effort. Times shorter than `lostMs` count as `lostMs`, because they are mostly rounding. */
 const logOf = ({ ms, size }: Effort) => Math.log(Math.max(lostMs, ms) / size);
 
 /** The median of the efforts' logarithms (`middle`), and the sum of the distances from this median (`distance`). */
@@ -310,8 +320,8 @@ function spreadOf(efforts: readonly Effort[]) {
   return { count: efforts.length, middle, distance: distanceFrom(middle, logs) };
 }
 
-/** The typical distance between an effort and the usual effort: the median distance of the logarithms from their median. */
-function unevennessOf(efforts: readonly Effort[]): number {
+/** The unevenness of efforts: the median distance of their logarithms from the median logarithm. */
+function medianDistance(efforts: readonly Effort[]): number {
   const { middle } = spreadOf(efforts);
   return median(efforts.map((effort) => Math.abs(logOf(effort) - middle)));
 }
@@ -368,8 +378,8 @@ export const bytesPerSecond = (millisecondsPerByte: number, connectionCount: num
   (1000 * connectionCount) / millisecondsPerByte;
 
 /**
- * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, or undefined if the end is too close to say. Of the
- * parts in flight, the bytes that are already sent are subtracted.
+ * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, or undefined if the end is too close to say. The
+ * bytes of parts in flight that are already sent are subtracted.
  */
 export function secondsLeft(
   { connections, now }: Observed,
@@ -378,12 +388,14 @@ export function secondsLeft(
 ): number | undefined {
   const { count, arrivals, startedAt } = connections;
   const partSize = median(arrivals.map(({ size }) => size));
-  // If the start is unknown, there may be more connections than were seen. Then an unknown share of the last bytes is already in flight.
-  if (startedAt === undefined && count > 1 && bytesLeft <= 1.5 * count * partSize) return undefined;
+  const roundSize = count * partSize;
+  // If the start is unknown, there may be more connections than were seen. Near the end, an unknown share of the bytes is then in flight.
+  if (startedAt === undefined && count > 1 && bytesLeft <= 1.5 * roundSize) return undefined;
 
-  // Each connection has sent at most one part. Only at the end, free connections leave their share of the rate to others, which send more.
-  const isEnd = bytesLeft <= count * partSize;
-  const mostOfConnection = isEnd ? bytesLeft : partSize;
+  // Before the last round, each connection is sending one part, and has sent at most the whole of it. In the last round, some connections
+  // are free, and others send faster in their place. So the time of each connection counts, and only `bytesLeft` limits the bytes.
+  const isLastRound = bytesLeft <= roundSize;
+  const mostOfConnection = isLastRound ? bytesLeft : partSize;
   let sentBytes = 0;
   for (const begin of beginsInFlight(connections)) {
     sentBytes += Math.min(mostOfConnection, (now - begin) / millisecondsPerByte);

@@ -1,11 +1,11 @@
 /**
- * Constants of the model in `pace.ts`, which `npm run bench -- uploads --choose` chose on recorded uploads. The terms are explained there.
+ * Constants of the model in `pace.ts`, where the terms are explained. `npm run bench -- uploads --choose` chose them on recorded uploads.
  * Limits of S3 and promises to users are elsewhere, because they must not be chosen.
  */
 export const tuned = {
   /** A number of connections is accepted if its unevenness is at most this many times the least. The smallest accepted number wins. */
   sureFactor: 1.2,
-  /** The same, if the start of the upload is unknown. It is larger, because too many connections then explain the times equally well. */
+  /** The same if the start is unknown, as too many connections then fit too. A wait this many times as long as others may be a pause. */
   doubtfulFactor: 2.5,
   /** A number of connections with at most this unevenness is accepted in any case, because uploads are never more even. */
   evenEnough: 0.05,
@@ -21,7 +21,7 @@ export const tuned = {
   overdueFactor: 1.7,
   /** A difference of speed is real if it is this many times as large as the noise. */
   noiseFactor: 4,
-  /** A change of speed by this factor is shown after a single round. Smaller changes need more parts. */
+  /** A change of speed by this factor is shown after a single round, and also if it comes after the first round. Others need more parts. */
   largeChange: 2,
   /** Efforts are uneven if their typical distance from the median is at least this (as a difference of logarithms). */
   unevenFrom: 0.15,
