@@ -4,7 +4,7 @@ import { quoted, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient } from './define-operation.js';
 import { listMultipartUploads } from './list-multipart-uploads.js';
-import { callAgain, next } from './next.js';
+import { callAgain, next as nextStep } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, oneOf, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import { like, rare } from './schema/outputs.js';
@@ -203,29 +203,30 @@ export const listParts = defineOperation({
     page,
     start: ({ partNumberMarker = 0 }): PagesSoFar => ({ marker: partNumberMarker, firstPage: {}, parts: [] }),
     /** Adds the parts of a page to the state, or reports that the page contradicts the pages before it. */
-    add(state, { record, number, answeredAt }, input) {
-      const { marker } = state;
-      const numbers = numbersOf(record);
+    add(state, { record, number: pageNumber, answeredAt }, input) {
+      const { marker, parts } = state;
+      const partNumbers = numbersOf(record);
 
       // Only a later page can repeat parts, because nothing was read before the first page.
-      const repeated = number > 1 ? numbers.find((partNumber) => partNumber <= marker) : undefined;
+      const repeated = pageNumber > 1 ? partNumbers.find((partNumber) => partNumber <= marker) : undefined;
       if (repeated !== undefined) {
-        const problem = say`part ${repeated} came again on page ${number}, which was to start after part ${marker}`;
+        const problem = say`part ${repeated} came again on page ${pageNumber}, which was to start after part ${marker}`;
         return { kind: 'inconsistent', problem };
       }
 
-      state.parts.push(...partsOf(record));
-      const firstPage = number === 1 ? record : state.firstPage;
-      if (record.isTruncated !== true) return { kind: 'end', state: { ...state, firstPage, answeredAt } };
+      // The list of parts may be long, so it grows in place. The other fields get new values in a new state.
+      parts.push(...partsOf(record));
+      const firstPage = pageNumber === 1 ? record : state.firstPage;
+      if (record.isTruncated !== true) return { kind: 'end', state: { marker, parts, firstPage, answeredAt } };
 
       // Some services name no marker although more parts follow. The next page then starts after the last part of this page.
-      const nextMarker = record.nextPartNumberMarker ?? numbers.at(-1);
+      const nextMarker = record.nextPartNumberMarker ?? partNumbers.at(-1);
       if (nextMarker === undefined || nextMarker <= marker) {
-        const problem = say`page ${number} says that more follow, but its marker (${nextMarker ?? words('none')}) is not past ${marker}`;
+        const problem = say`page ${pageNumber} says that more follow, but its marker (${nextMarker ?? words('none')}) is not past ${marker}`;
         return { kind: 'inconsistent', problem };
       }
 
-      const nextState = { ...state, firstPage, answeredAt, marker: nextMarker };
+      const nextState = { marker: nextMarker, parts, firstPage, answeredAt };
       // The view "parts" shows a single page.
       if (viewOf(input) === 'parts') return { kind: 'end', state: nextState };
       return { kind: 'next', state: nextState, after: { 'part-number-marker': String(nextMarker) } };
@@ -263,19 +264,18 @@ export const listParts = defineOperation({
   /** Returns the step after a summary or a page of parts, or undefined if nothing is left to do. */
   next(record, { maxParts }, isOffered) {
     const { view, parts = [], isTruncated, nextPartNumberMarker } = record;
-    const hasMore = isTruncated === true;
-    if (view === 'parts') {
-      // A caller who got as many parts as maxParts asked for needs no advice, even if more follow.
-      const isRequestMet = maxParts !== undefined && parts.length >= maxParts;
-      if (!hasMore || isRequestMet) return undefined;
-    } else if (!hasMore) {
-      return nextOfUpload(record, isOffered('abort_multipart_upload'));
+    const isPage = view === 'parts';
+    if (isTruncated !== true) {
+      return isPage ? undefined : nextOfUpload(record, isOffered('abort_multipart_upload'));
     }
 
-    // More parts follow. After an incomplete summary, too, they are read page by page in the view "parts".
+    // A caller who got as many parts as maxParts asked for needs no advice, even if more follow.
+    if (isPage && maxParts !== undefined && parts.length >= maxParts) return undefined;
+
+    // After an incomplete summary, too, the parts that follow are read page by page in the view "parts".
     const marker = nextPartNumberMarker ?? numbersOf(record).at(-1) ?? 0;
-    const andView = words(view === 'parts' ? '' : 'view "parts" and ');
-    return next(
+    const andView = words(isPage ? '' : 'view "parts" and ');
+    return nextStep(
       'agent',
       'call',
       say`For the parts after these, ${callAgain} with ${andView}partNumberMarker ${marker}.`,

@@ -93,8 +93,8 @@ export interface OpenUploadsSoFar {
   /** Number of uploads that each initiator started. */
   readonly initiators: Map<string, number>;
   readonly objects: Map<string, UploadsOfObject>;
-  /** Identities of the uploads on the last page. Pages may overlap, so an upload in this set was already counted. */
-  readonly onLastPage: ReadonlySet<string>;
+  /** Identities of the uploads on the page before. Pages may overlap, so an upload in this set was already counted. */
+  readonly onPageBefore: ReadonlySet<string>;
   /** Time of the service's last answer (ISO 8601). If it is unknown, so are all ages. */
   readonly checkedAt?: string | undefined;
 }
@@ -103,14 +103,15 @@ export const noUploads = (): OpenUploadsSoFar => ({
   countOfAnyAge: 0,
   count: 0,
   first: [],
-  onLastPage: new Set(),
+  onPageBefore: new Set(),
   folders: new Map(),
   initiators: new Map(),
   objects: new Map(),
 });
 
 /**
- * Adds the uploads of a page to the state. An upload that is listed twice, or that the page before had too, counts once.
+ * Adds the uploads of a page, and returns the new state. The lists and maps in `state` change in place, because they may be long. An upload
+ * that is listed twice, or that the page before had too, counts once.
  * @param checkedAt time of the service's answer, from which ages follow
  */
 export function addUploads(
@@ -119,11 +120,11 @@ export function addUploads(
   { prefix = '', olderThanHours = 0 }: UploadFilter,
   checkedAt: string | undefined,
 ): OpenUploadsSoFar {
-  const { first, folders, initiators, objects, onLastPage } = state;
+  const { first, folders, initiators, objects, onPageBefore } = state;
   const byIdentity = new Map(page.map((upload) => [JSON.stringify([upload.object, upload.uploadId]), upload]));
-  const newOnPage = [...byIdentity].filter(([identity]) => !onLastPage.has(identity)).map(([, upload]) => upload);
+  const newOnPage = [...byIdentity].filter(([identity]) => !onPageBefore.has(identity)).map(([, upload]) => upload);
 
-  // An upload whose start is unknown counts as infinitely old, so that it is not hidden.
+  // An upload whose start is unknown is old enough for any `olderThanHours`, so that it is not hidden. But it never becomes the oldest.
   const ageInSeconds = (upload: OpenUpload) => ageOf(upload, checkedAt) ?? Number.POSITIVE_INFINITY;
   const isAnyAge = olderThanHours === 0 || checkedAt === undefined;
   const uploads = isAnyAge ? newOnPage : newOnPage.filter((upload) => ageInSeconds(upload) > olderThanHours * 3600);
@@ -146,7 +147,7 @@ export function addUploads(
     checkedAt,
     countOfAnyAge: state.countOfAnyAge + newOnPage.length,
     count: state.count + uploads.length,
-    onLastPage: new Set(byIdentity.keys()),
+    onPageBefore: new Set(byIdentity.keys()),
   };
 }
 
@@ -175,6 +176,7 @@ function addToObject(objects: Map<string, UploadsOfObject>, upload: OpenUpload):
   const known = objects.get(upload.object);
   if (known === undefined) {
     if (objects.size >= maximumNames) deleteSingleUploads(objects);
+    // If every object has several uploads, nothing was deleted, and this object is left out.
     if (objects.size < maximumNames) objects.set(upload.object, { oldest: upload, newest: upload, count: 1 });
     return;
   }
@@ -199,23 +201,23 @@ function folderOf(object: string, prefix: string): string {
 
 /** Makes the summary from the state after the last page. Its fields are those of `openUploadsFields`. */
 export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: UploadFilter) {
-  const { countOfAnyAge, count, oldest, first, checkedAt } = state;
+  const { countOfAnyAge, count: uploadCount, oldest, first, checkedAt } = state;
 
   // If one person started all uploads, single uploads do not repeat the name.
-  const hasInitiators = state.initiators.size > 1;
+  const hasSeveralInitiators = state.initiators.size > 1;
   const uploads = firstThatFit(
-    first.map((upload) => shownUploadOf(upload, checkedAt, hasInitiators)),
+    first.map((upload) => shownUploadOf(upload, checkedAt, hasSeveralInitiators)),
     shownCharacters,
   );
 
   const objects = [...state.objects].filter(([, { count }]) => count > 1).sort(([, a], [, b]) => b.count - a.count);
-  const sameObject = objects.slice(0, shownObjects).map(([object, { oldest, newest, count }]) =>
+  const sameObject = objects.slice(0, shownObjects).map(([object, ofObject]) =>
     withoutUndefined({
       object,
-      uploads: count,
-      newestUploadId: newest.uploadId,
-      newestAgeHours: hoursOf(newest, checkedAt),
-      oldestAgeHours: hoursOf(oldest, checkedAt),
+      uploads: ofObject.count,
+      newestUploadId: ofObject.newest.uploadId,
+      newestAgeHours: hoursOf(ofObject.newest, checkedAt),
+      oldestAgeHours: hoursOf(ofObject.oldest, checkedAt),
     }),
   );
 
@@ -225,10 +227,10 @@ export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: Uploa
   const byInitiator = initiators.slice(0, shownCounts).map(([initiator, uploads]) => ({ initiator, uploads }));
 
   return withoutUndefined({
-    uploadCount: count,
+    uploadCount,
     olderThanHours,
     countOfAnyAge: olderThanHours === undefined ? undefined : countOfAnyAge,
-    oldest: oldest && shownUploadOf(oldest, checkedAt, hasInitiators),
+    oldest: oldest && shownUploadOf(oldest, checkedAt, hasSeveralInitiators),
     sameObject: unlessEmpty(sameObject),
     byPrefix: unlessEmpty(byPrefix),
     byInitiator: unlessEmpty(byInitiator),
@@ -237,17 +239,17 @@ export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: Uploa
       sameObject: objects.length - shownObjects,
       byPrefix: folders.length - shownCounts,
       byInitiator: initiators.length - shownCounts,
-      uploads: count - uploads.length,
+      uploads: uploadCount - uploads.length,
     }),
     checkedAt,
   });
 }
 
-const shownUploadOf = ({ initiator, ...upload }: OpenUpload, checkedAt: string | undefined, hasInitiators: boolean) =>
+const shownUploadOf = ({ initiator, ...upload }: OpenUpload, checkedAt: string | undefined, isNamed: boolean) =>
   withoutUndefined({
     ...upload,
     ageHours: hoursOf({ ...upload, initiator }, checkedAt),
-    initiator: hasInitiators ? initiator : undefined,
+    initiator: isNamed ? initiator : undefined,
   });
 
 /** Age of an upload in whole hours; undefined if it is unknown. */

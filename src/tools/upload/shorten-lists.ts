@@ -5,8 +5,9 @@ import * as z from 'zod';
 /** Schema of the field `notShown`, which has the number of entries left out of each shortened list. */
 export const notShown = () => z.record(z.string(), z.int()).optional();
 
-/** Makes the field `notShown` with the lists that were shortened: `{ notShown: { runs: 3 } }` of `{ runs: 3, toCome: -2 }`; else `{}`. */
+/** Makes the field `notShown`: `{ notShown: { runs: 3 } }` for `{ runs: 3, toCome: -2 }`. Returns `{}` if no list was shortened. */
 export function countNotShown(leftOut: Readonly<Record<string, number>>) {
+  // Zero or less means that the list was not shortened.
   const counts = Object.entries(leftOut).filter(([, count]) => count > 0);
   return counts.length === 0 ? {} : { notShown: Object.fromEntries(counts) };
 }
