@@ -9,14 +9,14 @@ import type { UploadPart } from './upload/part.js';
 /** The built-in APIs of the cloud. Settings give each its endpoint and its signing service (docs/API.md: Endpoints). */
 export const builtInServices = ['storage', 'catalog', 'devops'] as const;
 
-/** Name of an API: built-in, or described by `Operation.signing`. */
+/** Name of an API. It is in `builtInServices`, or operation files choose it and describe the API in `Operation.signing`. */
 export type Service = string;
 
 /** How requests to an API that is not built in are signed. */
 export interface Signing {
-  /** Service name in the credential scope. */
+  /** Service name in the credential scope of signatures. The API expects it, and it may differ from `Operation.service`. */
   readonly service: string;
-  /** `s3` sends x-amz-content-sha256 and signs the path as it is. `api` is for all other APIs. */
+  /** `s3` sends x-amz-content-sha256 and signs the path as it is. `api` has no such header, and signs the path percent-encoded again. */
   readonly headers: 's3' | 'api';
   /** The one region of a global API. All requests go there and are signed for it. Regions in the settings and in requests are ignored. */
   readonly region?: string;
@@ -127,7 +127,8 @@ export interface Operation<
   extract(body: unknown, input: z.output<Input>, headers: Readonly<Record<string, string>>, status: number): unknown;
   /**
    * Finds an error in an answer whose status, from 200 to 299, means success; undefined if there is none. An XML document `Error` counts
-   * as an error even without this function. With it, the outcome of a change is unknown if the answer cannot be read.
+   * as an error even without this function. With this function, the outcome of a change is unknown if the answer cannot be read, because
+   * it might hold an error.
    */
   errorOf?(answer: SuccessAnswer): AnsweredError | undefined | Promise<AnsweredError | undefined>;
   /** The read that shows the progress of a change. */
@@ -136,7 +137,7 @@ export interface Operation<
   readonly failures?: string;
   /** For a read whose answer comes in pages. */
   readonly pages?: Pages<z.output<Input>, PageSchema, Lenient<z.output<Output>>, State>;
-  /** A second read at the same time that completes the record. If it fails or is not allowed, the call continues without it. */
+  /** Another read, made at the same time as this one, that completes the record. If it fails or is not allowed, the call goes on without. */
   readonly companionRead?: CompanionRead<z.output<Input>>;
   /** Summarizes the answer in a few sentences. */
   summarize(record: Lenient<z.output<Output>>, input: z.output<Input>): SafeText;
@@ -164,7 +165,7 @@ export interface Operation<
   readonly secretNames?: Readonly<Record<string, string>>;
   /** Object schema of the answer. A missing required field is logged and is not an error. */
   output(): Output;
-  /** True if MCP clients get no schema of the answer because it would be too long, as for operations from an API's service model. */
+  /** True if MCP clients get no schema of the answer, because it would be too long. Operations generated from an API's model set this. */
   readonly isAnswerOpen?: boolean;
   /** Advice for the agent on what to ask or tell the user, by error code of the service or by the beginning of the code. */
   readonly errors?: Readonly<Record<string, ErrorAdvice>>;
@@ -176,7 +177,7 @@ export interface Operation<
   readonly defaults: readonly Default[];
   /** Paths of optional arguments whose defaults are not documented. */
   readonly unknownDefaults?: readonly string[];
-  /** Paths of the arguments that affect the price although their defaults are not documented. */
+  /** Paths of arguments that affect the price. Plans warn if such an argument is absent and its default is not documented. */
   readonly costDrivers?: readonly string[];
   /** Texts for the person who decides on a change. Required unless `effect` is `read`. */
   readonly change?: Change<z.output<Input>, Lenient<z.output<Output>>>;
@@ -298,11 +299,11 @@ export interface Pages<Input, PageSchema extends z.ZodObject, Output, State> {
   /**
    * Returns the record of the call, after the last page.
    * @param companionRead record of the companion read, if it succeeded
-   * @param rest start of the first page that was not read, if the list is longer than one call reads. Then a warning says that the record
+   * @param unread start of the first page that was not read, if the list is longer than one call reads. Then a warning says that the record
    * is incomplete, and the record has to say how to continue
    */
-  result(state: State, input: Input, companionRead?: Readonly<Record<string, unknown>>, rest?: PageStart): Output;
-  /** Returns the parts of an upload for the view that draws them, or undefined if the pages are not the whole list of parts. */
+  result(state: State, input: Input, companionRead?: Readonly<Record<string, unknown>>, unread?: PageStart): Output;
+  /** Returns the parts of an upload for the user interface that draws them, or undefined if the pages are not the whole list of parts. */
   parts?(state: State, input: Input): readonly UploadPart[] | undefined;
   /** Returns the number of entries on a page, for progress messages. */
   count(record: Lenient<z.output<PageSchema>>): number;
@@ -342,7 +343,6 @@ export interface DefinedOperation<
   readonly example: z.input<Input>;
 }
 
-/** Arguments of an operation's example. */
 export type ExampleInput = Readonly<Record<string, unknown>>;
 
 /** Returns the arguments of an operation's example, or undefined if its function finds none. */

@@ -30,7 +30,8 @@ const input = () =>
       regions: listOfOne('region'),
       availabilityZones: listOfOne('zone'),
       resourceNamePrefix: characters(1, 6, '[a-z0-9]', 'lowercase letters or digits')
-        .meta({ title: 'name prefix', description: 'Unique name prefix.' })
+        .describe('Unique name prefix.')
+        .meta({ title: 'name prefix' })
         .optional(),
       deploymentModel: oneOf(deploymentModels).describe('Kind of deployment.').optional(),
       networkConfig: z
@@ -38,7 +39,8 @@ const input = () =>
           networkId: text(255).describe('Private LAN; else the common one.').meta({ title: 'private LAN' }),
         })
         .partial()
-        .meta({ title: 'network', description: 'Network.' })
+        .describe('Network.')
+        .meta({ title: 'network' })
         .optional(),
       externalCloudConfig: z
         .strictObject({
@@ -47,11 +49,13 @@ const input = () =>
             .max(64 * 1024, 'must have at most 65,536 characters')
             .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
             .describe('Its JSON text.'),
+          // Better than the key itself, which the model would have to know.
           serviceAccountKeyName: text(255).describe("Better: a secret's name here."),
           location: text(255).describe('As GetKubeServerConfig lists.'),
         })
         .partial()
-        .meta({ title: 'external cloud', description: 'External cloud.' })
+        .describe('External cloud.')
+        .meta({ title: 'external cloud' })
         .optional(),
       adminWorkstation: adminWorkstation().optional(),
       adminCluster: adminCluster().optional(),
@@ -209,7 +213,7 @@ export const provisionKubeResourceGroup = defineOperation({
       say`Its servers, disks and load balancer cost money from the moment they are created.`,
       say`Workstation: ${typeText(adminWorkstation?.instanceType)}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? words('?')} × ${typeText(adminCluster?.controlPlane?.instanceType)}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
     ],
-    /** Warnings about regions, zones, versions and pools that are allowed but probably wrong. */
+    /** Warnings about regions, zones, versions, pools and a missing key, which are allowed but probably wrong. */
     warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
       // Both lists have exactly one element, if they are given.
       const [groupRegion] = regions ?? [];
@@ -229,6 +233,7 @@ export const provisionKubeResourceGroup = defineOperation({
         ]),
         ...versionWarnings(adminCluster?.version),
         ...unplacedWarnings(serversByPath, groupZone, groupRegion),
+        // In a call without errors, a key that `serviceAccountKeyName` names is already inserted.
         ...sentences(
           externalCloudConfig?.serviceAccountKey === undefined &&
             say`No service account key is given, so there is nothing to link the group to the external cloud with.`,

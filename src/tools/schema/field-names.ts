@@ -58,7 +58,7 @@ function titleOf(schema: z.core.$ZodType): string | undefined {
   return typeof title === 'string' ? title : undefined;
 }
 
-/** The value of a field that `meta` gave to the schema, or to the schema that it wraps. */
+/** The metadata `name` of a schema, such as `unit`, or of the schema that it wraps. */
 function metaOf(schema: z.core.$ZodType, name: string): unknown {
   const value = z.globalRegistry.get(schema)?.[name];
   const inner = wrappedSchema(schema);

@@ -83,7 +83,7 @@ export const memo = (max: number) =>
     .refine((value) => [...value].length <= max, `must have at most ${max} characters`)
     .meta({ maxLength: max });
 
-/** An IP address. */
+/** An IPv4 or IPv6 address. */
 export const ipAddress = () => z.string().refine((value) => isIP(value) !== 0, 'must be an IP address');
 
 /** An IPv4 address with a prefix length: `192.168.0.10/24`. */

@@ -14,6 +14,8 @@ import {
   wholeNumber,
 } from './fields.js';
 
+/** Descriptions in this file are as short as possible, because every model reads them in the list of tools. */
+
 /** A list that must have exactly one element, which the API requires for regions and zones. */
 export const listOfOne = (title: string) =>
   z
@@ -30,6 +32,7 @@ const placement = () => ({
 
 const volumeSize = () => oneOfNumbers([100]).describe('GB.').meta({ title: 'disk size', unit: 'GB' });
 
+/** Disk type and size. `workstation` is `adminWorkstation`, whose description has the allowed values. */
 const volume = () => ({
   volumeType: oneOfListed(volumeTypes, 'See workstation.').meta({ title: 'disk type' }),
   volumeSize: volumeSize(),
@@ -89,6 +92,7 @@ export const adminCluster = () =>
           ...placement(),
           instanceType: oneOf(nodeInstanceTypes).describe('Server type.').meta({ title: 'server type' }),
           ...volume(),
+          // The list of tools continues the description with the allowed numbers.
           nodeCount: oneOfNumbers([1, 3, 5]).describe('Nodes:').meta({ title: 'number of nodes' }),
         })
         .partial()
@@ -200,5 +204,5 @@ export function poolsText(pools: Pools = []): SafeText {
   return join(texts, ', ');
 }
 
-/** Number of pools that the text shows. It only counts further pools, because the plan shows the whole request anyway. */
+/** Number of pools that the text shows. Further pools are only counted, because the plan shows the whole request anyway. */
 const listedPools = 20;

@@ -8,7 +8,7 @@ import * as z from 'zod';
 const text = () => z.string();
 const number = () => z.int();
 
-/** In the list of tools, replaces the fields of an object by a description, because the list has to stay short. */
+/** In the list of tools, replaces the fields of an object by a description, which names the useful ones, to keep the list short. */
 export const like = <Schema extends z.ZodObject>(schema: Schema, description: string): Schema =>
   schema.meta({ like: description });
 
@@ -87,29 +87,28 @@ export const cluster = () =>
 /** Resource group (docs/API.md: Resource group record). */
 export const resourceGroup = () =>
   z.object({
-    name: z.string(),
-    description: z.string().optional(),
-    template: z.string(),
+    name: text(),
+    description: text().optional(),
+    template: text(),
     configuration: like(
       z.object({
         kube: z.object({
-          regions: z.array(z.string()),
-          availabilityZones: z.array(z.string()),
-          resourceNamePrefix: z.string(),
-          deploymentModel: z.string(),
-          networkConfig: z.object({ networkId: z.string().optional() }).optional(),
+          regions: z.array(text()),
+          availabilityZones: z.array(text()),
+          resourceNamePrefix: text(),
+          deploymentModel: text(),
+          networkConfig: z.object({ networkId: text().optional() }).optional(),
           externalCloudConfig: z.object({
-            serviceAccount: z.object({ projectId: z.string(), clientEmail: z.string(), clientId: z.string() }),
-            location: z.string(),
+            serviceAccount: z.object({ projectId: text(), clientEmail: text(), clientId: text() }),
+            location: text(),
           }),
           adminWorkstation: z.object({
-            region: z.string(),
-            availabilityZone: z.string(),
-            instanceType: z.string(),
-            volumeType: z.string(),
-            volumeSize: z.int().meta({ unit: 'GB' }),
-            keyName: z.string(),
-            initialAccountingType: z.string(),
+            ...placement(),
+            instanceType: text(),
+            volumeType: text(),
+            volumeSize: number().meta({ unit: 'GB' }),
+            keyName: text(),
+            initialAccountingType: text(),
             instance: instance().optional(),
           }),
           adminCluster: cluster(),
@@ -118,6 +117,6 @@ export const resourceGroup = () =>
       }),
       'kube: what was asked for, with adminCluster and userClusters like the answer of upgrade_kube_version',
     ),
-    status: z.string(),
-    createTime: z.string(),
+    status: text(),
+    createTime: text(),
   });

@@ -31,7 +31,7 @@ interface UnpackedParts {
   readonly unit: number;
 }
 
-/** Parts as columns. Each number is the difference to the number before it. */
+/** Parts as columns. Each number is the difference to the number before it. Sizes and times are divided by `unit`. */
 export interface PartColumns {
   readonly unit: number;
   readonly numbers: readonly number[];
@@ -63,12 +63,15 @@ async function inflate(base64: string): Promise<string> {
   return text;
 }
 
-/** Joins the columns to parts. Returns undefined if the columns are not complete, valid and of the same length. */
+/**
+ * Joins the columns to parts. In a column, each number is the difference to the number before it, and sizes and times are divided by `unit`.
+ * Returns undefined if the columns are not complete, valid and of the same length.
+ */
 function readColumns(columns: Fields): UnpackedParts | undefined {
   const unit = numberOf(columns.unit);
-  const numbers = sums(columns.numbers);
-  const sizes = sums(columns.sizes);
-  const times = sums(columns.times);
+  const numbers = runningTotals(columns.numbers);
+  const sizes = runningTotals(columns.sizes);
+  const times = runningTotals(columns.times);
   if (unit === undefined || numbers === undefined || numbers.length > maximumParts) return undefined;
   if (sizes?.length !== numbers.length || times?.length !== numbers.length) return undefined;
 
@@ -87,7 +90,7 @@ function readColumns(columns: Fields): UnpackedParts | undefined {
 }
 
 /** Returns the values of a column from its differences. Undefined if a value is not a whole number or is negative. */
-function sums(differences: unknown): number[] | undefined {
+function runningTotals(differences: unknown): number[] | undefined {
   if (!Array.isArray(differences)) return undefined;
   let sum = 0;
   const values = differences.map((difference: unknown) => {
