@@ -3,7 +3,7 @@ import { detail, duration, quoted, say } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
-import { next } from './next.js';
+import { next as nextStep } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, planArguments, region, text } from './schema/fields.js';
 
@@ -100,7 +100,7 @@ export const abortMultipartUpload = defineOperation({
     say`The upload of ${object} to bucket ${bucket} was aborted, and its parts are deleted.`,
   next: (_record, _input, isOffered) =>
     isOffered('list_multipart_uploads')
-      ? next(
+      ? nextStep(
           'agent',
           'call',
           'A part that was still being sent may arrive after the abort. If the upload was still receiving parts, call list_multipart_uploads. If it is still listed, ask the user whether to abort it again, which needs a new plan.',

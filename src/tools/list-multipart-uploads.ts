@@ -3,7 +3,7 @@ import { isObject, withoutUndefined } from '../util/objects.js';
 import { forReader, quoted, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation, type Lenient, type PageStart } from './define-operation.js';
-import { callAgain, next } from './next.js';
+import { callAgain, next as nextStep } from './next.js';
 import { objectStorageRegions } from './schema/enumerations.js';
 import { objectKey, pathName, region, text, wholeNumber, withConditions } from './schema/fields.js';
 import {
@@ -122,12 +122,12 @@ export const listMultipartUploads = defineOperation({
     page,
     count: ({ uploads = [] }) => uploads.length,
     start: noUploads,
-    add(state, { record, number, answeredAt }, input) {
+    add(state, { record, number: pageNumber, answeredAt }, input) {
       const nextState = addUploads(state, uploadsOn(record), input, answeredAt);
       if (record.isTruncated !== true) return { kind: 'end', state: nextState };
       const after = markerAfter(record);
       if (after === undefined) {
-        const problem = say`page ${number} says that more follow, but names neither marker nor upload`;
+        const problem = say`page ${pageNumber} says that more follow, but names neither marker nor upload`;
         return { kind: 'inconsistent', problem };
       }
       return { kind: 'next', state: nextState, after };
@@ -153,7 +153,7 @@ export const listMultipartUploads = defineOperation({
   /** Returns the step after a list of uploads, or undefined if the list answers the question completely. */
   next({ uploadCount = 0, countOfAnyAge = 0, uploads = [], isTruncated }) {
     if (isTruncated) {
-      return next(
+      return nextStep(
         'agent',
         'call',
         say`To read on, ${callAgain} with keyMarker and uploadIdMarker as nextKeyMarker and nextUploadIdMarker in the answer. With a prefix, there is less to read.`,
@@ -163,7 +163,7 @@ export const listMultipartUploads = defineOperation({
     if (uploadCount === 0) {
       // Uploads exist, but none is older than olderThanHours. That is an answer, and bucket, prefix and region are right.
       if (countOfAnyAge > 0) return undefined;
-      return next(
+      return nextStep(
         'user',
         'ask',
         say`If one was expected, ${forReader({ agent: 'ask the user', person: 'check' })} whether bucket, prefix and region are right.`,
@@ -172,7 +172,7 @@ export const listMultipartUploads = defineOperation({
 
     const areAllListed = uploads.length === uploadCount;
     if (areAllListed) return undefined;
-    return next(
+    return nextStep(
       'agent',
       'call',
       say`For the uploads after those listed, ${callAgain} with keyMarker and uploadIdMarker of the last one, or with a prefix.`,
