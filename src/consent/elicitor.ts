@@ -26,13 +26,13 @@ export interface Elicitor {
   /** Shows the whole plan before the question. Absent if the client shows nothing but the question. */
   show?(plan: Plan): void;
   /**
-   * Asks a question. Clients before the 2026-07-28 protocol reply during the call. For later clients, this resolves with `later`,
-   * because the call ends with the question, and the client makes the same call again with the reply.
+   * Asks a question. Clients of protocols before 2026-07-28 reply during the call. For clients of newer protocols, this resolves with
+   * `later`, because the call ends with the question, and the client makes the same call again with the reply.
    * @param accept label of the accepting option
-   * @param over aborts when the reply is not needed any more
+   * @param cancel aborts when the reply is not needed any more
    * @param typedName the name that the person types to accept, for a deletion
    */
-  ask(message: SafeText, accept: SafeText, over: AbortSignal, typedName?: string): Promise<UserReply | 'later'>;
+  ask(message: SafeText, accept: SafeText, cancel: AbortSignal, typedName?: string): Promise<UserReply | 'later'>;
   /** Set if this request is the second call, which brings the reply. `claims` are the claims of the question. */
   readonly resumedReply?: { readonly claims: ConsentClaims; read(accept: string, typedName?: string): UserReply };
 }
@@ -43,10 +43,10 @@ export type Visit = 'opened' | 'declined' | 'cancelled';
 /** Asks the client's user to open an address, as MCP's URL elicitation does. */
 export interface Guide {
   /**
-   * Sends the user to an address. Resolves with `later` for clients from the 2026-07-28 protocol on: see `Elicitor.ask`.
-   * @param over aborts when the reply is not needed any more
+   * Sends the user to an address. Resolves with `later` for clients of protocols since 2026-07-28: see `Elicitor.ask`.
+   * @param cancel aborts when the reply is not needed any more
    */
-  send(message: SafeText, address: string, over: AbortSignal): Promise<Visit | 'later'>;
+  send(message: SafeText, address: string, cancel: AbortSignal): Promise<Visit | 'later'>;
   /** Set if this request is the second call, which brings the reply. `claims` are the claims of the plan on the page. */
   readonly resumedReply?: { readonly claims: ConsentClaims; readonly visit: Visit };
 }
@@ -58,24 +58,25 @@ export interface Guide {
  */
 export async function unlessStopped<Result>(
   stop: AbortSignal | undefined,
-  work: (over: AbortSignal) => Promise<Result>,
+  work: (workSignal: AbortSignal) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
   if (stop?.aborted) throw new Refusal('Stopping', []);
 
-  const over = new AbortController();
-  const abort = () => over.abort(signal?.reason);
-  signal?.addEventListener('abort', abort, { signal: over.signal });
+  /** Aborts with `signal` or at the end of this function, which removes the listeners on `signal` and `stop`. */
+  const workEnd = new AbortController();
+  const abort = () => workEnd.abort(signal?.reason);
+  signal?.addEventListener('abort', abort, { signal: workEnd.signal });
   // A signal that has aborted before calls no listener.
   if (signal?.aborted) abort();
   const stopping = new Promise<never>((_, reject) => {
-    stop?.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: over.signal });
+    stop?.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: workEnd.signal });
   });
 
   try {
-    return await Promise.race([stopping, work(over.signal)]);
+    return await Promise.race([stopping, work(workEnd.signal)]);
   } finally {
-    // On shutdown, the work still runs and ends with this signal. In any case, the signal removes both listeners.
-    over.abort();
+    // On shutdown, the work still runs, and this ends it. After any other end, this only removes the listeners.
+    workEnd.abort();
   }
 }

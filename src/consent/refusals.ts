@@ -6,40 +6,46 @@ import { say } from '../util/safe-text.js';
 import { Refusal } from './refusal.js';
 import { tokenLifetimeMs } from './tokens.js';
 
-/** People's refusals of changes, which the journal keeps. If the journal cannot be written, this process remembers them until it can. */
+/**
+ * Records the changes that people declined. The journal keeps them, and if it cannot be written, this process remembers them until it can.
+ * In this file, a `Refusal` is only an error of this server, such as for a question after too many declined changes.
+ */
 export interface Refusals {
   /**
-   * Records a refusal, and spends its nonce so that no consent with this nonce counts later. Resolves with `spent` if the nonce was used
-   * before, and with `unwritten` if the journal does not have the refusal yet.
-   * An answer that a program gave (`consent` is `program`) is recorded as well, but does not count as a person's refusal.
-   * @param isDismissed set if the person only closed the question. This counts towards `mostRefusals`, but a planId of the change stays valid
+   * Records a declined change, and spends its nonce so that no consent with this nonce counts later. Resolves with `spent` if the nonce was
+   * used before, and with `unwritten` if the journal does not have the change yet.
+   * The answer of a program (`consent` is `program`) is recorded too, but does not count as a person's no.
+   * @param isDismissed set if the person only closed the question. This counts towards `mostDeclined`, but a planId of the change stays valid
    */
   decline(intent: Intent, isDismissed?: boolean): Promise<'declined' | 'spent' | 'unwritten'>;
   /** True if a program has answered a question in place of this client's user. Such a client gets no more questions. */
-  isAnsweredByProgram(entry: CallerAndClient): boolean;
-  /** True if the nonce was refused, and the journal cannot know this yet. */
+  isAnsweredByProgram(callerAndClient: CallerAndClient): boolean;
+  /** True if a change was declined with this nonce, and the journal may not have it yet. */
   isSpent(nonce: string): boolean;
-  /** Returns the refusal if the user must not be asked now, because of too many refusals through this client. */
-  againstAsking(entry: CallerAndClient): Promise<Refusal | undefined>;
-  /** Returns the refusal if a planId must not carry out a change now, because the user refused the change through any client. */
-  againstPlanId(entry: CallerAndClient & Pick<Intent, 'digest'>): Promise<Refusal | undefined>;
-  /** Makes a last attempt to write the unwritten refusals. */
+  /** Returns the error if the user must not be asked now, because the user declined too many changes through this client. */
+  againstAsking(callerAndClient: CallerAndClient): Promise<Refusal | undefined>;
+  /** Returns the error if a planId must not carry out a change now: as in `againstAsking`, or if the user declined it through any client. */
+  againstPlanId(change: CallerAndClient & Pick<Intent, 'digest'>): Promise<Refusal | undefined>;
+  /** Makes a last attempt to write the unwritten changes. */
   close(): Promise<void>;
 }
 
 /** If callers are not authenticated, `caller` is undefined, and the client's own name tells clients apart. */
 type CallerAndClient = Pick<Intent, 'caller' | 'client'>;
 
-/** After this number of refusals in `tokenLifetimeMs`, no more questions are asked. */
-const mostRefusals = 3;
+/** After this number of declined changes in `tokenLifetimeMs`, no more questions are asked. */
+const mostDeclined = 3;
 
-/** When this number of refusals is unwritten, every consent is refused, because this process should not have to remember more. */
+/** When this number of declined changes is unwritten, every consent is refused, because this process should not have to remember more. */
 const mostUnwritten = 1000;
 
 /** Maximum number of remembered dismissed questions, and of remembered clients that answer by themselves. */
 const mostRemembered = 1000;
 
-/** @param newId makes another ID for each retry, because the journal may have written an earlier attempt without confirming it */
+/**
+ * Creates `Refusals` on a journal.
+ * @param newId makes another ID for each retry, because the journal may have written an earlier attempt without confirming it
+ */
 export function createRefusals(
   journal: Pick<Journal, 'decline' | 'listDeclined'>,
   now: () => Date,
@@ -47,78 +53,80 @@ export function createRefusals(
   log: Log,
 ): Refusals {
   const persistence = createPersistence();
-  /** Refusals that the journal does not have yet, by nonce, or by ID without a nonce. */
+  /** Declined changes that the journal does not have yet, by nonce, or by ID without a nonce. */
   const unwritten = new Map<string, Intent>();
-  /** Questions that were only closed, oldest first. The journal has them as refusals, so only this process knows the difference. */
+  /** Questions that were only closed, oldest first. The journal has them as declined changes, so only this process knows the difference. */
   let dismissed: readonly Intent[] = [];
   /** Keys of clients that answer by themselves: see `clientKey`. Protocols from 2026-07-28 on have no sessions that could be the key. */
   let answeringClients: readonly string[] = [];
 
-  /** The time before which refusals do not count any more (milliseconds since 1970). */
+  /** The time before which declined changes do not count any more (milliseconds since 1970). */
   const countsSince = () => now().getTime() - tokenLifetimeMs;
 
-  /** Digests of the changes that a caller's user refused recently, through `client` or, if it is undefined, through any client. */
-  const refusedDigests = async ({ caller }: CallerAndClient, client?: string): Promise<readonly string[]> => {
+  /** Digests of the changes that a caller's user declined recently, through `client` or, if it is undefined, through any client. */
+  const declinedDigests = async (caller: string | undefined, client?: string): Promise<readonly string[]> => {
     const since = countsSince();
     const inMemory = [...unwritten.values()].filter(
-      (refusal) => Date.parse(refusal.time) >= since && isRefusalOf(refusal, caller, client),
+      (declined) => Date.parse(declined.time) >= since && isDeclinedBy(declined, caller, client),
     );
     const inJournal = await journal.listDeclined(since, caller, client);
     return [...inJournal, ...inMemory.map(({ digest }) => digest)];
   };
 
-  const againstAsking: Refusals['againstAsking'] = async (entry) => {
-    const refused = await refusedDigests(entry, entry.client).catch(() => undefined);
-    // The journal cannot be read, so there may be too many refusals.
-    if (refused === undefined) return uncountable();
-    return refused.length >= mostRefusals ? new Refusal('TooManyRefusals', []) : undefined;
+  const againstAsking: Refusals['againstAsking'] = async ({ caller, client }) => {
+    const declined = await declinedDigests(caller, client).catch(() => undefined);
+    // If the journal cannot be read, nobody is asked, because the user may have declined too often.
+    if (declined === undefined) return journalUnreadable();
+    return declined.length >= mostDeclined ? new Refusal('TooManyRefusals', []) : undefined;
   };
-  const againstPlanId: Refusals['againstPlanId'] = async (entry) => {
-    const refusal = await againstAsking(entry);
-    if (refusal !== undefined) return refusal;
-    const refused = await refusedDigests(entry).catch(() => undefined);
-    if (refused === undefined) return uncountable();
+  const againstPlanId: Refusals['againstPlanId'] = async (change) => {
+    const objection = await againstAsking(change);
+    if (objection !== undefined) return objection;
+    const declined = await declinedDigests(change.caller).catch(() => undefined);
+    if (declined === undefined) return journalUnreadable();
 
-    // `refused` has dismissed questions too. The change was really refused if it is there more often than it was dismissed.
-    const refusedCount = refused.filter((digest) => digest === entry.digest).length;
+    // `declined` has dismissed questions too. The user has said no if the change is there more often than its question was dismissed.
+    const declinedCount = declined.filter((digest) => digest === change.digest).length;
     const since = countsSince();
-    const isSameChange = ({ caller, digest }: Intent) => caller === entry.caller && digest === entry.digest;
+    const isSameChange = ({ caller, digest }: Intent) => caller === change.caller && digest === change.digest;
     const dismissals = dismissed.filter((question) => isSameChange(question) && Date.parse(question.time) >= since);
-    if (refusedCount <= dismissals.length) return undefined;
+    if (declinedCount <= dismissals.length) return undefined;
     return new Refusal('Declined', [say`the user declined this change less than ten minutes ago`]);
   };
 
-  /** Records a refusal. It counts in this process at once, and in other processes as soon as the journal has it. */
+  /** Records a declined change. It counts in this process at once, and in other processes as soon as the journal has it. */
   const decline: Refusals['decline'] = async (intent, isDismissed = false) => {
     const key = intent.nonce ?? intent.id;
+    // A change was declined with this nonce, and the journal does not have it yet.
     if (unwritten.has(key)) return 'spent';
-    if (isDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
+
     // A program has answered in place of the user.
     if (intent.consent === 'program')
       answeringClients = [...answeringClients, clientKey(intent)].slice(-mostRemembered);
-
+    // Both before the journal answers, because a concurrent `againstPlanId` compares the two counts.
+    if (isDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
     unwritten.set(key, intent);
+
     try {
       const isFirstUse = await journal.decline(intent);
       unwritten.delete(key);
       return isFirstUse ? 'declined' : 'spent';
     } catch (error) {
       log('error', 'journal', { tool: intent.tool, id: intent.id, error: reasonOf(error) });
-      // Retries in the background. If it gives up at the end of the process, the refusal stays unwritten.
-      persistence
-        .write(async () => void (await journal.decline({ ...intent, id: newId() })))
-        .then(
-          () => unwritten.delete(key),
-          () => undefined,
-        );
+      const retry = async () => {
+        await persistence.write(async () => void (await journal.decline({ ...intent, id: newId() })));
+        unwritten.delete(key);
+      };
+      // In the background. If it gives up, at the end of the process or after a permanent error, the change stays in `unwritten`.
+      retry().catch(() => undefined);
       return 'unwritten';
     }
   };
 
   return {
     decline,
-    isAnsweredByProgram: (entry) => answeringClients.includes(clientKey(entry)),
-    // When too many refusals are unwritten, every nonce counts as refused.
+    isAnsweredByProgram: (callerAndClient) => answeringClients.includes(clientKey(callerAndClient)),
+    // When too many changes are unwritten, every nonce counts as spent.
     isSpent: (nonce) => unwritten.has(nonce) || unwritten.size >= mostUnwritten,
     againstAsking,
     againstPlanId,
@@ -128,10 +136,10 @@ export function createRefusals(
 
 const clientKey = ({ caller, client }: CallerAndClient) => JSON.stringify([caller, client]);
 
-const uncountable = () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
+const journalUnreadable = () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
 
-/** True for a person's refusal of a change of `caller`. Callers without a name are told apart by `client`, if that is set. */
-function isRefusalOf(refusal: Intent, caller: string | undefined, client: string | undefined): boolean {
-  if (refusal.caller !== caller || withoutRefusal.includes(refusal.consent)) return false;
-  return caller !== undefined || client === undefined || refusal.client === client;
+/** True if a person declined this change of `caller`. Callers without a name are told apart by `client`, if that is set. */
+function isDeclinedBy(declined: Intent, caller: string | undefined, client: string | undefined): boolean {
+  if (declined.caller !== caller || withoutRefusal.includes(declined.consent)) return false;
+  return caller !== undefined || client === undefined || declined.client === client;
 }

@@ -47,10 +47,10 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   if (envelope === undefined) {
     return {
       // Not with the SDK's `elicitInput`, which drops replies that choose none of the options. Here they count as `notChosen`.
-      ask: async (message, accept, over, typedName) => {
+      ask: async (message, accept, cancel, typedName) => {
         const requestedSchema = consentForm(client, accept.text, typedName);
         const params = { mode: 'form', message: message.text, requestedSchema };
-        const answer = await sendQuestion(context, params, over, onWaiting);
+        const answer = await sendQuestion(context, params, cancel, onWaiting);
         return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, accept.text, typedName);
       },
     };
@@ -65,18 +65,18 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   return { ask, resumedReply: { claims, read: (accept, typedName) => replyOf(answer, accept, typedName) } };
 }
 
-/** Sends a question during the call, and cancels it when `over` aborts. Returns undefined without a reply. */
+/** Sends a question during the call, and cancels it when `cancel` aborts. Returns undefined if there is no reply. */
 async function sendQuestion(
   { mcpReq: { send, signal } }: ServerContext,
   params: Readonly<Record<string, unknown>>,
-  over: AbortSignal,
+  cancel: AbortSignal,
   onWaiting: () => void,
 ) {
   const timer = setInterval(onWaiting, progressMs);
   try {
     return await send(
       { method: 'elicitation/create', params },
-      { timeout: answerMs, signal: AbortSignal.any([signal, over]) },
+      { timeout: answerMs, signal: AbortSignal.any([signal, cancel]) },
     );
   } catch {
     // The client refused the request, did not answer in time, or the question was cancelled.
@@ -93,9 +93,9 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
 
   if (envelope === undefined) {
     return {
-      send: async (message, url, over) => {
+      send: async (message, url, cancel) => {
         const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };
-        return visitOf(await sendQuestion(context, params, over, onWaiting));
+        return visitOf(await sendQuestion(context, params, cancel, onWaiting));
       },
     };
   }

@@ -19,7 +19,7 @@ interface Decided {
 
 type ClickContext = Pick<CallContext, 'click' | 'look'>;
 
-type Call = (operation: Operation, args: ActionToken['args'], context: ClickContext) => Promise<CallOutcome>;
+type CallTool = (operation: Operation, args: ActionToken['args'], context: ClickContext) => Promise<CallOutcome>;
 
 /**
  * Handles a click on the change view, which calls the tool `decide_change`. A click needs an action token that this server made for this
@@ -29,55 +29,45 @@ export async function decide(
   args: unknown,
   tokens: ActionTokens,
   operations: readonly Operation[],
-  call: Call,
+  callTool: CallTool,
 ): Promise<Decided> {
   const click = decisionSchema.safeParse(args);
   if (!click.success) return refused('TicketRefused');
   const { ticket, decision, reason, name: typedName } = click.data;
-  const token = openToken(tokens, ticket);
-  const operation = operations.find(({ name }) => name === token?.tool);
-  if (token === undefined || operation === undefined) return refused('TicketRefused');
+  const opened = openToken(tokens, ticket);
+  const operation = operations.find(({ name }) => name === opened?.token.tool);
+  if (opened === undefined || operation === undefined) return refused('TicketRefused');
 
-  const { tool, args: plannedArgs, claims } = token;
-  const makeCall = async (context: ClickContext, callArgs = plannedArgs): Promise<Decided> => {
-    const outcome = await call(operation, callArgs, context);
-    // No question can follow, because the click is the reply.
+  const { tool, args: plannedArgs, claims } = opened.token;
+  const callAgain = async (context: ClickContext, callArgs = plannedArgs): Promise<Decided> => {
+    const outcome = await callTool(operation, callArgs, context);
+    // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
     return { outcome, call: { tool, args: plannedArgs } };
   };
 
   // For these, the token may be expired, because neither sends the change.
-  if (decision === 'look') return makeCall({ look: claims });
-  if (decision === 'again') return makeCall({}, { ...plannedArgs, planOnly: true });
+  if (decision === 'look') return callAgain({ look: claims });
+  if (decision === 'again') return callAgain({}, { ...plannedArgs, planOnly: true });
 
-  const decided = isExpired(tokens, ticket)
+  const decided = opened.isExpired
     ? refused('TicketExpired')
-    : await makeCall({ click: { decision, claims, reason, typedName } });
-  if (!sentNothing(decided.outcome)) return decided;
+    : await callAgain({ click: { decision, claims, reason, typedName } });
+  if (!mayBeDecidedBefore(decided.outcome)) return decided;
 
-  // The plan may have been decided by an earlier click, whose outcome says more.
-  const state = await makeCall({ look: claims });
-  return isKnown(state.outcome) ? { ...state, earlier: earlierClick } : decided;
+  // An earlier click may have decided on the plan. Then its outcome says more than the failure of this click.
+  const state = await callAgain({ look: claims });
+  return saysMore(state.outcome) ? { ...state, earlier: earlierClick } : decided;
 }
 
-/** Opens an action token of any age. Returns undefined if it is not of this server, or not for this caller. */
-function openToken(tokens: ActionTokens, ticket: string): ActionToken | undefined {
+/** Opens an action token (`ticket`), which may be too old for a decision. Undefined if it is not of this server, or not for this caller. */
+function openToken(tokens: ActionTokens, ticket: string) {
   try {
-    return tokens.open(ticket, Number.POSITIVE_INFINITY);
+    return { token: tokens.open(ticket), isExpired: false };
   } catch (error) {
-    if (error instanceof InvalidToken) return undefined;
-    throw error;
-  }
-}
-
-/** True if an action token is too old for a decision. */
-function isExpired(tokens: ActionTokens, ticket: string): boolean {
-  try {
-    tokens.open(ticket);
-    return false;
-  } catch (error) {
-    if (error instanceof InvalidToken && error.reason === 'expired') return true;
-    throw error;
+    if (!(error instanceof InvalidToken)) throw error;
+    if (error.reason !== 'expired') return undefined;
+    return { token: tokens.open(ticket, Number.POSITIVE_INFINITY), isExpired: true };
   }
 }
 
@@ -92,9 +82,12 @@ const refused = (code: 'TicketRefused' | 'TicketExpired'): Decided => ({
 const decidedBefore: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
 
 /** True if the click caused no request to the cloud, with an error code that can mean that the plan was decided before. */
-const sentNothing = (outcome: EndedOutcome) =>
+const mayBeDecidedBefore = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && decidedBefore.includes(outcome.failure.code);
 
-/** True if the outcome of a decided plan is known. */
-const isKnown = (outcome: EndedOutcome) =>
+/**
+ * True if the state of the plan says more than the failure of the click. It does not if the plan waits or is under way, or if the failure is
+ * again one of `decidedBefore`. Any other failure counts as the outcome of the change, or says why the state cannot be read.
+ */
+const saysMore = (outcome: EndedOutcome) =>
   outcome.kind === 'succeeded' ? outcome.success.outcome !== 'waiting' : !decidedBefore.includes(outcome.failure.code);
