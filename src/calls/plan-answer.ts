@@ -1,7 +1,7 @@
 import { addressOf } from '../consent/decision-page.js';
 import type { EndedOutcome, PlanClaims } from '../consent/outcome.js';
 import { acceptOf, planText } from '../consent/plan.js';
-import { holdsSecret, type WaitingPlan } from '../consent/plans.js';
+import { holdsSecret, type KeptPlan } from '../consent/plans.js';
 import { Refusal } from '../consent/refusal.js';
 import { subjectOf } from '../consent/related-plans.js';
 import type { ConsentStep } from '../consent/required-consent.js';
@@ -103,7 +103,7 @@ async function storeForPeople(
   // A secret that an argument contains by value is never stored.
   if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
 
-  const waitingPlan: WaitingPlan = {
+  const waitingPlan: KeptPlan = {
     digest,
     nonce,
     subject: subjectOf(call.operation, call.endpoint.account, call.input),

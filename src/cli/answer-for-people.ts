@@ -100,13 +100,13 @@ export function failureText(failure: Failure, page: HelpPage): string {
 
 /** The lines of a plan, for display above the question. The headline and the risks come last, so that a small screen still shows them. */
 export function planForQuestion(plan: Plan, page: HelpPage): string[] {
-  const { headline, risks, details } = planParts(plan);
-  return [...detailLines(details, page), ...tablesOf(plan, page), '', ...headLines(headline, risks, plan, page)];
+  const { headline, cautions, details } = planParts(plan);
+  return [...detailLines(details, page), ...tablesOf(plan, page), '', ...headLines(headline, cautions, plan, page)];
 }
 
 function planLines(plan: Plan, page: HelpPage): string[] {
-  const { headline, risks, details } = planParts(plan);
-  return [...headLines(headline, risks, plan, page), ...detailLines(details, page), ...tablesOf(plan, page)];
+  const { headline, cautions, details } = planParts(plan);
+  return [...headLines(headline, cautions, plan, page), ...detailLines(details, page), ...tablesOf(plan, page)];
 }
 
 const tablesOf = ({ tables = [] }: Plan, page: HelpPage): string[] =>

@@ -3,7 +3,7 @@ import { lazy } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import { InvalidToken, tokenLifetimeMs } from './tokens.js';
 
-/** An action token holds a call as the client made it, bound to the plan that the person saw. */
+/** An action token holds a call as the client made it, bound to the plan that the person saw. Views get and send it as `ticket`. */
 const schema = lazy(() =>
   z.object({
     tool: z.string(),
@@ -43,7 +43,11 @@ export function createActionTokens(keys: SealingKeys, caller: string, now: () =>
   };
 }
 
-/** Parses an opened token. Another version of this server may have sealed it, with other fields. `text` is undefined if it did not open. */
+/**
+ * Parses an opened token.
+ * @param text undefined if the token could not be opened
+ * @throws InvalidToken if the token does not have these fields, because another version of this server sealed it
+ */
 function parse(text: string | undefined): ActionToken {
   try {
     return schema().parse(JSON.parse(text ?? ''));

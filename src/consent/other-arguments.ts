@@ -2,8 +2,8 @@ import { isObject, leavesOf } from '../util/objects.js';
 import { defined, join, own, quoted, type SafeText, say } from '../util/safe-text.js';
 
 const longestValue = 80;
-/** In a text, which has no tables, a list of more than this number of entries is shortened. */
-export const shortList = 5;
+/** A text has no tables, so it shortens a list of more than this number of entries. */
+export const longestListInText = 5;
 /** Number of entries that a shortened list still shows. */
 const firstEntries = 3;
 
@@ -17,7 +17,8 @@ export interface OtherArguments {
 
 /**
  * Describes the arguments of a change that its headline and its consequences do not name.
- * @param named paths of the arguments that they name, such as `pools[].name`
+ * @param named paths of the arguments that they name. The path of an object covers its fields, but the path of a list covers no fields of its
+ *   entries: `pools[].name` has a path of its own
  * @param input arguments without secrets
  * @param longestList lists with more entries are shortened
  */
@@ -31,20 +32,21 @@ export function otherArguments(
   const leaves = [...leavesOf(input)].filter(([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')));
   const lists = listsIn(input);
 
-  const fields = leaves.filter(([path]) => !lists.some(([listPath]) => path.startsWith(`${listPath}[`)));
-  // `listsIn` leaves out a list of one value, which is shown like a value: `zones "a"` in place of `zones[0] "a"`.
-  const valuesByPath = fields.map(([path, value]) => [path.replace(/\[0\]$/, ''), value] as const);
-
   const listTexts: SafeText[] = [];
   for (const [listPath, entries] of lists) {
     const leavesOfList = leaves.filter(([path]) => path.startsWith(`${listPath}[`));
-    // Without leaves, the headline or the consequences name everything in the list.
-    if (leavesOfList.length > 0) listTexts.push(...textsOfList(listPath, entries, leavesOfList, longestList));
+    // If no leaf is left, the headline or the consequences name everything in the list.
+    if (leavesOfList.length === 0) continue;
+    listTexts.push(...textsOfList(listPath, entries, leavesOfList, longestList));
   }
-  return { fields: groupedTexts(valuesByPath), lists: listTexts };
+
+  const outsideLists = leaves.filter(([path]) => !lists.some(([listPath]) => path.startsWith(`${listPath}[`)));
+  // `listsIn` skips a list of one value, which is shown like a value: `zones "a"` in place of `zones[0] "a"`.
+  const fields = outsideLists.map(([path, value]) => [path.replace(/\[0\]$/, ''), value] as const);
+  return { fields: groupedTexts(fields), lists: listTexts };
 }
 
-/** Describes a list. A list of more than `longestList` entries is shortened. Otherwise, all values are shown: of its objects, or its own. */
+/** Describes a list. A list of more than `longestList` entries is shortened. Otherwise, shows all its values, or all fields of its objects. */
 function textsOfList(
   path: string,
   entries: readonly unknown[],
@@ -56,11 +58,11 @@ function textsOfList(
   return [say`${own(path)} ${join(entries.map(valueText), ', ')}`];
 }
 
-/** The arguments that are in no list, in a sentence. Lists are left out, because a plan shows them in tables. Empty without arguments. */
+/** The arguments that are in no list, in a sentence. Has no lists, because a plan shows them in tables. Empty without arguments. */
 export const alsoSentence = (also: OtherArguments | undefined): readonly SafeText[] =>
   also === undefined || also.fields.length === 0 ? [] : [say`Also: ${join(also.fields, ', ')}.`];
 
-/** Finds the lists in a value, with their paths: lists of objects, and lists of at least two values. Lists within lists are left out. */
+/** Finds the lists in a value, with their paths: lists of objects, and lists of at least two values. Skips lists within lists. */
 export function listsIn(value: unknown, path = ''): (readonly [string, readonly unknown[]])[] {
   if (Array.isArray(value)) return value.length > 1 || value.some(isObject) ? [[path, value]] : [];
   if (!isObject(value)) return [];

@@ -24,13 +24,13 @@ export interface Failure {
   readonly serviceSays?: ServiceSays;
   /** Set if the state of a plan could not be read, so that the caller can ask again with this planId. */
   readonly planId?: string;
-  /** True if the cloud may have acted on the request. Undefined for a read, and if only another call about the same plan can know. */
+  /** True if the cloud may have acted on the request. Undefined for a read, and if it takes another call about the same plan to find out. */
   readonly mayHaveHappened?: boolean | undefined;
   readonly next: Next;
   readonly requestIds: RequestIds;
   /** Attempts, if the request was retried. */
   readonly attempts?: readonly Attempt[];
-  /** Set if arguments are invalid, so that there is no plan: the cloud's defaults for absent arguments. */
+  /** The cloud's defaults for absent arguments. Set if arguments are invalid, because then no plan shows the defaults. */
   readonly defaults?: readonly SafeText[];
   /** Warnings about the arguments that are valid, or about a read. */
   readonly warnings?: readonly SafeText[];
@@ -117,7 +117,7 @@ export interface PlanClaims {
 /** Further data for views. Models do not get it. */
 type ViewData =
   | { readonly kind: 'parts'; readonly parts: readonly UploadPart[] }
-  /** An accepted change. `continues` is true if it still runs in the cloud, and `isSandbox` if it went to the built-in sandbox. */
+  /** A change that the cloud accepted. `continues` is true if it still runs in the cloud, and `isSandbox` if it went to the built-in sandbox. */
   | { readonly kind: 'ended'; readonly continues: boolean; readonly isSandbox?: boolean }
   /** A plan. Without `claims`, the view has no buttons to decide. Times are in milliseconds since 1970. */
   | {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { lazy } from '../util/objects.js';
 import { quoted, type SafeText, say, time, words } from '../util/safe-text.js';
 
-/** The decision on a plan. The call that claims the plan stores it, so the first decision counts, and later decisions change nothing. */
+/** The decision on a plan. Claiming the plan stores the decision, so the first decision counts, and later decisions change nothing. */
 export type PlanDecision = z.output<ReturnType<typeof planDecisionSchema>>;
 
 export const planDecisionSchema = lazy(() =>

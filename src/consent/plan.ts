@@ -23,14 +23,14 @@ import {
   withArgumentNames,
   words,
 } from '../util/safe-text.js';
-import { alsoSentence, type OtherArguments, otherArguments, shortList } from './other-arguments.js';
+import { alsoSentence, longestListInText, type OtherArguments, otherArguments } from './other-arguments.js';
 import { type PlanTable, planTables } from './plan-tables.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A change with its request and its effects, as a person sees it before deciding. Secrets are replaced. */
 export interface Plan {
-  /** The whole decision in one sentence. */
+  /** The change in one sentence. */
   readonly summary: SafeText;
   readonly method: string;
   /** Address of the request with the query, as it is sent. */
@@ -75,9 +75,9 @@ export type RegionSource = 'given' | 'configured' | 'default';
 export interface PlanInput {
   readonly operation: Operation;
   readonly change: Change;
-  /** Validated arguments without the control arguments. */
+  /** Validated arguments without the control arguments: `planOnly`, `planId`, `allowRepeat`, `withdraw` and `replaces`. */
   readonly input: Fields;
-  /** Arguments with which the same call can be made again: the client's, `allowRepeat`, and the account. Named secrets stay names. */
+  /** Arguments with which the same call can be made again: the client's, with the names of secret files, `allowRepeat`, and the account. */
   readonly args: Fields;
   readonly request: WireRequest;
   /** The request with fingerprints in place of secrets, for people and the journal. Absent for a request without secrets. */
@@ -93,7 +93,7 @@ export interface PlanInput {
   /** The present state of the thing that would change: see `Plan.found`. */
   readonly found?: SafeText | undefined;
   readonly alert?: SafeText | undefined;
-  /** Names of the secret files that the call gives in place of secrets, by the dotted path of the secret. */
+  /** Names of the secret files that the call gives in place of secrets, by the dotted path of the secret. Not `Operation.secretNames`. */
   readonly secretNames?: Readonly<Record<string, string>>;
 }
 
@@ -102,12 +102,12 @@ export function makePlan(call: PlanInput): Plan {
   const { operation, change, input, endpoint, found, alert } = call;
   const { region, isSandbox = false } = endpoint;
   const schema = operation.input();
-  /** Names the arguments in a text in words, such as `disk size` in place of `diskSize`. */
+  /** Names the arguments in a text in words, such as `disk size` in place of `diskSize`. Consequences and warnings may name arguments. */
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
 
   const shownInput = withoutSecrets(call, input);
-  const also = otherArguments(change.named, shownInput, shortList);
-  const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
+  const unnamed = otherArguments(change.named, shownInput, longestListInText);
+  const hasUnnamed = unnamed.fields.length > 0 || unnamed.lists.length > 0;
   const tables = planTables(operation, shownInput);
   const hints = hintsOf(operation, change, input, region);
   const destruction = operation.effect === 'delete' ? [say`This is destructive.`] : [];
@@ -120,7 +120,7 @@ export function makePlan(call: PlanInput): Plan {
     ...(alert !== undefined && { alert }),
     consequences: [...destruction, ...change.consequences(input, region)].map(inWords),
     risks: risksOf(call),
-    ...(hasOtherArguments && { also }),
+    ...(hasUnnamed && { also: unnamed }),
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
     defaults: hints.defaults.map(({ path, value }) => ({
@@ -185,7 +185,7 @@ const risksIn = (risks: readonly Risk[]): SafeText =>
     ', ',
   );
 
-/** A warning for each secret that came in the call itself. If the operation takes the name of a secret file instead, it says so. */
+/** A warning for each secret that came in the call itself. If the operation takes the name of a secret file instead, the warning says so. */
 function pastedSecretWarnings({ operation, input, secretNames = {} }: PlanInput): readonly SafeText[] {
   const pasted = (operation.secrets ?? []).filter(
     (path) => textsAt(input, path).length > 0 && secretNames[path] === undefined,
@@ -339,20 +339,23 @@ export const fingerprint = (secret: string): string =>
  * @param until the time at which the plan expires; undefined if no later call can carry out the plan
  */
 export function planText(plan: Plan, until: string | undefined): SafeText {
-  const { headline, risks, details } = planParts(plan);
+  const { headline, cautions, details } = planParts(plan);
   const lists = section(words('Lists:'), plan.also?.lists ?? []);
   const holds = until === undefined ? [] : [words(''), say`This plan holds until ${defined(until)}.`];
-  return join([headline, ...risks, ...details, ...lists, ...holds], '\n');
+  return join([headline, ...cautions, ...details, ...lists, ...holds], '\n');
 }
 
-/** The lines of a plan: the headline, the warnings below it, and all other facts. Lists are left out, because they have tables. */
+/**
+ * The lines of a plan: the headline, the cautions below it (other plans, the alert and the risks), and all other facts. Callers add the
+ * lists among the arguments, as text or as tables.
+ */
 export function planParts(plan: Plan) {
   const headline = fitted(plan.summary);
 
-  const risks = [...(plan.others ?? [])];
+  const cautions = [...(plan.others ?? [])];
   // The line of the alert names the risks too.
-  if (plan.alert !== undefined) risks.push(alertLine(plan));
-  else if (plan.risks.length > 0) risks.push(say`Risk: ${risksIn(plan.risks)}.`);
+  if (plan.alert !== undefined) cautions.push(alertLine(plan));
+  else if (plan.risks.length > 0) cautions.push(say`Risk: ${risksIn(plan.risks)}.`);
 
   const defaults = plan.defaults.map(({ name, value }) => say`${name}: ${value}`);
   const details = [
@@ -365,7 +368,7 @@ export function planParts(plan: Plan) {
     ...section(words('Defaults that the cloud applies:'), defaults),
     ...section(words('Not checked:'), plan.notChecked),
   ];
-  return { headline: headline.line, risks, details };
+  return { headline: headline.line, cautions, details };
 }
 
 const riskSentences: Readonly<Record<Risk, SafeText>> = {
@@ -385,6 +388,6 @@ const section = (title: SafeText, lines: readonly SafeText[]) =>
   lines.length === 0 ? [] : [words(''), title, ...lines.map((line) => say`- ${line}`)];
 
 /** Maximum size of a request's body that a person can review (characters of JSON). */
-const largestPlan = 40_000;
+const largestBody = 40_000;
 
-export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestPlan;
+export const canBeShown = ({ body }: Plan): boolean => (JSON.stringify(body)?.length ?? 0) <= largestBody;

@@ -12,14 +12,14 @@ import type { Plan, PlanInput } from './plan.js';
 import { type PlanDecision, planDecisionSchema } from './plan-decision.js';
 import { storedSchemas } from './stored-plan.js';
 
-/** A plan that waits for a person's decision, or was decided by a person. */
-export interface WaitingPlan {
+/** A plan that is kept for a person's decision, and after the decision until it expires. */
+export interface KeptPlan {
   readonly nonce: string;
   /** Digest to which a decision on the plan is bound: see `consentDigest`. */
   readonly digest: string;
   /** The idempotency key of the request. */
   readonly requestKey: string;
-  /** ID of the earlier change that the plan may repeat: empty if there is none, true for any change, false if it may repeat none. */
+  /** ID of the earlier change that the plan may repeat; empty if it may repeat one, but none was found; true for any, false for none. */
   readonly repeats: string | boolean;
   /** Time at which the plan was made (milliseconds since 1970). */
   readonly issuedAt: number;
@@ -52,7 +52,7 @@ export interface PlanSubject {
 }
 
 /** A plan from the store. */
-export interface FoundPlan extends WaitingPlan {
+export interface FoundPlan extends KeptPlan {
   readonly state: StoredPlan['state'];
   readonly expiresAt: number;
 }
@@ -62,7 +62,7 @@ export interface Plans {
   /** The time at which a plan expires that is made now (milliseconds since 1970). */
   expiry(): number;
   /** Stores a plan. Resolves with false if `mostWaiting` plans of the caller wait already, or if the plan is too long. */
-  add(plan: WaitingPlan): Promise<boolean>;
+  add(plan: KeptPlan): Promise<boolean>;
   find(nonce: string): Promise<FoundPlan | undefined>;
   /**
    * Stores the decision on a waiting plan. If several decisions come, the first gets `claimed`, and the others get `taken` and are not
@@ -73,7 +73,7 @@ export interface Plans {
   settle(nonce: string, outcome: EndedOutcome): Promise<void>;
   /** The waiting and decided plans that have not expired, oldest first. Plans that this server cannot unseal are left out. */
   list(): Promise<readonly FoundPlan[]>;
-  /** The number of waiting plans. */
+  /** Of all callers, without expired plans. */
   countWaiting(): Promise<number>;
   /** Erases expired plans. */
   erase(): Promise<void>;
@@ -110,10 +110,10 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
   const erase = () => store.eraseBefore(now().getTime());
 
   const storeOutcome = async (nonce: string, outcome: EndedOutcome): Promise<void> => {
-    const claimedPlan = await find(nonce);
-    if (claimedPlan === undefined) return;
-    const sealed = sealPlan(keys, claimedPlan, { ...planOf(claimedPlan), outcome });
-    // The journal keeps an outcome that is too long for the store, but without the cloud's answer.
+    const plan = await find(nonce);
+    if (plan === undefined) return;
+    const sealed = sealPlan(keys, plan, { ...planOf(plan), outcome });
+    // An outcome that is too long is not stored here. The journal has it, without the cloud's answer.
     if (sealed.length <= longest) await store.update(nonce, sealed);
   };
 
@@ -131,9 +131,9 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
     },
     find,
     claim: async (nonce, decision) => {
-      const waitingPlan = await find(nonce);
-      if (waitingPlan === undefined) return 'unknown';
-      const sealed = sealPlan(keys, waitingPlan, { ...planOf(waitingPlan), decision });
+      const plan = await find(nonce);
+      if (plan === undefined) return 'unknown';
+      const sealed = sealPlan(keys, plan, { ...planOf(plan), decision });
       // The store changes nothing if the plan is decided already.
       return (await store.claim(nonce, sealed)) ? 'claimed' : 'taken';
     },
@@ -146,6 +146,7 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
         }),
       ),
     list: async () => {
+      // Saves reading expired plans, which `openUnexpired` would drop.
       await erase();
       const stored = await store.list();
       const plans = stored.map(openUnexpired).filter((plan) => plan !== undefined);
@@ -165,7 +166,7 @@ type PlanInStore = Pick<StoredPlan, 'nonce' | 'expiresAt'>;
 const sealOf = (keys: SealingKeys, { nonce, expiresAt }: PlanInStore) =>
   createSeal(keys, { purpose: 'cloudops waiting plan', associatedData: `${nonce} ${expiresAt}`, longest });
 
-const sealPlan = (keys: SealingKeys, planInStore: PlanInStore, plan: WaitingPlan): string =>
+const sealPlan = (keys: SealingKeys, planInStore: PlanInStore, plan: KeptPlan): string =>
   sealOf(keys, planInStore).seal(JSON.stringify(withStoredTexts(plan)));
 
 /** Unseals a plan. Returns undefined if it was sealed with another key, or if another version of this server wrote it in another form. */
@@ -175,13 +176,13 @@ function openPlan(keys: SealingKeys, { nonce, expiresAt, state, sealed }: Stored
   return data && { ...data, nonce, state, expiresAt };
 }
 
-/** A plan without the fields that the store keeps unsealed. */
-function planOf({ state: _, expiresAt: __, ...plan }: FoundPlan): WaitingPlan {
+/** A plan without the fields that only the store adds. */
+function planOf({ state: _, expiresAt: __, ...plan }: FoundPlan): KeptPlan {
   return plan;
 }
 
 /** A digest of the caller, by which the store counts a caller's plans without knowing the name. */
-const ownerOf = ({ caller = '' }: WaitingPlan): string =>
+const ownerOf = ({ caller = '' }: KeptPlan): string =>
   createHash('sha256').update(`caller ${caller}`).digest('hex').slice(0, 16);
 
 /** Checks only the fields that are shown or acted on, because a sealed plan may come from another version of this server. */

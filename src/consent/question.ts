@@ -11,7 +11,7 @@ import {
   type Wording,
   words,
 } from '../util/safe-text.js';
-import { otherArguments, shortList } from './other-arguments.js';
+import { longestListInText, otherArguments } from './other-arguments.js';
 import {
   accountText,
   alertLine,
@@ -42,43 +42,46 @@ const longestAccount = 'account '.length + 24;
 export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits): SafeText | undefined {
   const whole = questionWith(plan, call, limits, Number.POSITIVE_INFINITY);
   if (whole.text.length <= limits.characters) return whole;
-  const shortened = questionWith(plan, call, limits, shortList);
+  const shortened = questionWith(plan, call, limits, longestListInText);
   return shortened.text.length <= limits.characters ? shortened : undefined;
 }
 
 /** Makes the question, however long it gets. Lists of more than `longestList` entries are shortened. */
 function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longestList: number): SafeText {
   const { change, input } = call;
-  const others = otherArguments(change.named, withoutSecrets(call, input), longestList);
+  const unnamed = otherArguments(change.named, withoutSecrets(call, input), longestList);
   const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
   // The first lines have told the risks, so the same sentences are left out of the consequences.
   const risks = riskSentencesOf(plan);
   const isRisk = (consequence: SafeText) => risks.some((risk) => risk.equals(consequence));
 
   const firstLines = [...decisionLines(plan, call, limits), whereLine(call, limits)];
-  const otherLines = [
+  const laterLines = [
     ...inFull(shortHeadline(call, limits)),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...plan.consequences.filter((consequence) => !isRisk(consequence)),
+    // The first lines have the destination without its sources, and perhaps cut.
     ...titled('Where', plan.where),
-    ...titled('Also', [...others.lists, ...others.fields]),
+    ...titled('Also', [...unnamed.lists, ...unnamed.fields]),
     ...titled('Defaults', defaults),
     ...plan.warnings,
     ...titled('Not checked', plan.notChecked),
   ];
 
+  // At least one, because `limits` allow more lines than the first three.
   const linesLeft = limits.lines - firstLines.length;
-  if (otherLines.length <= linesLeft) return join([...firstLines, ...otherLines], '\n');
+  if (laterLines.length <= linesLeft) return join([...firstLines, ...laterLines], '\n');
   // If there are too many lines, the lines that do not fit become one last line, so that nothing is left out.
-  const lastLine = join(otherLines.slice(linesLeft - 1), ' ');
-  return join([...firstLines, ...otherLines.slice(0, linesLeft - 1), lastLine], '\n');
+  const wholeLines = linesLeft - 1;
+  const lastLine = join(laterLines.slice(wholeLines), ' ');
+  return join([...firstLines, ...laterLines.slice(0, wholeLines), lastLine], '\n');
 }
 
 /** A sentence of a title and its values, such as `Defaults: size 10, zone "a".` Empty without values. */
 const titled = <const Title extends string>(title: Wording<Title>, values: readonly SafeText[]): SafeText[] =>
   values.length === 0 ? [] : [say`${words(title)}: ${join(values, ', ')}.`];
 
-/** The first lines: the change, then its alert, its risks and the other plans for the same thing, which are last if a client cuts the line. */
+/** The first lines: the change, then its alert, its risks and other plans for the same thing, which come last, because a client may cut the end. */
 export function decisionLines(plan: Plan, call: PlanInput, limits: QuestionLimits): readonly SafeText[] {
   const headline = say`${shortHeadline(call, limits).line}?`;
   const warnings = [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');

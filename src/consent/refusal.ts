@@ -7,7 +7,7 @@ import type { Failure } from './outcome.js';
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly problems: readonly SafeText[];
-  /** Fields that replace the usual fields of the failure for this code. `reason` replaces the reason at the end of its summary. */
+  /** Fields that replace the usual fields of a failure with this code. `reason` replaces the end of the failure's summary. */
   readonly more: Partial<Pick<Failure, 'planId' | 'defaults' | 'warnings' | 'next' | 'earlier'>> & {
     readonly reason?: SafeText;
   };

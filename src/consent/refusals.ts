@@ -76,14 +76,14 @@ export function createRefusals(
   const againstAsking: Refusals['againstAsking'] = async ({ caller, client }) => {
     const declined = await declinedDigests(caller, client).catch(() => undefined);
     // If the journal cannot be read, nobody is asked, because the user may have declined too often.
-    if (declined === undefined) return journalUnreadable();
+    if (declined === undefined) return unreadable();
     return declined.length >= mostDeclined ? new Refusal('TooManyRefusals', []) : undefined;
   };
   const againstPlanId: Refusals['againstPlanId'] = async (change) => {
     const objection = await againstAsking(change);
     if (objection !== undefined) return objection;
     const declined = await declinedDigests(change.caller).catch(() => undefined);
-    if (declined === undefined) return journalUnreadable();
+    if (declined === undefined) return unreadable();
 
     // `declined` has dismissed questions too. The user has said no if the change is there more often than its question was dismissed.
     const declinedCount = declined.filter((digest) => digest === change.digest).length;
@@ -136,7 +136,7 @@ export function createRefusals(
 
 const clientKey = ({ caller, client }: CallerAndClient) => JSON.stringify([caller, client]);
 
-const journalUnreadable = () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
+const unreadable = () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
 
 /** True if a person declined this change of `caller`. Callers without a name are told apart by `client`, if that is set. */
 function isDeclinedBy(declined: Intent, caller: string | undefined, client: string | undefined): boolean {

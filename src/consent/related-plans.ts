@@ -5,7 +5,7 @@ import { leavesOf, valueAt } from '../util/objects.js';
 import { defined, duration, join, quoted, type SafeText, say, sentence, words } from '../util/safe-text.js';
 import type { Plan } from './plan.js';
 import { decisionText } from './plan-decision.js';
-import type { FoundPlan, PlanSubject, WaitingPlan } from './plans.js';
+import type { FoundPlan, KeptPlan, PlanSubject } from './plans.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -23,7 +23,7 @@ export function subjectOf({ name: tool, change }: Operation, account: string, in
  */
 export function relatedPlans(
   plans: readonly FoundPlan[],
-  { nonce, subject }: Partial<Pick<WaitingPlan, 'nonce' | 'subject'>>,
+  { nonce, subject }: Partial<Pick<KeptPlan, 'nonce' | 'subject'>>,
 ): readonly FoundPlan[] {
   if (subject === undefined) return [];
   const others = plans.filter((other) => other.nonce !== nonce && other.subject?.digest === subject.digest);
@@ -40,7 +40,7 @@ export const withOtherPlans = (plan: Plan, others: readonly SafeText[]): Plan =>
  */
 export function relatedText(
   other: FoundPlan,
-  { args, issuedAt }: Pick<WaitingPlan, 'args' | 'issuedAt'>,
+  { args, issuedAt }: Pick<KeptPlan, 'args' | 'issuedAt'>,
   operation: Pick<Operation, 'input'> | undefined,
   now: Date,
 ): SafeText {

@@ -57,14 +57,17 @@ export function decideConsent(request: ConsentRequest): ConsentStep {
   const plan = { kind: 'plan', ...ways } as const;
   if (planOnly) return hasPlanId ? { kind: 'status' } : { ...plan, ...deadEnd(request) };
   if (mode === 'off') return { kind: 'given', how: 'off' };
-  if (agreed) return isSatisfiedByOption(mode) ? { kind: 'given', how: 'option' } : refuse(whyNoOption[mode]);
+  if (agreed) {
+    if (mode === 'ask' || mode === 'plan') return { kind: 'given', how: 'option' };
+    return refuse(whyNoOption[mode]);
+  }
   if (asksPerson(mode) && request.question === 'fits') return { kind: 'ask' };
   if (hasPlanId) return ways.withPlanId ? { kind: 'redeem' } : { kind: 'status' };
   if (Object.values(ways).includes(true)) return plan;
   return whyNobody(request);
 }
 
-/** Sets `isDeadEnd` if the same call without `planOnly` would be refused. */
+/** Returns `isDeadEnd` if the same call without `planOnly` and --yes would be refused, because nobody could agree to it. */
 const deadEnd = (request: ConsentRequest): { readonly isDeadEnd?: true } =>
   decideConsent({ ...request, planOnly: false, agreed: false }).kind === 'refuse' ? { isDeadEnd: true } : {};
 
@@ -107,12 +110,9 @@ const whyNoOption = {
   approval: 'CLOUDOPS_CONFIRM is "approval": somebody else has to decide, --yes does not count',
 } as const;
 
-const isSatisfiedByOption = (mode: 'ask' | 'plan' | keyof typeof whyNoOption): mode is 'ask' | 'plan' =>
-  mode === 'ask' || mode === 'plan';
-
 /** True if a click counts as consent. With `approval`, a click in a view does not, because it comes from the person who wants the change. */
 export const takesClicks = (mode: ConsentMode, where: 'view' | 'page'): boolean =>
-  mode === 'ask' || mode === 'human' || (mode === 'approval' && where === 'page');
+  asksPerson(mode) || (mode === 'approval' && where === 'page');
 
 /** The facts about a plan, and about the person who would decide on it on the page. */
 interface PageDecision {

@@ -33,7 +33,7 @@ export class InvalidToken extends Error {
   }
 }
 
-/** Lifetime of a plan or a question (milliseconds). */
+/** Lifetime of a consent token, and the time in which declined changes count (milliseconds). A stored plan may live longer. */
 export const tokenLifetimeMs = 10 * 60 * 1000;
 
 const digestBytes = 16;
@@ -43,7 +43,10 @@ const macBytes = 16;
 const headBytes = 5;
 const useStep = 2 ** 38;
 const uses = ['plan', 'question', 'handle'] as const;
-/** Resolution of the time in a token (milliseconds). With it, 38 bits last until the year 2109. */
+/**
+ * Resolution of the time in a token (milliseconds). With it, 38 bits last until the year 2109. An answer that comes too soon counts as a
+ * program's. The time is rounded down, so an answer may seem up to `stepMs` slower than it was, but never faster.
+ */
 const stepMs = 16;
 const nonceAt = headBytes + digestBytes;
 const claimsBytes = nonceAt + nonceBytes;
@@ -51,9 +54,8 @@ const claimsBytes = nonceAt + nonceBytes;
 export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
 
 /**
- * Issues and reads tokens of one caller. A token is only 60 characters long, because models have to copy it: use and time, 128 bits of
- * digest, 64 bits of nonce, and 128 bits of HMAC-SHA256 over all these and the caller. The time is rounded down. So an answer may seem
- * up to `stepMs` slower than it was but never faster, and a person's quick answer is not taken for a program's.
+ * Issues and reads tokens of one caller. A token is only 60 characters long, because models have to copy it: use and time (5 bytes), digest
+ * (16), nonce (8), and HMAC-SHA256 over all these and the caller, cut to 16 bytes.
  * @param keys at least 32 bytes each. The first key signs, and all keys verify
  * @param planKeys keys for tokens with the use `plan`. They may be less secret, because such a token proves no person's consent
  */

@@ -19,7 +19,7 @@ export const withoutAddedArguments = (args: Readonly<Record<string, unknown>>): 
   Object.fromEntries(Object.entries(args).filter(([name]) => !addedArguments.includes(name)));
 
 /**
- * Returns a function that translates argument names of this server for the client, and back. Undefined if the names are the same. Claude
+ * Returns a function that translates argument names of this server for the client, and back. Undefined if the client needs none. Claude
  * Code 2.1.330 shows the argument `description` as the title of a call, where an agent could mislead a person, so it gets another name.
  */
 export function argumentNamesFor({ name: client }: Client, { properties }: JsonSchema): ArgumentName | undefined {
@@ -38,7 +38,7 @@ export function argumentNamesFor({ name: client }: Client, { properties }: JsonS
 /** The argument that Claude Code shows as the title of a call. */
 const titleArgument = 'description';
 
-/** Renames arguments with the function of `argumentNamesFor`, in either direction. */
+/** Renames arguments with `swapName`, a function that `argumentNamesFor` returns. It works in both directions. */
 export function swapArguments(
   args: Readonly<Record<string, unknown>>,
   swapName: ArgumentName | undefined,
@@ -76,7 +76,7 @@ export const refusedKeywords: readonly string[] = [
   '$schema',
 ];
 
-/** Limits for a question. Codex shows 24 lines with the form around it. Claude Code shows three lines, cut to the terminal's width. */
+/** Limits for a question. Codex shows 24 lines, and the form takes many of them. Claude Code shows three lines, cut to the terminal's width. */
 export const questionLimits = { lines: 9, characters: 2_000, lineLength: 70 };
 
 /** How users of a client decide on a change. With `not`, models carry out a plan after a yes in the conversation. */

@@ -21,7 +21,7 @@ export interface Client {
 }
 
 /**
- * Returns the client of a request, which declares it since protocol 2026-07-28. Before that, the connection or the session did.
+ * Returns the client of a request. Since protocol 2026-07-28, each request declares its client. Before, the connection or session did.
  * @param session the client as declared when the session began
  */
 export function clientOf(server: Server, { mcpReq: { envelope } }: ServerContext, session: Client | undefined): Client {

@@ -96,7 +96,10 @@ function accountsText(accounts: readonly Account[], byDefault: Account | undefin
   return `Accounts: ${texts.join(', ')}. Each is a separate cloud. Name the one that the user means. ${otherwise}`;
 }
 
-/** Returns the sentences that the operations add to the instructions, without those that an offered tool makes wrong. */
+/**
+ * Returns the sentences that the operations add to the instructions. Skips a sentence if the tool that it names in `unless` is offered, such
+ * as the sentence that upload IDs cannot be listed, if a tool that lists them is offered.
+ */
 const instructionsOf = (operations: readonly Operation[], offered: readonly Operation[]): string[] =>
   operations
     .flatMap(({ instructions = [] }) => instructions)

@@ -58,11 +58,12 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
   const presets = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, isRequired }) => {
     const items = itemsOf(field);
-    // Objects in a list have rows for their fields. Texts in a list have no row, so the row of the list has their rules.
+    // For an argument that is a list: objects in it have rows for their fields, but texts in it have none, so this row has their rules.
     const textItems = items?.type === 'string' ? items : undefined;
-    const list = longListOf(textItems ?? field);
-    const rules = rulesOf(field, list);
-    if (textItems !== undefined) rules.push(...rulesOf(textItems, list));
+    const allowedList = longListOf(textItems ?? field);
+    // A list argument has no allowed values of its own, so `allowedList` is then only for the texts in it.
+    const rules = rulesOf(field, allowedList);
+    if (textItems !== undefined) rules.push(...rulesOf(textItems, allowedList));
 
     return {
       path,
@@ -70,7 +71,7 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
       rules: isRequired ? ['required', ...rules] : rules,
       about: String(field.description ?? ''),
       preset: presets.get(path) ?? '',
-      list,
+      list: allowedList,
     };
   });
 }
@@ -159,9 +160,9 @@ const typeNames = new Map<unknown, string>([
 ]);
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
-function rulesOf(field: JsonSchema, list: ValueList | undefined): string[] {
+function rulesOf(field: JsonSchema, allowedList: ValueList | undefined): string[] {
   return sentences(
-    Array.isArray(field.enum) && allowedValues(field.enum, list),
+    Array.isArray(field.enum) && allowedValues(field.enum, allowedList),
     ...range(field.minimum, field.maximum),
     ...range(field.minLength, field.maxLength, 'character', 'characters'),
     ...range(field.minItems, field.maxItems, 'entry', 'entries'),
@@ -172,8 +173,8 @@ function rulesOf(field: JsonSchema, list: ValueList | undefined): string[] {
 /** If an argument has more allowed values, they are listed below the table. */
 const maximumInlineValues = 8;
 
-function allowedValues(values: readonly unknown[], list: ValueList | undefined): string {
-  if (list !== undefined) return `one of list ${list.name} below`;
+function allowedValues(values: readonly unknown[], allowedList: ValueList | undefined): string {
+  if (allowedList !== undefined) return `one of list ${allowedList.name} below`;
   return values.length === 1 ? `only ${valuesText(values)}` : `one of ${valuesText(values)}`;
 }
 

@@ -67,10 +67,10 @@ function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: 
   const accounts = accountsOf(allAccounts, principal);
   const tools: OfferedTool[] = [];
   for (const tool of allTools) {
-    const allowing = accountsFor(accounts, tool.operation, principal);
-    if (allowing.length === 0) continue;
-    const description = descriptionFor(tool.operation, accounts, allowing);
-    tools.push({ ...tool, description, input: withAccountArgument(tool, accounts, allowing) });
+    const allowingAccounts = accountsFor(accounts, tool.operation, principal);
+    if (allowingAccounts.length === 0) continue;
+    const description = descriptionFor(tool.operation, accounts, allowingAccounts);
+    tools.push({ ...tool, description, input: withAccountArgument(tool, accounts, allowingAccounts) });
   }
 
   const operations = tools.map(({ operation }) => operation);
@@ -81,32 +81,33 @@ function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: 
 function descriptionFor(
   { description }: Operation,
   { all, areNamed }: Pick<Accounts, 'all' | 'areNamed'>,
-  allowing: readonly Account[],
+  allowingAccounts: readonly Account[],
 ): string {
-  const [account, other] = allowing;
+  const [account, other] = allowingAccounts;
   if (!areNamed || all.length < 2 || account === undefined || other !== undefined) return description;
   return `For the account ${account.name} only. ${description}`;
 }
 
 /**
  * Returns the schema of a tool's arguments, with the argument `account` if several accounts allow the tool.
- * @param allowing the caller's accounts that allow the tool
+ * @param allowingAccounts the caller's accounts that allow the tool
  */
 function withAccountArgument(
   { operation: { effect }, input: schema }: Tool,
   { byDefault, areNamed }: Pick<Accounts, 'byDefault' | 'areNamed'>,
-  allowing: readonly Account[],
+  allowingAccounts: readonly Account[],
 ): JsonSchema {
-  if (!areNamed || allowing.length < 2) return schema;
+  if (!areNamed || allowingAccounts.length < 2) return schema;
 
-  const preset = presetAmong(allowing, byDefault);
-  // Before a change, models are told to ask, even if the argument may be left out.
-  const canLeaveOut = preset !== undefined && effect === 'read';
-  const advice = canLeaveOut ? `The one the user means, else ${preset.name}` : 'Ask if the user named none';
+  /** The account of a call without the argument: the default account, if it allows the tool. Without it, the argument is required. */
+  const preset = presetAmong(allowingAccounts, byDefault);
+  // Models are told of the preset only for reads. Before a change, they are told to ask, although the call could leave out the argument.
+  const advisesPreset = preset !== undefined && effect === 'read';
+  const advice = advisesPreset ? `The one the user means, else ${preset.name}` : 'Ask if the user named none';
   const account = {
     type: 'string',
-    enum: allowing.map(({ name }) => name),
-    description: `${describeAccounts(allowing)}. ${advice}`,
+    enum: allowingAccounts.map(({ name }) => name),
+    description: `${describeAccounts(allowingAccounts)}. ${advice}`,
   };
 
   const { properties, required } = schema;
@@ -118,7 +119,7 @@ function withAccountArgument(
   };
 }
 
-/** The largest weight of the descriptions of two accounts. Every tool repeats them, and the instructions have them in full. */
+/** The largest weight (see `weightOf`) of the descriptions of two accounts. Every tool repeats them, so the instructions have them in full. */
 const maximumWeight = 80;
 /** The weight of an account's name. Each account after the second reduces the largest weight of the descriptions by this. */
 const weightOfName = 12;

@@ -46,17 +46,18 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
     delete jsonSchema.unit;
     // Models take for granted that a required string is not empty.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
-    // These bounds are left out, because the description says that there is exactly one entry.
+    // Left out for a list of `listOfOne`, whose description says that there is one entry: `One zone.`
     if (jsonSchema.minItems === 1 && jsonSchema.maxItems === 1) {
       delete jsonSchema.minItems;
       delete jsonSchema.maxItems;
     }
 
-    // Not for the literal itself, because the schema around it may have a description, which would replace these numbers.
+    // zod calls this for a literal and for the schema around it. Only the outer schema gets the numbers in its description, because its own
+    // description would replace the description of the literal.
     if (zodSchema._zod.def.type !== 'literal' && jsonSchema.enum?.every(Number.isInteger)) {
       describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
     }
-    // `oneOfListed` marks an enumeration that another field shows. The description refers to that field.
+    // `oneOfListed` marks an enumeration that another field shows. `listed` refers to that field: `See workstation.`
     if (typeof jsonSchema.listed === 'string') {
       describe(jsonSchema, jsonSchema.listed);
       delete jsonSchema.listed;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PlanInput } from '../../src/consent/plan.js';
-import { createPlans, holdsSecret, type WaitingPlan } from '../../src/consent/plans.js';
+import { createPlans, holdsSecret, type KeptPlan } from '../../src/consent/plans.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { createPlanFiles } from '../../src/journal/plan-files.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 const now = () => new Date(time);
 
-const waiting: WaitingPlan = {
+const waiting: KeptPlan = {
   nonce: '0123456789abcdef',
   digest: 'd'.repeat(32),
   requestKey: 'r',

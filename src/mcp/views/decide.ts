@@ -53,7 +53,7 @@ export async function decide(
   const decided = opened.isExpired
     ? refused('TicketExpired')
     : await callAgain({ click: { decision, claims, reason, typedName } });
-  if (!mayBeDecidedBefore(decided.outcome)) return decided;
+  if (!mayBeDecided(decided.outcome)) return decided;
 
   // An earlier click may have decided on the plan. Then its outcome says more than the failure of this click.
   const state = await callAgain({ look: claims });
@@ -82,7 +82,7 @@ const refused = (code: 'TicketRefused' | 'TicketExpired'): Decided => ({
 const decidedBefore: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
 
 /** True if the click caused no request to the cloud, with an error code that can mean that the plan was decided before. */
-const mayBeDecidedBefore = (outcome: EndedOutcome) =>
+const mayBeDecided = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && decidedBefore.includes(outcome.failure.code);
 
 /**

@@ -6,7 +6,7 @@ import { maximumPacked, maximumParts, type PartColumns } from './contract/parts-
 /** Characters of an ETag that are packed. A service may return an ETag of any length. */
 const longestEtag = 200;
 /** The packed size of a usual ETag, an MD5 in hexadecimal, in characters. */
-const packedEtag = 22;
+const packedEtagLength = 22;
 
 /** Packs parts for the upload view. Of a repeated part number, the last part counts. Undefined if the view could not draw the parts. */
 export function packParts(listedParts: readonly UploadPart[]): string | undefined {
@@ -16,25 +16,26 @@ export function packParts(listedParts: readonly UploadPart[]): string | undefine
     return undefined;
 
   // The ETags are packed only if all of them fit.
-  if (parts.length * packedEtag < maximumPacked) {
+  if (parts.length * packedEtagLength < maximumPacked) {
+    // Escaped, because the view shows them.
     const etags = parts.map(({ etag = '' }) => escapeInvisible(etag.slice(0, longestEtag)));
-    const withEtags = pack(parts, 1, etags);
+    const withEtags = pack(parts, { unit: 1, etags });
     if (withEtags !== undefined) return withEtags;
   }
 
   // Each step rounds sizes and times by five more bits. After eight steps, hardly any bits are left.
   for (let step = 0; step <= 8; step += 1) {
-    const packed = pack(parts, 32 ** step);
+    const packed = pack(parts, { unit: 32 ** step });
     if (packed !== undefined) return packed;
   }
   return undefined;
 }
 
-/** Limits values to 2^50, so that sums of differences are exact. */
+/** True for a whole number from 0 to 2^50. Up to there, sums of differences are exact. */
 const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0 && value <= 2 ** 50;
 
 /** Returns the packed text. Undefined if it is too long. Sizes and times are rounded to multiples of `unit`. */
-function pack(parts: readonly UploadPart[], unit: number, etags?: readonly string[]): string | undefined {
+function pack(parts: readonly UploadPart[], { unit, etags }: Pick<PartColumns, 'unit' | 'etags'>): string | undefined {
   const columns: PartColumns = {
     unit,
     numbers: differences(parts.map(({ partNumber }) => partNumber)),

@@ -6,6 +6,7 @@ import { requestLines } from '../../consent/request-lines.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
 import { sentences } from '../../util/human.js';
 import {
+  sentence as asSentence,
   defined,
   fitted,
   inFull,
@@ -14,7 +15,6 @@ import {
   quoted,
   type SafeText,
   say,
-  sentence,
   textFor,
   words,
 } from '../../util/safe-text.js';
@@ -63,7 +63,7 @@ export function viewMeta(
 }
 
 /** Converts safe texts to plain text for a view. */
-const textsOf = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
+const plainTexts = (texts: readonly SafeText[]): string[] => texts.map(({ text }) => text);
 
 /** Converts a safe text for a view. A text with times stays in pieces, because the view writes the times. */
 function timedText(text: SafeText): TimedText {
@@ -71,7 +71,7 @@ function timedText(text: SafeText): TimedText {
   return pieces.some((piece) => typeof piece === 'number') ? pieces : text.text;
 }
 
-/** True for a read that the service answered with an error. For a change, `mayHaveHappened` is set. */
+/** True for a read that the service answered with an error. A change that it answered always has `mayHaveHappened`. */
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
 /** Returns the data of a plan that a person can decide on; undefined for other results. */
@@ -89,14 +89,14 @@ function proposedChange(
   const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims, typedName } = outcome.view;
   // The call after a click gets only the arguments of the change, because the click is the decision.
   const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...plannedArgs } = args;
-  // Shortens long names. If there are any, the first effect has them in full.
+  // The headline has long names cut. In that case, the first of the effects has them in full.
   const summary = fitted(plan.summary);
 
   return {
     sentence: summary.line.text,
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
-    where: textsOf(plan.where),
+    where: plainTexts(plan.where),
     effects: [
       ...inFull(summary),
       ...(plan.found === undefined ? [] : [plan.found]),
@@ -104,12 +104,12 @@ function proposedChange(
       ...alsoSentence(plan.also),
     ].map(timedText),
     warnings: [...(plan.others ?? []), ...plan.warnings].map(timedText),
-    notChecked: textsOf(plan.notChecked),
+    notChecked: plainTexts(plan.notChecked),
     defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),
     tables: (plan.tables ?? []).map(({ title, columns, rows, more }) => ({
       title: title.text,
-      columns: textsOf(columns),
-      rows: rows.map(textsOf),
+      columns: plainTexts(columns),
+      rows: rows.map(plainTexts),
       more,
     })),
     request: requestLines(plan).join('\n'),
@@ -118,14 +118,15 @@ function proposedChange(
     accept: accept.text,
     decline: 'Do nothing',
     ...(typedName !== undefined && { typedName }),
+    // On the page, people only decide. A new plan comes from the caller.
     canPlanAgain: !onPage,
-    otherWays: onPage ? [] : textsOf(otherWays(tool, outcome)),
+    otherWays: onPage ? [] : plainTexts(waysToDecide(tool, outcome)),
     ...(claims !== undefined && { ticket: tokens.seal({ tool, args: plannedArgs, claims: { ...claims, issuedAt } }) }),
   };
 }
 
 /** Lists the ways to decide on a plan if the host does not forward clicks. */
-const otherWays = (tool: string, { success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
+const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
   sentences(
     view?.kind === 'plan' && view.inChat === true && say`Say yes or no to this plan in the chat.`,
     decideAt !== undefined && say`Open the page for decisions: ${defined(decideAt)}`,
@@ -139,17 +140,20 @@ function outcomeOf(outcome: EndedOutcome, wasDecidedBefore: boolean): ChangeOutc
   if (success.outcome !== 'accepted' && success.outcome !== 'partly') return undefined;
 
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
+  const continues = view?.kind === 'ended' && view.continues;
+  let next: TimedText | undefined = continues ? 'It continues in the cloud. Follow it in the console.' : undefined;
+  // A change that was done in part has its own next step.
+  if (success.outcome === 'partly' && success.next) next = timedText(textFor('person', success.next.text));
+
   return {
     kind: success.outcome,
     sentence: timedText(summary),
     isSandbox: view?.kind === 'ended' && view.isSandbox === true,
-    where: textsOf(where),
+    where: plainTexts(where),
     details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)).map(timedText),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
-    ...(view?.kind === 'ended' && view.continues && { next: 'It continues in the cloud. Follow it in the console.' }),
-    // Replaces the text above, because a change that was done in part has its own next step.
-    ...(success.outcome === 'partly' && success.next && { next: timedText(textFor('person', success.next.text)) }),
+    ...(next !== undefined && { next }),
   };
 }
 
@@ -157,7 +161,7 @@ function outcomeOf(outcome: EndedOutcome, wasDecidedBefore: boolean): ChangeOutc
 const consentText = (consent: SafeText) =>
   consent.text === consentWays.clicked || consent.text === consentWays.asked
     ? words('You agreed to it.')
-    : say`${sentence(consent)}.`;
+    : say`${asSentence(consent)}.`;
 
 /** Returns the outcome of a failed change for people. Undefined for a read, and if the state of a plan could not be read. */
 function outcomeOfFailure(failure: Failure, wasDecidedBefore: boolean): ChangeOutcome | undefined {
@@ -176,10 +180,11 @@ function outcomeOfFailure(failure: Failure, wasDecidedBefore: boolean): ChangeOu
     sentence: timedText(textFor('person', summary)),
     details: sentences(
       serviceSays?.message !== undefined && say`The cloud says: ${quoted(serviceSays.message, 500)}`,
-      ...problems.map(sentence),
+      ...problems.map(asSentence),
       ...notes,
     ).map(timedText),
     requestIds,
+    // `own` puts the code of a service in quotation marks if it is not a single word.
     code: own(serviceSays?.code ?? code).text,
     // For other kinds, `next` is a step for models.
     ...(kind === 'rejected' && { next: timedText(textFor('person', next.text)) }),
@@ -203,6 +208,6 @@ const kinds: Readonly<Record<string, OutcomeKind>> = {
 function kindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
   if (mayHaveHappened === undefined) return kinds[code];
   if (mayHaveHappened) return 'unknown';
-  // A failure with an HTTP status has a code of the service, which is not in `kinds`.
+  // With an HTTP status, the service answered, and rejected the change.
   return status === undefined ? (kinds[code] ?? 'refused') : 'rejected';
 }

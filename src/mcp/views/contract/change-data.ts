@@ -36,14 +36,14 @@ export interface ShownTable {
 
 /** A change that waits for a decision. All texts are plain text, not HTML. */
 export interface ProposedChange {
-  /** The whole decision in one sentence. */
+  /** The change in one sentence. */
   readonly sentence: string;
   readonly risks: readonly RiskName[];
   /** True if the change goes to the built-in sandbox. */
   readonly isSandbox: boolean;
   /** Region, zone and account, each with the reason why it was chosen. */
   readonly where: readonly string[];
-  /** Everything that will be created, changed or billed. */
+  /** The consequences: everything that will be created, changed or billed. Also long names in full, the present state and other arguments. */
   readonly effects: readonly TimedText[];
   readonly warnings: readonly TimedText[];
   /** Facts that were not checked: `that the backup exists`. */
@@ -64,7 +64,7 @@ export interface ProposedChange {
   readonly decline: string;
   /** The name that the person types to agree. */
   readonly typedName?: string;
-  /** The action token for a click. Absent if this plan cannot be decided in the view. */
+  /** The action token for a click, which `decide_change` takes. Absent if this plan cannot be decided in the view. */
   readonly ticket?: string;
   /** True if the action token can also be used to make a new plan when this plan has expired. */
   readonly canPlanAgain: boolean;
@@ -130,7 +130,7 @@ export interface ChangeOutcome {
   readonly isSandbox?: boolean;
   /** Region, zone and account, each with the reason why it was chosen, unless a plan in the same result shows them. */
   readonly where?: readonly string[];
-  /** Details, one per line. */
+  /** Warnings, notes and the consent, or the problems of a failure. */
   readonly details: readonly TimedText[];
   /** Request IDs by the name of their header or field. */
   readonly requestIds: Readonly<Record<string, string>>;
@@ -139,14 +139,14 @@ export interface ChangeOutcome {
   readonly sentAt?: string;
   /** The code of a failure, for the operator or the support. */
   readonly code?: string;
-  /** The decision on the plan, if it is known: who decided and when. */
+  /** The earlier decision on the plan in a sentence, if an earlier click decided. With the person and the time, if these are known. */
   readonly earlier?: TimedText;
 }
 
 /** Reads a proposed change from `_meta`. Returns undefined if it is missing or not complete enough for a decision. */
 export function readProposedChange(meta: unknown): ProposedChange | undefined {
   const change = fieldsOf(fieldsOf(meta)[changeKey]);
-  const { sentence, issuedAt, expiresAt, accept, decline, ticket, typedName } = texts(change);
+  const { sentence, issuedAt, expiresAt, accept, decline, ticket, typedName } = textFields(change);
   // Without these, a person could not decide.
   if (sentence === undefined || accept === undefined || decline === undefined) return undefined;
   if (expiresAt === undefined || timeOf(expiresAt) === undefined) return undefined;
@@ -183,7 +183,7 @@ const tablesIn = (values: unknown): ShownTable[] =>
 
 const namedValues = (values: unknown): NamedValue[] =>
   (Array.isArray(values) ? values : []).flatMap((setting) => {
-    const { name, value } = texts(fieldsOf(setting));
+    const { name, value } = textFields(fieldsOf(setting));
     return name === undefined || value === undefined ? [] : [{ name, value }];
   });
 
@@ -196,7 +196,7 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
 
   const next = readTimedText(outcome.next);
   const earlier = readTimedText(outcome.earlier);
-  const { sentAt, code } = texts(outcome);
+  const { sentAt, code } = textFields(outcome);
   const requestIds = Object.entries(fieldsOf(outcome.requestIds)).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
@@ -216,5 +216,5 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
 }
 
 /** Reads all fields of an object as texts. Other values count as absent. */
-const texts = (fields: Fields): Readonly<Record<string, string | undefined>> =>
+const textFields = (fields: Fields): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, readText(value)]));

@@ -1,8 +1,8 @@
 import { type Fields, fieldsOf, numberOf, readText } from './read-fields.js';
 
-/** A request without a result. */
+/** Rejects a request that gets no result. A handler throws it to answer with its code and message. */
 export class RequestFailed extends Error {
-  /** `error`: the other side answered with an error. `unanswered`: there was no answer in time. The request may still take effect. */
+  /** `error`: the other side answered with an error. `unanswered`: no answer in time, or before `close`. The request may still take effect. */
   readonly kind: 'error' | 'unanswered';
   /** The JSON-RPC code of an error. */
   readonly code: number | undefined;
@@ -17,7 +17,7 @@ export class RequestFailed extends Error {
 export const methodNotFound = -32601;
 
 const internalError = -32603;
-const unanswerable = { message: 'the request could not be answered', code: internalError };
+const internalFailure = { message: 'the request could not be answered', code: internalError };
 
 /** One end of a JSON-RPC 2.0 connection over any transport of objects. */
 export interface Peer {
@@ -73,8 +73,8 @@ export function createPeer(send: (message: Fields) => void, { onRequest, onNotif
     answer.then(
       (result) => send({ jsonrpc: '2.0', id, result }),
       (reason: unknown) => {
-        // Other errors are internal, and the other side gets none of their text.
-        const { message, code = internalError } = reason instanceof RequestFailed ? reason : unanswerable;
+        // Only the text of a `RequestFailed` is meant for the other side. Any other error is internal.
+        const { message, code = internalError } = reason instanceof RequestFailed ? reason : internalFailure;
         send({ jsonrpc: '2.0', id, error: { code, message } });
       },
     );

@@ -18,7 +18,7 @@ export const textsOf = (value: unknown): readonly string[] =>
 /** A text, or its pieces. A piece that is a number is a time (milliseconds since 1970), which a view writes in its host's time zone. */
 export type TimedText = string | readonly (string | number)[];
 
-/** Reads a text or its pieces. */
+/** Returns undefined if the value is neither a text nor a list of texts and numbers. */
 export function readTimedText(value: unknown): TimedText | undefined {
   if (typeof value === 'string') return value;
   const isPiece = (piece: unknown) => typeof piece === 'string' || numberOf(piece) !== undefined;
