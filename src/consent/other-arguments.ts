@@ -58,7 +58,7 @@ function textsOfList(
   return [say`${own(path)} ${join(entries.map(valueText), ', ')}`];
 }
 
-/** The arguments that are in no list, in a sentence. Has no lists, because a plan shows them in tables. Empty without arguments. */
+/** The arguments that are in no list, in a sentence. Lists are not in it, because a plan shows them in tables. Empty without arguments. */
 export const alsoSentence = (also: OtherArguments | undefined): readonly SafeText[] =>
   also === undefined || also.fields.length === 0 ? [] : [say`Also: ${join(also.fields, ', ')}.`];
 

@@ -93,7 +93,7 @@ export interface PlanInput {
   /** The present state of the thing that would change: see `Plan.found`. */
   readonly found?: SafeText | undefined;
   readonly alert?: SafeText | undefined;
-  /** Names of the secret files that the call gives in place of secrets, by the dotted path of the secret. Not `Operation.secretNames`. */
+  /** Names of the secret files that the call gives, by the dotted path of the secret. `Operation.secretNames` has paths of arguments instead. */
   readonly secretNames?: Readonly<Record<string, string>>;
 }
 

@@ -88,8 +88,9 @@ export function createRefusals(
     // `declined` has dismissed questions too. The user has said no if the change is there more often than its question was dismissed.
     const declinedCount = declined.filter((digest) => digest === change.digest).length;
     const since = countsSince();
-    const isSameChange = ({ caller, digest }: Intent) => caller === change.caller && digest === change.digest;
-    const dismissals = dismissed.filter((question) => isSameChange(question) && Date.parse(question.time) >= since);
+    const dismissals = dismissed.filter(
+      ({ caller, digest, time }) => caller === change.caller && digest === change.digest && Date.parse(time) >= since,
+    );
     if (declinedCount <= dismissals.length) return undefined;
     return new Refusal('Declined', [say`the user declined this change less than ten minutes ago`]);
   };

@@ -78,9 +78,7 @@ const verb = (names: readonly string[], plural: string) => (names.length === 1 ?
 /** Describes the caller's accounts in full, because the descriptions of tools have few words for them. */
 function accountsText(accounts: readonly Account[], byDefault: Account | undefined): string {
   const texts = accounts.map(({ name, description, policy }) => {
-    const about = [description, policy.readOnly ? 'read only' : undefined]
-      .filter((part) => part !== undefined)
-      .join('; ');
+    const about = sentences(description ?? false, policy.readOnly && 'read only').join('; ');
     return about === '' ? name : `${name} (${about})`;
   });
 

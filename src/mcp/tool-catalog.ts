@@ -99,7 +99,7 @@ function withAccountArgument(
 ): JsonSchema {
   if (!areNamed || allowingAccounts.length < 2) return schema;
 
-  /** The account of a call without the argument: the default account, if it allows the tool. Without it, the argument is required. */
+  /** The account of a call without the argument: the default account, if it allows the tool. If there is none, the argument is required. */
   const preset = presetAmong(allowingAccounts, byDefault);
   // Models are told of the preset only for reads. Before a change, they are told to ask, although the call could leave out the argument.
   const advisesPreset = preset !== undefined && effect === 'read';

@@ -78,7 +78,7 @@ const signInWaiting = constant('src/http/sign-in-at-issuer.ts', 'mostWaiting');
 const plansWaiting = constant('src/consent/plans.ts', 'mostWaiting');
 const announced = constant('src/consent/announcement.ts', 'mostOfCaller');
 const announcedWithin = inMinutes(constant('src/consent/announcement.ts', 'spanMs'));
-const refusals = numerals[constant('src/consent/refusals.ts', 'mostRefusals')];
+const refusals = numerals[constant('src/consent/refusals.ts', 'mostDeclined')];
 const program = (name: string) => constant('src/signing/run-program.ts', name);
 const rotated = binary(constant('src/journal/file-open.ts', 'rotatedBytes'));
 const rereadTokens = seconds(constant('src/http/tokens-file.ts', 'rereadAfterMs'));

@@ -140,15 +140,17 @@ function outcomeOf(outcome: EndedOutcome, wasDecidedBefore: boolean): ChangeOutc
   if (success.outcome !== 'accepted' && success.outcome !== 'partly') return undefined;
 
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
-  const continues = view?.kind === 'ended' && view.continues;
-  let next: TimedText | undefined = continues ? 'It continues in the cloud. Follow it in the console.' : undefined;
+  const ended = view?.kind === 'ended' ? view : undefined;
+  let next: TimedText | undefined = ended?.continues
+    ? 'It continues in the cloud. Follow it in the console.'
+    : undefined;
   // A change that was done in part has its own next step.
   if (success.outcome === 'partly' && success.next) next = timedText(textFor('person', success.next.text));
 
   return {
     kind: success.outcome,
     sentence: timedText(summary),
-    isSandbox: view?.kind === 'ended' && view.isSandbox === true,
+    isSandbox: ended?.isSandbox === true,
     where: plainTexts(where),
     details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)).map(timedText),
     requestIds,
@@ -208,6 +210,6 @@ const kinds: Readonly<Record<string, OutcomeKind>> = {
 function kindOf({ code, status, mayHaveHappened }: Failure): OutcomeKind | undefined {
   if (mayHaveHappened === undefined) return kinds[code];
   if (mayHaveHappened) return 'unknown';
-  // With an HTTP status, the service answered, and rejected the change.
+  // With an HTTP status, the service answered, and rejected the change or the read before it.
   return status === undefined ? (kinds[code] ?? 'refused') : 'rejected';
 }

@@ -6,8 +6,8 @@ import { type Fields, fieldsOf, numberOf, readText } from './read-fields.js';
  * in base64.
  *
  * The columns are differences, because these deflate well: 10,000 parts of the same size take 8 KB. ETags are nearly random and do not
- * deflate, so they are included only if they all fit (about 2,500 parts). Otherwise, the view calls `list_parts` for the ETag
- * of the selected part.
+ * deflate, so they are included only if they all fit (about 2,500 parts). Otherwise, the view calls `list_parts` for the ETag of the
+ * selected part.
  *
  * If sizes and times do not fit, they are rounded until they fit, and `unit` says so.
  */
