@@ -14,10 +14,10 @@ import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js
 import type { CallContext, CallDependencies, Click, Question } from './context.js';
 import { intentOf } from './plan-change.js';
 import { ofAnotherCall, stateUnavailable } from './plan-state.js';
-import type { Consent, PlannedChange } from './stages.js';
+import type { DecisionRecord, PlannedChange } from './stages.js';
 
 /** Claims the stored plan that a call decides on, and stores the outcome with the plan. Does nothing for a plan that is not stored. */
-export class ClaimedPlan {
+export class PlanClaim {
   readonly #plans: CallDependencies['plans'];
   readonly #log: CallDependencies['log'];
   readonly #tool: string;
@@ -55,13 +55,13 @@ export class ClaimedPlan {
   }
 }
 
-/** A decision on a plan that is not recorded yet: the consent, or with `refusal` a refusal. */
+/** A person's decision or a planId, which the plan and the journal do not have yet. It is a consent, or with `refusal` a refusal. */
 interface Decision {
   readonly kind: 'decided';
-  readonly consent: Consent & { readonly nonce: string };
+  readonly record: DecisionRecord & { readonly nonce: string };
   /** Set if the person declined or gave no answer, or if a program answered. */
   readonly refusal?: Refusal | undefined;
-  /** Why the person declined, as it was typed. */
+  /** Why the person declined, as it was typed. `record` gets it without secrets. */
   readonly reason?: string | undefined;
   /** Set if the person only closed the question. */
   readonly isDismissed?: boolean;
@@ -69,9 +69,12 @@ interface Decision {
   readonly refusalIfSpent: Refusal;
 }
 
+/** The consent to a change, or the question that the client has to answer first. */
+type Approval = { readonly kind: 'given'; readonly consent: DecisionRecord } | Question;
+
 /**
  * Gets the consent that a change needs, or the question that the client has to answer first. Claims the plan for the decision, and
- * records a refusal.
+ * records a refusal. The journal gets a consent later, with the change.
  * @param step the result of `decideConsent`. Ignored if the call is a click
  * @param waitingNonce the nonce of the undecided plan that the call's planId names
  * @throws Refusal if there is no consent
@@ -79,31 +82,30 @@ interface Decision {
 export async function approveChange(
   step: ConsentStep,
   planned: PlannedChange,
-  claimedPlan: ClaimedPlan,
+  planClaim: PlanClaim,
   waitingNonce: string | undefined,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<Consent | Question> {
+): Promise<Approval> {
   const decision = await getDecision(step, planned, waitingNonce, context, dependencies);
   // There is nothing to record if the user must be asked first, or if a setting allows the change without a plan.
   if (decision.kind !== 'decided') return decision;
 
-  const { refusal, refusalIfSpent } = decision;
+  const { record, refusal, refusalIfSpent } = decision;
   const { refusals, now } = dependencies;
-  const isAccepted = refusal === undefined;
-  const reason = isAccepted ? undefined : await withoutSecrets(boundedReason(decision.reason), planned.call);
-  const consent = { ...decision.consent, reason };
+  const reason = refusal && (await redactReason(decision.reason, planned.call));
 
-  // Several decisions on one plan may arrive, and only the first may count.
-  if (refusals.isSpent(consent.nonce)) throw refusalIfSpent;
-  const kind = isAccepted ? 'accepted' : 'declined';
-  await claimedPlan.claim(consent.nonce, { kind, person: consent.approver, at: now().getTime(), reason });
+  // Several decisions on one plan may arrive, and only the first may count. `isSpent` finds a refusal that is not in the journal yet, the
+  // claim finds any decision on a stored plan, and the journal finds all others when the decision is written.
+  if (refusals.isSpent(record.nonce)) throw refusalIfSpent;
+  const kind = refusal === undefined ? 'accepted' : 'declined';
+  await planClaim.claim(record.nonce, { kind, person: record.approver, at: now().getTime(), reason });
   // Tells the decision page that the plan is claimed, and that this call will store the outcome.
   context.click?.page?.onClaim();
-  if (isAccepted) return consent;
+  if (refusal === undefined) return { kind: 'given', consent: record };
 
-  // The journal records a refusal in the same form as a consent.
-  const recorded = await refusals.decline(intentOf(planned.draft, consent, now()), decision.isDismissed);
+  const intent = intentOf(planned.draft, { ...record, reason }, now());
+  const recorded = await refusals.decline(intent, decision.isDismissed);
   if (recorded === 'spent') throw refusalIfSpent;
   const problems = [...refusal.problems];
   if (reason !== undefined) problems.push(reasonText(reason));
@@ -111,8 +113,9 @@ export async function approveChange(
   throw new Refusal(refusal.code, problems, refusal.more);
 }
 
-/** Removes the secrets of a call from a text that a person typed. */
-async function withoutSecrets(text: string | undefined, { operation, input, endpoint }: PlannedChange['call']) {
+/** Shortens a person's reason for declining, and removes the secrets of the call from it. */
+async function redactReason(reason: string | undefined, { operation, input, endpoint }: PlannedChange['call']) {
+  const text = boundedReason(reason);
   if (text === undefined) return undefined;
   const secrets = (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
   const keys = await endpoint.keys.current().catch(() => undefined);
@@ -130,11 +133,11 @@ async function getDecision(
   waitingNonce: string | undefined,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<Decision | Consent | Question> {
+): Promise<Decision | Approval> {
   if (context.click !== undefined) return clickDecision(planned, context.click, dependencies.now());
   switch (step.kind) {
     case 'given':
-      return step;
+      return { kind: 'given', consent: { how: step.how } };
     case 'refuse':
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
     case 'status':
@@ -157,23 +160,23 @@ const reconnect = next(
 
 /** The consent by planId, with which an agent says that the user agreed. It counts once, and not if the user refused the change recently. */
 async function planIdDecision(
-  { call, draft, digest }: PlannedChange,
+  { call, draft, consentDigest }: PlannedChange,
   tokens: ConsentTokens,
   { refusals }: CallDependencies,
 ): Promise<Decision> {
-  const nonce = verifyPlanId(call.control.planId ?? '', digest, tokens);
+  const nonce = verifyPlanId(call.control.planId ?? '', consentDigest, tokens);
   const refusalIfSpent = new Refusal('Declined', [say`the user declined this plan`]);
   if (refusals.isSpent(nonce)) throw refusalIfSpent;
   const recentRefusal = await refusals.againstPlanId(draft);
   if (recentRefusal !== undefined) throw recentRefusal;
-  return { kind: 'decided', consent: { kind: 'given', how: 'planId', nonce }, refusalIfSpent };
+  return { kind: 'decided', record: { how: 'planId', nonce }, refusalIfSpent };
 }
 
-/** Returns the nonce of a planId, or throws a refusal if the planId is not valid for the plan with the digest. */
-function verifyPlanId(planId: string, digest: string, tokens: ConsentTokens): string {
+/** Returns the nonce of a planId, or throws a refusal if the planId is not valid for the plan with this `consentDigest`. */
+function verifyPlanId(planId: string, consentDigest: string, tokens: ConsentTokens): string {
   try {
     const claims = tokens.verify(planId);
-    if (claims.use === 'plan' && claims.digest === digest) return claims.nonce;
+    if (claims.use === 'plan' && claims.digest === consentDigest) return claims.nonce;
   } catch (error) {
     const expired = error instanceof InvalidToken && error.reason === 'expired';
     const reason = words(
@@ -191,14 +194,14 @@ export const shortestReadMs = 1000;
  * The decision of a click on a plan, in a view or on the decision page.
  * @throws Refusal if the click does not count. The plan then still waits for a person
  */
-function clickDecision({ call, digest }: PlannedChange, click: Click, time: Date): Decision {
+function clickDecision({ call, consentDigest }: PlannedChange, click: Click, time: Date): Decision {
   const { decision, claims, page, reason, typedName } = click;
   const { confirm } = call.account;
 
   // The configuration and the change may have changed since the plan was shown.
   if (!takesClicks(confirm, page === undefined ? 'view' : 'page'))
     throw new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${confirm} by now, and this click does not count`]);
-  if (claims.digest !== digest)
+  if (claims.digest !== consentDigest)
     throw new Refusal('PlanRefused', [
       say`the plan was shown for another endpoint, another account, another secret or other arguments, or the same change was sent since`,
     ]);
@@ -209,14 +212,14 @@ function clickDecision({ call, digest }: PlannedChange, click: Click, time: Date
   if (decision === 'accept' && !isTyped(nameToType(call), typedName)) throw new Refusal('WrongName', []);
 
   const how = page === undefined ? 'clicked' : 'page';
-  const consent = { kind: 'given', how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
+  const record = { how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
   const refusalIfSpent = new Refusal('AlreadyDecided', []);
-  if (decision === 'accept') return { kind: 'decided', consent, refusalIfSpent };
+  if (decision === 'accept') return { kind: 'decided', record, refusalIfSpent };
 
   const who = words(page === undefined ? 'the user' : 'a person on the page');
   const problems = [say`${who} clicked "Do nothing"`];
   const refusal = confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
-  return { kind: 'decided', consent, refusalIfSpent, reason, refusal };
+  return { kind: 'decided', record, refusalIfSpent, reason, refusal };
 }
 
 /** Asks the client's user. From the 2026-07-28 protocol on, the question is the result of the call, and a second call brings the reply. */
@@ -226,31 +229,33 @@ async function askUser(
   { elicitor, signal, stop }: CallContext,
   { refusals, now }: CallDependencies,
 ): Promise<Decision | Question> {
-  const { call, draft, question, digest } = planned;
+  const { call, draft, question, consentDigest } = planned;
   if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
   const { resumedReply } = elicitor;
   if (resumedReply === undefined) await checkMayAsk(elicitor, draft, signal, refusals);
-  if (resumedReply !== undefined && resumedReply.claims.digest !== digest)
+  else if (resumedReply.claims.digest !== consentDigest)
     throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
   if (question === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
 
   // The claims of a resumed reply say which question it answers, and when that question was asked.
-  const claims = resumedReply?.claims ?? { use: 'question', digest, nonce };
+  const claims = resumedReply?.claims ?? { use: 'question', digest: consentDigest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
   const { reply, message } = await getReply(question, planned, elicitor, stop);
   if (reply === 'later') {
     const answer = { accept: acceptOf(call), typedName: nameToType(call) };
+    // A question that is repeated after a wrong name keeps digest and nonce. The time is new, because the server issues a new token for it.
     return { kind: 'inputRequired', message, answer, claims };
   }
 
   const { kind, reason } = reply;
   if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
+  // A reply from this process's own terminal comes from no client, and `unanswered` is no reply at all, so neither is a program's.
   const isByProgram = elicitor.isDirect !== true && kind !== 'unanswered' && answeredAfterMs < shortestReadMs;
   const shownQuestion = say`the question was: ${upTo(question, '\n') ?? question}`;
   return {
     kind: 'decided',
-    consent: { kind: 'given', how: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs },
+    record: { how: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs },
     refusal: isByProgram
       ? refusalByProgram(kind, answeredAfterMs, shownQuestion)
       : refusalByPerson(kind, shownQuestion),
@@ -260,7 +265,10 @@ async function askUser(
   };
 }
 
-/** The number of times that a person can type the name of the thing to delete in one call. */
+/**
+ * The number of times that a person can type the name of the thing to delete in one call. There is no limit across calls: from the 2026-07-28
+ * protocol on, each try is a call of its own.
+ */
 const maximumTries = 5;
 
 /**
@@ -275,7 +283,7 @@ async function getReply(
 ): Promise<{ readonly reply: UserReply | 'later'; readonly message: SafeText }> {
   const accept = acceptOf(call);
   const typedName = nameToType(call);
-  const ask = (text: SafeText) => unlessStopped(stop, (over) => elicitor.ask(text, accept, over, typedName));
+  const ask = (text: SafeText) => unlessStopped(stop, (signal) => elicitor.ask(text, accept, signal, typedName));
 
   // If this request carries the reply, the plan was shown when the question was asked.
   if (elicitor.resumedReply === undefined) elicitor.show?.(shown);

@@ -28,7 +28,7 @@ interface Ways {
   readonly claims: PlanClaims;
   /** Set if a person other than the user decides. */
   readonly byAnother: boolean;
-  /** Set if nobody can agree to the plan here. */
+  /** Set if nobody can agree to the plan, because this client and the configuration offer no way. */
   readonly isDeadEnd: boolean;
   /** With `inChat`, a call with this planId carries out the plan. Otherwise it asks for the plan's state. */
   readonly planId?: string | undefined;
@@ -36,7 +36,7 @@ interface Ways {
 
 /**
  * Answers with the plan and the ways to agree to it. Stores the plan, if a person decides on it later.
- * @throws Refusal if there is no way to agree to the plan, unless the call only wanted to see it
+ * @throws Refusal if earlier refusals or a failure to store the plan leave no way to agree to it, unless the call only wanted to see it
  */
 export async function answerWithPlan(
   step: PlanStep,
@@ -44,7 +44,7 @@ export async function answerWithPlan(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
-  const { draft, digest, call } = planned;
+  const { draft, consentDigest, call } = planned;
   const { newNonce, refusals, plans, page, now } = dependencies;
 
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
@@ -54,8 +54,9 @@ export async function answerWithPlan(
 
   // Earlier refusals of the user can close each way. The page also needs a stored plan.
   const inChat = step.withPlanId && refusalInChat === undefined;
-  const byClick = step.withTicket && storing.kind !== 'closed';
+  const byClick = step.withClick && storing.kind !== 'closed';
   const onPage = step.withPage && storing.kind === 'stored';
+  // If no way is left, the call gets one refusal. The reason why people cannot decide without the agent comes first.
   const refusal = storing.refusal ?? refusalInChat;
   const isPossible = inChat || byClick || onPage;
   if (!isPossible && !call.control.planOnly && refusal !== undefined) throw refusal;
@@ -71,10 +72,10 @@ export async function answerWithPlan(
     byClick,
     onPageUntil: onPage ? plans.expiry() : undefined,
     decideAt,
-    claims: { digest, nonce },
+    claims: { digest: consentDigest, nonce },
     byAnother: call.account.confirm === 'approval',
     isDeadEnd: step.isDeadEnd === true,
-    planId: hasPlanId ? context.tokens.issue({ use, digest, nonce }) : undefined,
+    planId: hasPlanId ? context.tokens.issue({ use, digest: consentDigest, nonce }) : undefined,
   });
 }
 
@@ -90,23 +91,24 @@ interface Storing {
 
 /** Stores a plan, so that a person can decide on it in a view or on the page, and so that the agent can ask for its state. */
 async function storeForPeople(
-  { withTicket, withPage }: PlanStep,
+  { withClick, withPage }: PlanStep,
   planned: PlannedChange,
   nonce: string,
   { principal }: CallContext,
   { refusals, plans, now }: CallDependencies,
 ): Promise<Storing> {
-  if (!withTicket && !withPage) return { kind: 'notNeeded' };
-  const { call, draft, digest, plan, repeats } = planned;
+  if (!withClick && !withPage) return { kind: 'notNeeded' };
+  const { call, draft, consentDigest, plan, repeats } = planned;
   const refusal = await refusals.againstAsking(draft);
   if (refusal !== undefined) return { kind: 'closed', refusal };
   // A secret that an argument contains by value is never stored.
   if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
 
   const waitingPlan: KeptPlan = {
-    digest,
+    digest: consentDigest,
     nonce,
     subject: subjectOf(call.operation, call.endpoint.account, call.input),
+    // In a journal entry, `digest` is the idempotency key of the request.
     requestKey: draft.digest,
     repeats,
     issuedAt: now().getTime(),
@@ -124,6 +126,7 @@ async function storeForPeople(
     const isAdded = await plans.add(waitingPlan);
     return isAdded ? { kind: 'stored' } : { kind: 'notStored', refusal: new Refusal('TooManyWaiting', []) };
   } catch {
+    // Completes a sentence about the journal, in whose store the plans are too.
     const problem = say`the plans that wait beside it cannot be written`;
     return { kind: 'notStored', refusal: new Refusal('JournalUnavailable', [problem]) };
   }
@@ -137,7 +140,7 @@ function announce({ draft, plan }: PlannedChange, decideAt: string | undefined, 
 }
 
 /** The answer with the plan. `success` is for the agent, and `view` for the change view, in which people can click. */
-function planOutcome({ call, shown: plan, others }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
+function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
   const tool = call.operation.name;
   const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
 
@@ -145,9 +148,12 @@ function planOutcome({ call, shown: plan, others }: PlannedChange, time: Date, w
   const issuedAt = time.getTime();
   const expiresAt = inChat || onPageUntil === undefined ? issuedAt + tokenLifetimeMs : onPageUntil;
   const expires = new Date(expiresAt).toISOString();
-  const validUntil = planId !== undefined || byClick ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined;
+  // A plan without planId and click can only be looked at, so it does not expire.
+  const canExpire = planId !== undefined || byClick;
+  const validUntil = canExpire ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined;
 
   const isOnlyOnPage = onPageUntil !== undefined && !inChat && !byClick;
+  // These sentences are in `shown` for the person, and in the summary for the agent.
   const textsOfOtherPlans = others.map(({ text }) => text);
   const steps = [...replacing(tool, others, planId), nextSteps(tool, call.control.planOnly, ways)];
   const typedName = nameToType(call);
@@ -156,8 +162,8 @@ function planOutcome({ call, shown: plan, others }: PlannedChange, time: Date, w
     success: {
       summary: join([...textsOfOtherPlans, say`Plan of ${own(tool)}; nothing was sent.`], ' '),
       outcome: isOnlyOnPage ? 'waiting' : 'planned',
-      show: planText(plan, validUntil),
-      plan,
+      show: planText(shown, validUntil),
+      plan: shown,
       ...(planId !== undefined && { planId, planExpires: expires }),
       ...(decideAt !== undefined && { decideAt }),
       next: next('user', 'decide', join(steps, ' ')),
@@ -214,7 +220,7 @@ function sentencesAboutPeople(tool: string, ways: Ways): readonly SafeText[] {
   return texts;
 }
 
-/** For hosts that say that they show views, but show none, or do not pass clicks on. */
+/** The sentence for a user who sees no button, because some hosts say that they show views but show none, or do not pass clicks on. */
 function withoutButton(tool: string, { inChat, decideAt }: Ways): SafeText {
   if (inChat) return say`If they see no button, show them all of "show" and let them answer in the chat.`;
   if (decideAt !== undefined) return say`If they see no button, they decide at the link.`;

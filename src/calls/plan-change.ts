@@ -12,7 +12,7 @@ import { checkBudget } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { visibleCaller } from './policy.js';
 import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
-import type { Consent, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
+import type { DecisionRecord, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Makes the journal entry of a change, except for the fields that follow from the decision. */
 const draftIntent = (
@@ -36,17 +36,17 @@ const draftIntent = (
 });
 
 /** Completes the journal entry of a change with the decision, which may also be a refusal. */
-export const intentOf = (draft: IntentDraft, consent: Consent, time: Date): Intent => ({
+export const intentOf = (draft: IntentDraft, decision: DecisionRecord, time: Date): Intent => ({
   ...draft,
   time: time.toISOString(),
-  consent: consent.how,
-  nonce: consent.nonce,
-  approver: consent.approver,
-  reason: consent.reason,
-  answeredAfterMs: consent.answeredAfterMs,
+  consent: decision.how,
+  nonce: decision.nonce,
+  approver: decision.approver,
+  reason: decision.reason,
+  answeredAfterMs: decision.answeredAfterMs,
 });
 
-/** A change with everything that follows from the call alone, before the journal and the other plans are read. */
+/** A change with its plan and the draft of its journal entry, which follow from the call alone. The journal is not read yet. */
 export type DraftedChange = Pick<PlannedChange, 'call' | 'draft' | 'verificationHint' | 'plan' | 'question'>;
 
 /** Makes the plan of a change, and the question if the client can ask. */
@@ -82,7 +82,7 @@ export async function planChange(
   const { call, draft, verificationHint } = drafted;
   const { control, account } = call;
 
-  const { duplicate, repeats, digest } = await findRepetition(drafted, context, dependencies);
+  const { duplicate, repeats, consentDigest } = await findRepetition(drafted, context, dependencies);
   const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
   // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
   if (earlier !== undefined && !control.allowRepeat && !control.planOnly)
@@ -95,9 +95,10 @@ export async function planChange(
   const others = await otherPlans(drafted, ownNonces, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
   const shown = withOtherPlans(plan, otherTexts);
-  // Remarks need a new question, and may make the plan too long for one.
+  // If nothing was added, `withRemarks` and `withOtherPlans` have returned the drafted plan itself, and its question still fits. An addition
+  // needs a new question, and may make the plan too long for one.
   const question = shown === drafted.plan ? drafted.question : questionFor(shown, call, context, dependencies);
-  return { call, draft, verificationHint, plan, others, shown, question, digest, repeats };
+  return { call, draft, verificationHint, plan, others, shown, question, consentDigest, repeats };
 }
 
 /** Finds the caller's other waiting plans for the same thing. Finds none for a click, because its plan was shown with them before. */
@@ -133,9 +134,10 @@ export async function findRepetition(
   const { repeatable = false } = call.operation;
   const duplicate = repeatable ? undefined : await journal.findDuplicate(draft.digest).catch(() => undefined);
   const repeats = repeatable || (call.control.allowRepeat && (duplicate?.id ?? ''));
-  // While a plan waited on the page, the repeated change may have become too old to be found. Consent is for the repetition that was shown.
+  // While a plan waited on the page, the repeated change may have become too old to be found. The person agreed to the repetition that the
+  // page showed, so the digest is made with that repetition.
   const shownRepeats = repeats === '' ? (click?.page?.repeats ?? '') : repeats;
-  return { duplicate, repeats, digest: consentDigest(call, plan, shownRepeats) };
+  return { duplicate, repeats, consentDigest: digestForConsent(call, plan, shownRepeats) };
 }
 
 /** Adds the alert of the preceding read and the journal's remarks to a plan. */
@@ -158,11 +160,12 @@ const digestDigits = 32;
  * journal's remarks change, because these change by themselves.
  * @param repeats see `PlannedChange`
  */
-export function consentDigest(call: PlanInput, plan: Plan, repeats: string | boolean): string {
+export function digestForConsent(call: PlanInput, plan: Plan, repeats: string | boolean): string {
   const { operation, input, endpoint, request, regionSource } = call;
   const { origin, pathPrefix, region, service, account, keys } = endpoint;
   const target = [origin, pathPrefix, region, service, account, keys.id];
-  // `where` and the values of the headers name the access key. `also` and `tables` list the arguments, which `input` binds in any order.
+  // Left out is what may change by itself: the facts of the preceding read (`found`, `alert`), and the access key, which `where` and the
+  // values of the headers name. `also` and `tables` only repeat arguments, which `input` binds in any order.
   const { found: _, alert: __, where: ___, also: ____, tables: _____, headers, ...shown } = plan;
   const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, repeats];
   return digestOf(bound).slice(0, digestDigits);

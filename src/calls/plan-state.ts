@@ -52,13 +52,13 @@ export interface PlanLookup {
  * Finds the state of a planId's plan.
  * @throws Refusal if this server did not issue the planId for this caller and this change, or if the plan has expired
  */
-export async function findPlanState(
+export async function stateByPlanId(
   { planId, asked, digestOfCall }: PlanLookup,
   sources: PlanSources & { readonly tokens: ConsentTokens },
 ): Promise<PlanState> {
   const claims = readClaims(planId, sources.tokens);
-  const state = await findStateOfPlan(claims, asked, sources);
-  // `findStateOfPlan` compares a plan that is stored or in the journal with the call. For any other plan, there is only its digest.
+  const state = await stateByClaims(claims, asked, sources);
+  // `stateByClaims` compares the call with the stored plan or the journal entry. If there is neither, only the digests can be compared.
   const isUnrecorded = state.kind === 'open' && state.plan === undefined;
   if (isUnrecorded && claims.digest !== (await digestOfCall())) throw ofAnotherCall();
   return state;
@@ -68,14 +68,15 @@ export async function findPlanState(
  * Finds the state of the plan that claims name, from the stored plan, from the journal entry of its change, or else from the claims.
  * @throws Refusal if the plan belongs to another change, or has expired; the error if the plan or its change cannot be read
  */
-export async function findStateOfPlan(
+export async function stateByClaims(
   claims: ConsentClaims,
   asked: AskedChange,
   { plans, journal, now }: PlanSources,
 ): Promise<PlanState> {
-  // The idempotency key of the request tells whether plan and call are about the same change.
+  // Plan, journal entry and call are about the same change if their requests have the same idempotency key.
+  const { digest: requestKey } = asked.draft;
   const plan = await plans.find(claims.nonce);
-  if (plan !== undefined && plan.requestKey !== asked.draft.digest) throw ofAnotherChange();
+  if (plan !== undefined && plan.requestKey !== requestKey) throw ofAnotherChange();
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };
 
   const change = await journal.findByNonce(claims.nonce).catch((error: unknown) => {
@@ -83,7 +84,7 @@ export async function findStateOfPlan(
     if (plan?.state === 'waiting') return undefined;
     throw error;
   });
-  if (change !== undefined && change.digest !== asked.draft.digest) throw ofAnotherChange();
+  if (change !== undefined && change.digest !== requestKey) throw ofAnotherChange();
 
   const time = now().getTime();
   if (change?.ending !== undefined)
@@ -93,6 +94,7 @@ export async function findStateOfPlan(
       person: change.approver,
       isSettling: plan !== undefined && isFresh(change.ending, time),
     };
+  // The change is being sent, or its plan was decided a moment ago and the change is not in the journal yet.
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
 
   // A stored plan may wait for a person for hours, but its planId counts as consent for ten minutes only.
@@ -184,11 +186,14 @@ function outcomeInJournal(change: RecordedChange, { call, verificationHint }: As
     case 'rejected':
       return failed({
         summary: say`The cloud refused this: ${description}.`,
+        // Every server writes the status of a rejected change, but the journal's format does not require it.
         code: `Http${status ?? ''}`,
         mayHaveHappened: false,
         next: next('nobody', 'none', forAgent('Tell the user the code and the request IDs.')),
       });
-    default:
+    case 'unknown':
+    // `journal.findByNonce` never finds a change that was `not sent`, because such a change has not used its nonce.
+    case 'not sent':
       return failed({
         summary: say`Nobody knows whether this was carried out: ${description}.`,
         code: 'OutcomeUnknown',

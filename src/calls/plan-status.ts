@@ -14,11 +14,11 @@ import { type DraftedChange, findRepetition, intentOf } from './plan-change.js';
 import {
   type AskedChange,
   awaitEnd,
-  findPlanState,
-  findStateOfPlan,
   isSettling,
   type PlanLookup,
   type PlanState,
+  stateByClaims,
+  stateByPlanId,
   stateUnavailable,
 } from './plan-state.js';
 import { visibleCaller } from './policy.js';
@@ -42,21 +42,23 @@ export async function answerPlanStatus(
   dependencies: CallDependencies,
 ): Promise<PlanStatus | undefined> {
   const { withdraw, planId: planIdArgument } = drafted.call.control;
-  // Since the 2026-07-28 protocol, the client repeats the first call, which had no planId, to tell whether the user opened the page.
+  // Since the 2026-07-28 protocol, the client repeats the first call, which had no planId, to tell whether the user opened the page. The
+  // claims of that visit name the plan, so a planId is made from them.
   const pageVisit = context.guide?.resumedReply;
   const planId = pageVisit === undefined ? planIdArgument : context.tokens.issue(pageVisit.claims);
   if (planId === undefined && withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
   if (planId === undefined) return undefined;
 
-  const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).digest;
+  const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).consentDigest;
   const lookup = { planId, asked: drafted, digestOfCall };
-  /** True if this call waits for the decision on an undecided plan. */
+  /** True if this call waits while the plan is undecided, or decided but without an outcome. */
   const isAwaited = (state: PlanState) => {
     if (pageVisit !== undefined) return pageVisit.visit === 'opened';
     return !withdraw && (step.kind === 'status' || waitsOnPage(state, dependencies));
   };
   const state = await waitForDecision(lookup, isAwaited, context, dependencies).catch((error: unknown) => {
-    // A call that asks the user, or needs no consent, does not need its planId, so an invalid planId is ignored.
+    // The planId is needed to withdraw the plan, to redeem the planId as consent, to tell the plan's state, and after a page visit. Otherwise
+    // the user is asked or no consent is needed, and an invalid planId is ignored.
     const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageVisit !== undefined;
     if (!isNeeded && error instanceof Refusal && error.code === 'PlanRefused') return undefined;
     throw error;
@@ -68,7 +70,7 @@ export async function answerPlanStatus(
     case 'ended':
       return { kind: 'answer', outcome: withPerson(state, context) };
     case 'underWay':
-      return { kind: 'answer', outcome: undecidedAnswer(drafted.draft.tool, planId, state) };
+      return { kind: 'answer', outcome: unendedAnswer(drafted.draft.tool, planId, state) };
     case 'open':
       return answerOpenPlan(state, planId, step, drafted, pageVisit, dependencies);
   }
@@ -80,7 +82,10 @@ const withPerson = ({ outcome, person }: Extract<PlanState, { kind: 'ended' }>, 
     ? outcome
     : withNotes(outcome, [say`${quoted(person, 100)} decided on this plan.`]);
 
-/** Declines or withdraws an undecided plan, lets the call decide on it, or tells who has to. `pageVisit`: whether the user opened the page. */
+/**
+ * Declines or withdraws an undecided plan, lets the call decide on it, or tells who has to.
+ * @param pageVisit set if the call only reports whether the user opened the page
+ */
 async function answerOpenPlan(
   state: Extract<PlanState, { kind: 'open' }>,
   planId: string,
@@ -94,14 +99,14 @@ async function answerOpenPlan(
   if (pageVisit !== undefined && isDeclined(pageVisit, now())) throw await declinePlan(nonce, draft, dependencies);
   if (call.control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
 
-  // This call decides on the plan by a question to the user or by the planId, unless it was made because the user went to the page.
+  // This call decides on the plan by a question to the user or by the planId, unless it only reports on a page visit.
   const willAsk = step.kind === 'ask' && !waitsOnPage(state, dependencies);
   const willRedeem = step.kind === 'redeem' && isRedeemable;
   if ((willAsk || willRedeem) && pageVisit === undefined) return { kind: 'open', nonce };
 
   const whom = whoDecides(call.account.confirm, page?.kind ?? 'none');
   const waitsFor = { whom, decideAt: addressOf(nonce, page) };
-  return { kind: 'answer', outcome: undecidedAnswer(draft.tool, planId, state, waitsFor) };
+  return { kind: 'answer', outcome: unendedAnswer(draft.tool, planId, state, waitsFor) };
 }
 
 /** True for a plan that waits on the page with a sign-in. A person decides there, even if the client has become able to ask since. */
@@ -124,23 +129,25 @@ export async function sendToPage(
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
   const { guide, tokens } = context;
-  const { call, plan, draft } = planned;
+  const { call, plan, draft, consentDigest } = planned;
   // With `approval`, a person other than the user decides.
   if (outcome.kind === 'failed' || guide === undefined || call.account.confirm === 'approval') return outcome;
   const { decideAt: address, planId } = outcome.success;
   if (address === undefined || planId === undefined) return outcome;
 
-  const { digest, nonce } = tokens.read(planId);
-  const claims = { use: 'handle', digest, nonce } as const;
-  const message = join([...decisionLines(plan, call, dependencies.questionLimits), onPage], '\n');
-  const issuedAt = dependencies.now().getTime();
+  // The nonce of the plan is only in the planId that `answerWithPlan` has just issued.
+  const { nonce } = tokens.read(planId);
+  const claims = { use: 'handle', digest: consentDigest, nonce } as const;
+  const message = join([...decisionLines(plan, call, dependencies.questionLimits), aboutPage], '\n');
+  const sentAt = dependencies.now().getTime();
   const visit = await visitPage(message, address, guide, draft.tool, context, dependencies);
+  // The client repeats this call with the user's reply, together with the claims.
   if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, claims };
-  if (isDeclined({ visit, claims: { ...claims, issuedAt } }, dependencies.now()))
+  if (isDeclined({ visit, claims: { ...claims, issuedAt: sentAt } }, dependencies.now()))
     throw await declinePlan(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
 
-  const lookup = { planId, asked: planned, digestOfCall: async () => digest };
+  const lookup = { planId, asked: planned, digestOfCall: async () => consentDigest };
   const state = await waitForDecision(lookup, () => true, context, dependencies).catch((error: unknown) => {
     // The answer with the plan is still right.
     if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
@@ -158,7 +165,7 @@ async function visitPage(
   context: CallContext,
   { log }: CallDependencies,
 ): Promise<Visit | 'later'> {
-  const send = () => unlessStopped(context.stop, (over) => guide.send(message, address, over));
+  const send = () => unlessStopped(context.stop, (signal) => guide.send(message, address, signal));
   try {
     return await waitForPerson(context, send);
   } catch (error) {
@@ -167,11 +174,11 @@ async function visitPage(
   }
 }
 
-const onPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
+const aboutPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
 
 /**
  * Finds the state of a plan, and waits up to `statusWaitMs` while it can change.
- * @param isAwaited whether the call waits for the outcome of a plan that has none
+ * @param isAwaited whether the call waits while the plan is undecided, or decided but without an outcome
  * @throws Refusal if the planId is not valid, or the state cannot be read
  */
 async function waitForDecision(
@@ -182,7 +189,7 @@ async function waitForDecision(
 ): Promise<PlanState> {
   const { signal, stop, tokens } = context;
   const { statusWaitMs, log } = dependencies;
-  const find = () => findPlanState(lookup, { ...dependencies, tokens });
+  const find = () => stateByPlanId(lookup, { ...dependencies, tokens });
   const fail = (error: unknown): never => {
     throw stateUnavailable(error, lookup.asked.draft.tool, log, lookup.planId);
   };
@@ -210,12 +217,12 @@ export async function lookAtPlan(
   { signal, stop }: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
-  const find = () => findStateOfPlan({ use: 'handle', ...claims }, asked, dependencies);
+  const find = () => stateByClaims({ use: 'handle', ...claims }, asked, dependencies);
   const isOver = () => signal.aborted || stop?.aborted === true;
   const state = await awaitEnd(find, ['underWay'], dependencies.statusWaitMs, isOver).catch((error: unknown) => {
     throw stateUnavailable(error, asked.draft.tool, dependencies.log);
   });
-  return state.kind === 'ended' ? state.outcome : undecidedAnswer(asked.draft.tool, undefined, state);
+  return state.kind === 'ended' ? state.outcome : unendedAnswer(asked.draft.tool, undefined, state);
 }
 
 /** The person who has to decide, and the address of the plan on the page, if the caller may know it. */
@@ -225,18 +232,18 @@ interface WaitsFor {
 }
 
 /** The answer about a plan that is undecided, or decided but without an outcome yet. */
-export function undecidedAnswer(
+export function unendedAnswer(
   tool: string,
   planId: string | undefined,
   state: Exclude<PlanState, { kind: 'ended' }>,
   waitsFor: WaitsFor = { whom: words('nobody') },
 ): EndedOutcome {
-  const success = state.kind === 'open' ? openPlan(tool, planId, state, waitsFor) : planUnderWay(tool, planId);
+  const success = state.kind === 'open' ? waitingAnswer(tool, planId, state, waitsFor) : underWayAnswer(tool, planId);
   return { kind: 'succeeded', success };
 }
 
 /** The answer about an undecided plan. */
-const openPlan = (
+const waitingAnswer = (
   tool: string,
   planId: string | undefined,
   { expiresAt, plan }: Extract<PlanState, { kind: 'open' }>,
@@ -256,7 +263,8 @@ const openPlan = (
   requestIds: {},
 });
 
-const planUnderWay = (tool: string, planId: string | undefined): Success => ({
+/** The answer about a plan that is decided, but has no outcome yet. */
+const underWayAnswer = (tool: string, planId: string | undefined): Success => ({
   summary: say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
   outcome: 'waiting',
   ...(planId !== undefined && { planId }),
@@ -287,7 +295,11 @@ export async function withdrawPlan(nonce: string, draft: IntentDraft, recording:
 export const declinePlan = (nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> =>
   endPlan(nonce, 'asked', new Refusal('Declined', [say`the user declined to open the page`]), draft, recording);
 
-/** Ends an undecided plan without sending anything. Returns `refusal`, or `AlreadyDecided` if another decision came first. */
+/**
+ * Ends an undecided plan without sending anything, and records that in the journal and with the plan.
+ * @param refusal the outcome of the plan
+ * @returns `refusal` if the plan is ended with it, or `AlreadyDecided` if another decision came first
+ */
 async function endPlan(
   nonce: string,
   how: ConsentWay,
@@ -301,7 +313,8 @@ async function endPlan(
   });
   if (claimed === 'taken') return new Refusal('AlreadyDecided', []);
 
-  const recorded = await refusals.decline(intentOf(draft, { kind: 'given', how, nonce }, now()));
+  // A refusal that is `unwritten` counts in this process at once, and gets into the journal later, so the plan has ended in that case too.
+  const recorded = await refusals.decline(intentOf(draft, { how, nonce }, now()));
   if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
 
   // A plan that is not stored has no outcome to store.

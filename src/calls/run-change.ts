@@ -1,7 +1,7 @@
 import { waitForPerson } from '../consent/elicitor.js';
 import type { EndedOutcome } from '../consent/outcome.js';
 import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
-import { approveChange, ClaimedPlan } from './approve-change.js';
+import { approveChange, PlanClaim } from './approve-change.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
@@ -31,7 +31,8 @@ export async function runChange(
     return approveAndSend(step, clicked, undefined, context, dependencies);
   }
 
-  // With a planId, this call may carry out its plan, so the replaced plan is withdrawn now, and otherwise only after a new plan is made.
+  // A call with a planId continues with a plan that was shown before. It may end with the state of that plan, or wait until somebody carries
+  // that plan out, so the other plan, which it replaces, is withdrawn before.
   const hasPlanId = call.control.planId !== undefined;
   const replaced = await findReplaced(drafted, context, dependencies);
   if (replaced !== undefined && hasPlanId) await withdrawReplaced(replaced, drafted, context, dependencies);
@@ -45,12 +46,13 @@ export async function runChange(
     : undefined;
   const planned = await planChange(drafted, [status?.nonce, replaced?.nonce], context, dependencies);
 
-  // The remarks of the journal may make the plan too long for a question, so the step is chosen again.
-  const lastStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
-  if (replaced !== undefined && !hasPlanId && lastStep.kind !== 'refuse')
+  // The remarks of the journal may make the plan too long for a question. Then another step takes the place of `ask`.
+  const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
+  // A call without a planId makes a new plan. It replaces the other plan only now, because the new plan might have been refused above.
+  if (replaced !== undefined && !hasPlanId && finalStep.kind !== 'refuse')
     await withdrawReplaced(replaced, drafted, context, dependencies);
-  if (lastStep.kind !== 'plan') return await approveAndSend(lastStep, planned, status?.nonce, context, dependencies);
-  const answer = await answerWithPlan(lastStep, planned, context, dependencies);
+  if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, status?.nonce, context, dependencies);
+  const answer = await answerWithPlan(finalStep, planned, context, dependencies);
   return await sendToPage(answer, planned, context, dependencies);
 }
 
@@ -60,13 +62,14 @@ function consentStep(
   { elicitor, hasView = false, agreed = false }: CallContext,
   { page, refusals }: CallDependencies,
 ): ConsentStep {
+  // There is no question if the plan is too long for one. A program that has answered for the user before would answer again.
   const canBeAsked = question !== undefined && !refusals.isAnsweredByProgram(draft);
-  const fitOfQuestion = canBeAsked ? 'fits' : 'unfit';
+  const questionIfAsking = canBeAsked ? 'fits' : 'unfit';
   return decideConsent({
     mode: account.confirm,
     planOnly: control.planOnly,
     hasPlanId: control.planId !== undefined,
-    question: elicitor === undefined ? 'none' : fitOfQuestion,
+    question: elicitor === undefined ? 'none' : questionIfAsking,
     hasView,
     page: page?.kind ?? 'none',
     agreed,
@@ -81,17 +84,17 @@ async function approveAndSend(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const claimedPlan = new ClaimedPlan(dependencies, planned.draft.tool);
-  const approve = () => approveChange(step, planned, claimedPlan, waitingNonce, context, dependencies);
+  const planClaim = new PlanClaim(dependencies, planned.draft.tool);
+  const approve = () => approveChange(step, planned, planClaim, waitingNonce, context, dependencies);
   const asksPerson = step.kind === 'ask' && context.click === undefined;
   try {
     const approval = await (asksPerson ? waitForPerson(context, approve) : approve());
     if (approval.kind === 'inputRequired') return approval;
-    const outcome = await sendTracked({ ...planned, consent: approval }, context, dependencies);
-    await claimedPlan.settle(outcome);
+    const outcome = await sendTracked({ ...planned, consent: approval.consent }, context, dependencies);
+    await planClaim.settle(outcome);
     return outcome;
   } catch (error) {
-    await claimedPlan.settleError(error);
+    await planClaim.settleError(error);
     throw error;
   }
 }

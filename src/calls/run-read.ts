@@ -42,7 +42,7 @@ export async function runRead(
   const companion = companionOf(call, context.principal);
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
 
-  // The facts that an earlier call has kept make the companion read unnecessary, if this call is about the same thing.
+  // An earlier call may have kept the lasting facts of the companion read. Without them, the companion is read at the same time.
   const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
@@ -53,26 +53,27 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  // The pages show whether the thing is still the same. Another thing with the same name has another witness, and needs a new record.
+  // The kept facts take the place of the companion read if the witness in the pages shows that this call is about the same thing.
   const witness = companion?.lasting?.witness(state);
   if (kept !== undefined && kept.witness === witness) return outcomeOfPages(call, pages, reduced, kept.part, context);
-  const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
 
-  const part = companionRecord && companion?.lasting?.part(companionRecord, call.input);
-  if (part !== undefined && companion?.lastingKey !== undefined)
-    lastingRecords.keep(companion.lastingKey, { part, witness });
+  // If the kept facts are about another thing with the same name, the companion is read only now.
+  const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
+  const lastingPart = companionRecord && companion?.lasting?.part(companionRecord, call.input);
+  if (lastingPart !== undefined && companion?.lastingKey !== undefined)
+    lastingRecords.keep(companion.lastingKey, { part: lastingPart, witness });
   return outcomeOfPages(call, pages, reduced, companionRecord, context);
 }
 
-/** Makes the outcome of a read from the reduced pages, together with the record of the companion read, if there is one. */
+/** Makes the outcome of a read from the reduced pages, together with the record of the companion read, or its kept part, if there is one. */
 function outcomeOfPages(
   { operation, input, isOffered }: ResolvedRead,
   pages: PageReducer,
   { state, warnings, missingFields, requestIds, retried, rest }: Reduced,
-  companionRecord: Fields | undefined,
+  companionFacts: Fields | undefined,
   { hasView = false }: CallContext,
 ): EndedOutcome {
-  const record = pages.result(state, input, companionRecord, rest);
+  const record = pages.result(state, input, companionFacts, rest);
   // The caller gets the truncated record. Summary and next step are made from the whole one.
   const shown = truncateRecord(record, operation.exact);
   const next = operation.next?.(record, input, isOffered);

@@ -1,6 +1,6 @@
 /**
- * The stages of a call. Each stage holds the one before it, and nothing is computed twice. A call passes through eight records from
- * `tools/call` to the bytes on the wire:
+ * The stages of a call. A call passes through eight records from `tools/call` to the bytes on the wire. Stages 5 to 7 each hold the results
+ * of the stages before, so nothing is computed twice:
  *
  * 1. `CallContext` (context.ts): client, caller, and the ways to reach the person
  * 2. `ApiRequest` (tools/define-operation.ts): the operation's request, in the terms of its API
@@ -76,9 +76,15 @@ export interface PlannedChange {
   readonly shown: Plan;
   /** The shown plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
   readonly question: SafeText | undefined;
-  /** Consent counts only for a plan with this digest (see `consentDigest`). */
-  readonly digest: string;
-  /** The id of the change that this change may repeat; empty if it may repeat one, but there is none; true for any; false for none. */
+  /** Consent counts only for a plan with this digest (see `digestForConsent`). */
+  readonly consentDigest: string;
+  /**
+   * The earlier change that this change may repeat:
+   * - an id: the call has `allowRepeat`, and the journal has this change
+   * - an empty text: the call has `allowRepeat`, but the journal has no such change
+   * - true: any change, because the operation is idempotent
+   * - false: none, because the call does not have `allowRepeat`
+   */
   readonly repeats: string | boolean;
 }
 
@@ -92,11 +98,10 @@ export interface OtherPlan {
 /** A journal entry before the decision. */
 export type IntentDraft = Omit<Intent, 'time' | 'consent' | 'nonce' | 'answeredAfterMs' | 'approver' | 'reason'>;
 
-/** Consent to a change. */
-export interface Consent {
-  readonly kind: 'given';
+/** The decision on a change, as the journal records it: a consent, a refusal, or a withdrawal by the caller. */
+export interface DecisionRecord {
   readonly how: ConsentWay;
-  /** Ensures that the consent counts once. */
+  /** Ensures that the decision counts once. */
   readonly nonce?: string | undefined;
   /** Name of the person who decided, if that is not the caller. */
   readonly approver?: string | undefined;
@@ -107,5 +112,5 @@ export interface Consent {
 }
 
 export interface ApprovedChange extends PlannedChange {
-  readonly consent: Consent;
+  readonly consent: DecisionRecord;
 }

@@ -15,7 +15,7 @@ import { storedSchemas } from './stored-plan.js';
 /** A plan that is kept for a person's decision, and after the decision until it expires. */
 export interface KeptPlan {
   readonly nonce: string;
-  /** Digest to which a decision on the plan is bound: see `consentDigest`. */
+  /** Digest to which a decision on the plan is bound: see `digestForConsent`. */
   readonly digest: string;
   /** The idempotency key of the request. */
   readonly requestKey: string;

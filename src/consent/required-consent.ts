@@ -42,7 +42,7 @@ export type ConsentStep =
       /** True if a call with the planId carries out the plan. */
       readonly withPlanId: boolean;
       /** True if a click in the change view carries out the plan. */
-      readonly withTicket: boolean;
+      readonly withClick: boolean;
       /** True if a click on the page carries out the plan. */
       readonly withPage: boolean;
       /** Set if a call without `planOnly` would be refused, because there is no way to agree to the change here. */
@@ -92,7 +92,7 @@ function waysOf({ mode, planOnly, question, hasView, page }: ConsentRequest) {
   };
   return {
     withPlanId: mode === 'plan' || (mode === 'ask' && question === 'none'),
-    withTicket: needsClick && hasView,
+    withClick: needsClick && hasView,
     // With `planOnly`, the caller only wants to see the plan, so it must not wait on the page.
     withPage: decidesOnPage[page] && !planOnly,
   };

@@ -1,7 +1,7 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
-import { undecidedAnswer } from '../../src/calls/plan-status.js';
+import { unendedAnswer } from '../../src/calls/plan-status.js';
 import { plainResult, resultText } from '../../src/calls/result-text.js';
 import type { FoundPlan } from '../../src/consent/plans.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
@@ -82,7 +82,7 @@ test('the state of a plan takes 150 tokens, as text and as data', () => {
   };
   const expiresAt = Date.parse('2026-11-20T12:10:00Z');
   const state = { kind: 'open', plan: waiting(expiresAt), nonce: 'n', isRedeemable: false, expiresAt } as const;
-  const outcome = undecidedAnswer('restore_instance', planId, state, waits);
+  const outcome = unendedAnswer('restore_instance', planId, state, waits);
   if (outcome.kind === 'failed') throw new Error('it failed');
   const [text, data] = [count(resultText(outcome.success)), count(plainResult(outcome.success))];
   process.stdout.write(`tokens of a state: text ${text}, data ${data}\n`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ClaimedPlan } from '../../src/calls/approve-change.js';
+import { PlanClaim } from '../../src/calls/approve-change.js';
 import type { Plans } from '../../src/consent/plans.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { testCaller } from '../support/caller.js';
@@ -15,7 +15,7 @@ function setUp(claim: Plans['claim']) {
   const logged: unknown[][] = [];
   const settle: Plans['settle'] = async (...settling) => void settled.push(settling);
   const plans = { ...testCaller('').plans, claim, settle };
-  return { plan: new ClaimedPlan({ plans, log: (...event) => logged.push(event) }, tool), settled, logged };
+  return { plan: new PlanClaim({ plans, log: (...event) => logged.push(event) }, tool), settled, logged };
 }
 
 test('a claimed plan gets the outcome of its call', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { consentDigest } from '../../src/calls/plan-change.js';
+import { digestForConsent } from '../../src/calls/plan-change.js';
 import { makePlan, type PlanInput } from '../../src/consent/plan.js';
 import { idempotencyKey } from '../../src/journal/idempotency-key.js';
 import { fixedKeys } from '../../src/signing/keys.js';
@@ -78,7 +78,7 @@ const plannedCall = (operation: Operation, input: Record<string, unknown>): Plan
   };
 };
 
-const digestFor = (call: PlanInput, repeats: string | boolean) => consentDigest(call, makePlan(call), repeats);
+const digestFor = (call: PlanInput, repeats: string | boolean) => digestForConsent(call, makePlan(call), repeats);
 const keyOf = ({ endpoint, request }: PlanInput) => idempotencyKey(endpoint, request);
 
 const changing = operations.filter(({ change }) => change !== undefined).map((one) => [one.name, one] as const);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
   awaitEnd,
-  findPlanState,
-  findStateOfPlan,
   type PlanState,
+  stateByClaims,
+  stateByPlanId,
   stateUnavailable,
 } from '../../src/calls/plan-state.js';
 import { createPlans, type FoundPlan } from '../../src/consent/plans.js';
@@ -94,7 +94,7 @@ function sources({ plan, change, plansAreGone = false, afterMs = 0 }: Known) {
     },
   };
 }
-const standing = (known: Known) => findStateOfPlan({ ...claims, use: known.use ?? 'plan' }, asked, sources(known));
+const standing = (known: Known) => stateByClaims({ ...claims, use: known.use ?? 'plan' }, asked, sources(known));
 
 const open = (expiresAt: number, isRedeemable: boolean) => ({
   kind: 'open',
@@ -174,14 +174,14 @@ describe('a planId', () => {
   const another = async () => 'f'.repeat(32);
 
   test('stands for the plan that it was issued for', async () => {
-    expect(await findPlanState({ ...lookup, planId: tokens.issue(claims) }, { ...sources({}), tokens })).toMatchObject({
+    expect(await stateByPlanId({ ...lookup, planId: tokens.issue(claims) }, { ...sources({}), tokens })).toMatchObject({
       kind: 'open',
     });
   });
 
   test('is for another call if its digest is another, unless store or journal know its plan', async () => {
     const find = (known: Parameters<typeof sources>[0]) =>
-      findPlanState({ ...lookup, planId: tokens.issue(claims), digestOfCall: another }, { ...sources(known), tokens });
+      stateByPlanId({ ...lookup, planId: tokens.issue(claims), digestOfCall: another }, { ...sources(known), tokens });
     await expect(find({})).rejects.toMatchObject({ code: 'PlanRefused' });
     expect(await find({ plan: {} })).toMatchObject({ kind: 'open' });
     expect(await find({ change: {} })).toMatchObject({ kind: 'underWay' });
@@ -192,7 +192,7 @@ describe('a planId', () => {
     ['that nobody issued', 'x'.repeat(60)],
   ])('%s is refused', async (_what, planId) => {
     const problems = ['this server did not issue the planId, or it was altered'];
-    const refused = findPlanState({ ...lookup, planId }, { ...sources({}), tokens });
+    const refused = stateByPlanId({ ...lookup, planId }, { ...sources({}), tokens });
     await expect(refused).rejects.toMatchObject({ code: 'PlanRefused', problems });
   });
 
@@ -200,7 +200,7 @@ describe('a planId', () => {
     const read = () => {
       throw new Error('out of memory');
     };
-    await expect(findPlanState(lookup, { ...sources({}), tokens: { ...tokens, read } })).rejects.toThrow(
+    await expect(stateByPlanId(lookup, { ...sources({}), tokens: { ...tokens, read } })).rejects.toThrow(
       'out of memory',
     );
   });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { declinePlan, undecidedAnswer, withdrawPlan } from '../../src/calls/plan-status.js';
+import { declinePlan, unendedAnswer, withdrawPlan } from '../../src/calls/plan-status.js';
 import { createPlans, type Plans } from '../../src/consent/plans.js';
 import { createRefusals } from '../../src/consent/refusals.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
@@ -69,7 +69,7 @@ describe('a plan that nobody has decided on', () => {
   const waitsFor = { whom: say`a person`, decideAt: 'https://cloudops.example.com/decisions/1/' };
 
   test('waits until it expires, with where to decide if it is kept there', () => {
-    expect(undecidedAnswer(tool, 'p', { ...open, plan: stored }, waitsFor)).toMatchObject({
+    expect(unendedAnswer(tool, 'p', { ...open, plan: stored }, waitsFor)).toMatchObject({
       kind: 'succeeded',
       success: {
         outcome: 'waiting',
@@ -86,11 +86,11 @@ describe('a plan that nobody has decided on', () => {
     ['where there is no page', { ...open, plan: stored }, { whom: say`a person` }],
     ['that is under way', { kind: 'underWay' }, waitsFor],
   ] as const)('has no address %s', (_what, standing, given) => {
-    expect(undecidedAnswer(tool, 'p', standing, given)).not.toHaveProperty('success.decideAt');
+    expect(unendedAnswer(tool, 'p', standing, given)).not.toHaveProperty('success.decideAt');
   });
 
   test('has no time and no decision left while it is carried out', () => {
-    const { success } = Object(undecidedAnswer(tool, undefined, { kind: 'underWay' }));
+    const { success } = Object(unendedAnswer(tool, undefined, { kind: 'underWay' }));
     expect(success).toMatchObject({ outcome: 'waiting', next: { who: 'agent', action: 'wait' } });
     expect(Object.keys(success)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^plan/)]));
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { consentDigest } from '../../src/calls/plan-change.js';
+import { digestForConsent } from '../../src/calls/plan-change.js';
 import { canBeShown, fingerprint, hintsOf, makePlan, type PlanInput, planText } from '../../src/consent/plan.js';
 import { questionText } from '../../src/consent/question.js';
 import { requestLines } from '../../src/consent/request-lines.js';
@@ -17,7 +17,7 @@ import { requestOf } from '../support/request-of.js';
 /** What a person reads before they decide: everything that would be sent, or no question at all. */
 
 const keyOf = ({ endpoint, request }: PlanInput) => idempotencyKey(endpoint, request);
-const digestFor = (call: PlanInput, repeats: string | boolean) => consentDigest(call, makePlan(call), repeats);
+const digestFor = (call: PlanInput, repeats: string | boolean) => digestForConsent(call, makePlan(call), repeats);
 
 /** The request of `input`, some of it replaced. */
 const requestFor = (more: Partial<ApiRequest>) =>

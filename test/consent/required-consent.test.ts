@@ -16,7 +16,7 @@ import {
 const plan = (...ways: readonly ('planId' | 'ticket' | 'page')[]): ConsentStep => ({
   kind: 'plan',
   withPlanId: ways.includes('planId'),
-  withTicket: ways.includes('ticket'),
+  withClick: ways.includes('ticket'),
   withPage: ways.includes('page'),
 });
 /** Nobody could agree to it. */
