@@ -120,7 +120,7 @@ export async function startRuntime(
     accounts,
     journal,
     process: thisProcess,
-    pendingNotices: notices.take,
+    pendingNotes: notices.take,
     plans,
     page: plans === undefined ? localPage : await signInPage(config, now, log),
     // Without a page, the plans in memory live as long as a planId.
@@ -176,7 +176,7 @@ function planKeysOf(config: Config, store: Store, processKeys: SealingKeys, log:
 
 /** What `wireCalls` connects. Tests replace these, because they lead out of the process. */
 interface RuntimeParts
-  extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'pendingNotices' | 'log' | 'now'>,
+  extends Pick<CallDependencies, 'accounts' | 'journal' | 'process' | 'pendingNotes' | 'log' | 'now'>,
     Partial<Pick<CallDependencies, 'page' | 'statusWaitMs'>>,
     Pick<ServerDependencies, 'version' | 'configuration' | 'sandbox'> {
   /** Plans that wait for a person. If absent, plans are kept in memory for `planLifetimeMs`. */

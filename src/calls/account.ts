@@ -38,7 +38,7 @@ export const isAccountScope = (scope: string): boolean =>
 /** True for a valid account name. Few characters are allowed, because enumerations, scopes, logs and labels hold names unescaped. */
 export const isAccountName = (name: string): boolean => /^[a-z][a-z0-9-]{0,30}$/.test(name);
 
-/** The accounts that a caller may use: the accounts that its scopes name, or else the default account. */
+/** The accounts that a caller may use: the accounts that its scopes name, or else the default account. Without sign-in, all accounts. */
 export function accountsOf({ all, byDefault, areNamed }: Accounts, principal: Principal | undefined): Accounts {
   if (principal === undefined) return { all, byDefault, areNamed };
   const accountScopes = principal.scopes.filter((scope) => scope.startsWith(accountScopePrefix));

@@ -12,7 +12,7 @@ type AnsweredReply = FinalReply & { kind: 'answered' };
 export const isReadAsText = (format: Operation['answer'], body: Body): boolean =>
   format === 'text' || (format === 'xmlText' && body.kind !== 'malformed');
 
-/** Passes the body of an answer to `read` in the operation's format: as parsed value or as text. Passes undefined for another format. */
+/** Passes the body of an answer to `read`, as parsed value or as text. Passes undefined if the body is not in the operation's format. */
 export async function readBody(
   { answer }: Pick<Operation, 'answer'>,
   { body, readText }: AnsweredReply,

@@ -85,7 +85,7 @@ function logCall(
   log(mayHaveHappened ? 'warn' : 'info', 'call', { tool, account, ok: false, code, mayHaveHappened, caller });
 }
 
-/** True if the call ends with a plan or a question. False if it carries a decision on a plan that was shown before, or needs none. */
+/** True if the call ends with a plan or a question. False if it decides on a plan that was shown before, or if the change needs no consent. */
 const showsPlan = (
   { account: { confirm }, control: { planOnly, planId } }: ResolvedChange,
   { elicitor, click, look, agreed }: CallContext,

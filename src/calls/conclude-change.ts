@@ -9,7 +9,7 @@ import { type FailedEntries, failedEntries, failedNames, failedSentence, isAll }
 import { allFailed, faultFacts, serverFault, unreadableAnswer } from './failure.js';
 import { stepAfterAccepted } from './follow-change.js';
 import { missingWarning, truncateRecord } from './read-record.js';
-import { type Answer, type AnsweredCall, readAnswer, readsErrors } from './read-reply.js';
+import { type Answer, readAnswer, readsErrors, type SentCall } from './read-reply.js';
 import type { ApprovedChange } from './stages.js';
 
 /** The result of a change that was sent, or was about to be sent. */
@@ -24,7 +24,7 @@ export type ChangeResult =
     };
 
 /** Reads the reply to a change. An answer that cannot be read counts as accepted, unless it leaves open whether the API got the request. */
-export async function readResult(call: AnsweredCall, reply: FinalReply, log: Log): Promise<ChangeResult> {
+export async function readResult(call: SentCall, reply: FinalReply, log: Log): Promise<ChangeResult> {
   const answer = await readSafely(call, reply, log);
   if (answer.kind === 'failed') return answer;
   const { attempts } = reply;
@@ -39,7 +39,7 @@ export async function readResult(call: AnsweredCall, reply: FinalReply, log: Log
 }
 
 /** Reads the answer to a change. A fault in the operation's code does not hide that the change was accepted. */
-async function readSafely(call: AnsweredCall, reply: FinalReply, log: Log): Promise<Answer> {
+async function readSafely(call: SentCall, reply: FinalReply, log: Log): Promise<Answer> {
   try {
     return await readAnswer(call, reply);
   } catch (error) {
@@ -82,7 +82,7 @@ export function outcomeOf(result: ChangeResult, approved: ApprovedChange, sentAt
 }
 
 /** A change that the cloud accepted, with its answer. */
-interface SentChange extends ApprovedChange {
+interface AcceptedChange extends ApprovedChange {
   /** ISO 8601, UTC. */
   readonly sentAt: string;
   readonly answer: Exclude<Answer, { kind: 'failed' }>;
@@ -91,7 +91,7 @@ interface SentChange extends ApprovedChange {
 }
 
 /** Puts an accepted change into words. It stays accepted even if nothing of its answer can be read. */
-function acceptedSuccess(accepted: SentChange, log: Log): Success {
+function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
   const { answer } = accepted;
   if (answer.kind === 'unread') return withoutAnswer(accepted, answer.problem);
   try {
@@ -102,7 +102,7 @@ function acceptedSuccess(accepted: SentChange, log: Log): Success {
   }
 }
 
-const withoutAnswer = (accepted: SentChange, problem: SafeText): Success => ({
+const withoutAnswer = (accepted: AcceptedChange, problem: SafeText): Success => ({
   summary: say`The cloud accepted this (HTTP status ${accepted.answer.status}): ${accepted.plan.summary}`,
   ...circumstances(accepted, []),
   warnings: [...warningsOf(accepted), say`The answer cannot be read, because ${problem}.`],
@@ -110,7 +110,7 @@ const withoutAnswer = (accepted: SentChange, problem: SafeText): Success => ({
 
 /** Puts an accepted change with its answer into words. Failed entries and contradictions come first, because they need attention. */
 function withAnswer(
-  accepted: SentChange,
+  accepted: AcceptedChange,
   { record, warnings, missingFields }: Extract<Answer, { kind: 'read' }>,
 ): Success {
   const { call, failed } = accepted;
@@ -145,7 +145,7 @@ function withAnswer(
 
 /** Everything about an accepted change except summary, warnings and answer. `nextOfOperation` is the step that the operation proposes. */
 function circumstances(
-  accepted: SentChange,
+  accepted: AcceptedChange,
   contradictions: readonly SafeText[],
   nextOfOperation?: Next,
 ): Omit<Success, 'summary' | 'warnings'> {
@@ -171,11 +171,11 @@ const quotedShort = (text: string): SafeText => quoted(text, 200);
 const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 
 /** The warnings of the plan, unless the caller got them with the plan before. */
-const warningsOf = ({ consent, plan }: SentChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
+const warningsOf = ({ consent, plan }: AcceptedChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
 
 /** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
-  { call, answer, repeats, verificationHint, failed }: SentChange,
+  { call, answer, repeats, verificationHint, failed }: AcceptedChange,
   contradictions: readonly SafeText[],
   nextOfOperation: Next | undefined,
 ): Next {
@@ -188,12 +188,12 @@ function nextOf(
     return next('user', 'check', text);
   }
 
-  // `repeats` is the id of the repeated change, `''` if there is none, or `true` for an operation whose repetition does no harm.
-  if (typeof repeats === 'string' && repeats !== '') {
-    const tellIds = forAgent('Tell the user the request IDs. ');
-    const haveThem = forAgent('have them ');
-    const unlessWanted = forAgent(', unless they asked for more');
-    const text = say`${tellIds}The same change was sent before, so ${haveThem}check in the console that there is only one${unlessWanted}: ${verificationHint}.`;
+  const repeatedId = typeof repeats === 'string' && repeats !== '' ? repeats : undefined;
+  if (repeatedId !== undefined) {
+    const text = forReader({
+      agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
+      person: say`The same change was sent before, so check in the console that there is only one: ${verificationHint}.`,
+    });
     return next('user', 'check', text);
   }
 
@@ -215,7 +215,7 @@ function nextOf(
   return stepAfterAccepted(call, report, answer.kind === 'read' ? answer.record : undefined);
 }
 
-/** Adds notes about other changes to an outcome. */
+/** Adds notes to an outcome, which are about other changes or about the person or the journal entry of this change. */
 export function withNotes(outcome: EndedOutcome, newNotes: readonly SafeText[]): EndedOutcome {
   if (newNotes.length === 0) return outcome;
   if (outcome.kind === 'failed') {

@@ -36,7 +36,7 @@ export interface CallDependencies {
   readonly plans: Plans;
   /** The page on which people decide, if there is one. */
   readonly page?: DecisionPage | undefined;
-  /** Milliseconds that a call with a planId waits for the decision. */
+  /** The longest time that a call waits for the decision on a plan, or for its outcome (milliseconds). 0 for no wait. */
   readonly statusWaitMs: number;
   readonly inFlight: InFlightCalls;
   readonly now: () => Date;
@@ -47,7 +47,7 @@ export interface CallDependencies {
   readonly newNonce: () => string;
   readonly process: Intent['process'];
   /** Returns notes about earlier changes of a caller, to add to the outcome of its next change. Each note is returned once. */
-  readonly pendingNotices: (caller: string | undefined) => Promise<readonly SafeText[]>;
+  readonly pendingNotes: (caller: string | undefined) => Promise<readonly SafeText[]>;
 }
 
 /** Listeners for the progress of a read whose answer has pages. Both get the total numbers of pages and entries read. */
@@ -100,7 +100,7 @@ export interface Click {
   readonly claims: Omit<ConsentClaims, 'use'>;
   /** The person's reason for declining. */
   readonly reason?: string | undefined;
-  /** The name that the person typed. */
+  /** The name that the person typed to confirm a deletion. */
   readonly typedName?: string | undefined;
   /** Set for a click on the decision page, and absent for a click in a view. */
   readonly page?: {

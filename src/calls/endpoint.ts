@@ -24,12 +24,12 @@ export interface Cloud {
   /** Name of the account. */
   readonly account: string;
   readonly region: string;
-  /** Absent if no region is configured and `region` is this server's default. */
+  /** Set if `region` is configured. Otherwise it is this server's default. */
   readonly regionIsConfigured?: boolean;
   readonly keys: KeySource | MissingKeys;
   /** URL of each API. May hold `{region}` and a path prefix. */
   readonly endpoints: Readonly<Record<Service, string | undefined>>;
-  /** The service name that signatures contain, for the three built-in APIs. */
+  /** The service names that signatures contain. An API without an entry is signed with its own name. */
   readonly signingServices: Readonly<Record<Service, string>>;
   /** Set if the built-in sandbox stands in for the cloud. */
   readonly isSandbox?: boolean;
@@ -113,8 +113,8 @@ export function wireRequest({ method }: Operation, request: ApiRequest, endpoint
 }
 
 /**
- * Checks that a path stays below the endpoint's path prefix. A service or proxy that resolves dot segments would act on another path
- * than the signed one, perhaps outside the prefix.
+ * Checks that a path stays below the endpoint's path prefix, because a proxy that resolves dot segments would act outside the prefix.
+ * Without a prefix, any path is allowed, because the key of an object may contain dot segments.
  * @throws Refusal
  */
 function checkPath({ pathPrefix }: Endpoint, path: string): void {

@@ -32,28 +32,29 @@ export function noAnswer(call: FailedCall, failure: HttpFailure, origin: string,
 type AnsweredReply = FinalReply & { kind: 'answered' };
 
 /** The failure if the status of the answer is not a success (2xx). */
-export function errorAnswer(call: FailedCall, reply: AnsweredReply, requestIds: RequestIds): Failure {
+export function errorStatusFailure(call: FailedCall, reply: AnsweredReply, requestIds: RequestIds): Failure {
   const { status, headers } = reply.response;
-  const mayHaveArrived = status >= 500 || mayFollowSuccess.includes(status);
-  return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), { status, mayHaveArrived });
+  const mayHaveHappened = status >= 500 || mayFollowSuccess.includes(status);
+  const meaning = { countsAsStatus: status, mayHaveHappened };
+  return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), meaning);
 }
 
 /** The failure if an answer with a successful status holds an error. A code that means a refusal counts like status 400, any other like 500. */
-export function answeredError(
+export function errorInSuccessFailure(
   call: FailedCall,
   reply: AnsweredReply,
   requestIds: RequestIds,
   error: ServiceError,
 ): Failure {
-  const mayHaveArrived = !isServiceRefusal(error.code);
-  const meaning = { status: mayHaveArrived ? 500 : 400, mayHaveArrived, unknownCode: 'ErrorInAnswer' };
+  const mayHaveHappened = !isServiceRefusal(error.code);
+  const meaning = { countsAsStatus: mayHaveHappened ? 500 : 400, mayHaveHappened, unknownCode: 'ErrorInAnswer' };
   return serviceFailure(call, reply, requestIds, error, meaning);
 }
 
 /** The status that decides on the advice, whether the service may have acted, and this server's own code for an unknown error. */
 interface ErrorMeaning {
-  readonly status: number;
-  readonly mayHaveArrived: boolean;
+  readonly countsAsStatus: number;
+  readonly mayHaveHappened: boolean;
   readonly unknownCode?: string;
 }
 
@@ -75,17 +76,18 @@ function serviceFailure(
     retryAfterSeconds: secondsOf(headers['retry-after']),
     region: error.region,
   };
-  const { code, next } = remedyFor(operation.errors, error.code, meaning.status, facts, meaning.unknownCode);
+  const { code, next } = remedyFor(operation.errors, error.code, meaning.countsAsStatus, facts, meaning.unknownCode);
 
   const statusText = say`HTTP status ${status}`;
   const cause = error.code === undefined ? statusText : say`${codeText(error.code, code)} (${statusText})`;
+  // A lost body is treated as empty, so `error` has no message of the service, and these words of our own take its place.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
   const serviceSays = { ...lostBody, ...error };
 
   // Some services repeat a request ID from the headers in the error. It is then reported once.
   const isNewId = idInError !== undefined && !Object.values(requestIds).includes(idInError);
-  return failureOf(call, meaning.mayHaveArrived, {
-    problem: say`the cloud ${verbOf(meaning.status)} ${cause}`,
+  return failureOf(call, meaning.mayHaveHappened, {
+    problem: say`the cloud ${verbOf(meaning.countsAsStatus)} ${cause}`,
     code,
     problems: error.code === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
     status,
@@ -131,17 +133,14 @@ export const unreadableAnswer = (call: FailedCall, problem: SafeText, exchange: 
 /** The failure if every entry of a change failed. */
 export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exchange): Failure {
   const [code] = failed.codes;
+  const ask = forReader({ agent: 'Tell the user the codes, and ask', person: 'Find out' });
   return failureOf(call, !failed.areRefused, {
     problem: say`all ${failed.count} entries failed`,
     problems: [failedSentence(failed)],
     code: 'AllEntriesFailed',
     ...(code !== undefined && { serviceSays: { code } }),
     ...exchange,
-    next: next(
-      'user',
-      'ask',
-      say`${forReader({ agent: 'Tell the user the codes, and ask', person: 'Find out' })} what is wrong before another try.`,
-    ),
+    next: next('user', 'ask', say`${ask} what is wrong before another try.`),
   });
 }
 
@@ -155,11 +154,7 @@ export function faultFacts({ name }: Operation, error: unknown) {
 
 /** The failure because of a mistake in this server's own code, possibly after the request was sent. */
 export const serverFault = (call: FailedCall): Failure =>
-  failureOf(call, true, {
-    problem: say`this server made a mistake`,
-    code: 'InternalError',
-    next: reportMistake,
-  });
+  failureOf(call, true, { problem: say`this server made a mistake`, code: 'InternalError', next: reportMistake });
 
 /** The failure of a read whose pages do not end or contradict each other. */
 export const inconsistentPages = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>
@@ -193,15 +188,15 @@ function failedBecause({ name }: Operation, problem: SafeText): SafeText {
 
 /**
  * Makes the failure of a call. If a change may have been made, the call's advice `ifUnknown` replaces the advice `next` of the cause.
- * @param mayHaveArrived whether the service may have carried out the request. Irrelevant for a read, which changes nothing
+ * @param mayHaveHappened whether the service may have carried out the request. Irrelevant for a read, which changes nothing
  */
 function failureOf(
   { operation, ifUnknown }: FailedCall,
-  mayHaveArrived: boolean,
+  mayHaveHappened: boolean,
   { problem, code, next: nextAfterCause, attempts = [], ...otherFields }: Cause,
 ): Failure {
   const isChange = operation.effect !== 'read';
-  const isUnknown = isChange && mayHaveArrived;
+  const isUnknown = isChange && mayHaveHappened;
   const unknownOutcome = say`${own(operation.name)} has an unknown outcome: ${problem}.`;
   return {
     summary: isUnknown ? unknownOutcome : failedBecause(operation, problem),
@@ -209,7 +204,7 @@ function failureOf(
     problems: [],
     requestIds: {},
     ...otherFields,
-    ...(isChange && { mayHaveHappened: mayHaveArrived }),
+    ...(isChange && { mayHaveHappened }),
     next: isUnknown && ifUnknown !== undefined ? ifUnknown : nextAfterCause,
     ...(attempts.length > 1 && { attempts }),
   };

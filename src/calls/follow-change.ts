@@ -19,18 +19,15 @@ export type FollowedCall = Pick<
  */
 export function stepAfterAccepted(call: FollowedCall, report: SafeText, record?: unknown): Next {
   const read = followingRead(call, record);
-  if (read !== undefined)
-    return next(
-      'agent',
-      'call',
-      say`${report} ${forReader({ agent: 'Call', person: 'Its progress shows in' })} ${read}${forAgent(' to see its progress, not the change again')}.${doneSentence(call)} ${notFoundYet}`,
-    );
+  if (read !== undefined) {
+    const callRead = forReader({ agent: 'Call', person: 'Its progress shows in' });
+    const toSeeProgress = forAgent(' to see its progress, not the change again');
+    const text = say`${report} ${callRead} ${read}${toSeeProgress}.${doneSentence(call)} ${notFoundYet}`;
+    return next('agent', 'call', text);
+  }
   if (!call.change.continues) return next('nobody', 'none', report);
-  return next(
-    'user',
-    'check',
-    say`${report} Only the console shows when it is finished${forAgent(': do not call again to check')}.`,
-  );
+  const notAgain = forAgent(': do not call again to check');
+  return next('user', 'check', say`${report} Only the console shows when it is finished${notAgain}.`);
 }
 
 /**
@@ -40,12 +37,10 @@ export function stepAfterAccepted(call: FollowedCall, report: SafeText, record?:
  */
 export function stepIfUnknown(call: FollowedCall, verificationHint: SafeText, sentAt: string): Next {
   const sent = say`It was sent at ${shownTime(sentAt)} to region ${place(call.endpoint.region)}.`;
-  if (call.operation.repeatable === true)
-    return next(
-      'agent',
-      'call',
-      say`${sent} Sending it again does no harm: ${callAgain} with the same arguments, without planId. The aim is ${verificationHint}.`,
-    );
+  if (call.operation.repeatable === true) {
+    const repeat = say`Sending it again does no harm: ${callAgain} with the same arguments, without planId.`;
+    return next('agent', 'call', say`${sent} ${repeat} The aim is ${verificationHint}.`);
+  }
   const { who, action, text } = stepToVerify(call, verificationHint, words('Wait ten minutes, then'));
   const repetition = say`${callAgain} with the same arguments, without planId, and with allowRepeat: true`;
   return next(who, action, say`Do not repeat it. ${sent} ${text} and ${theyWant} it, ${repetition}.`);
@@ -58,17 +53,13 @@ export function stepIfUnknown(call: FollowedCall, verificationHint: SafeText, se
  */
 export function stepToVerify(call: FollowedCall, verificationHint: SafeText, wait: SafeText): Next {
   const read = followingRead(call);
-  if (read !== undefined)
-    return next(
-      'agent',
-      'call',
-      say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.${doneSentence(call)} ${notFoundYet} Only if it is still not there after that`,
-    );
-  return next(
-    'user',
-    'check',
-    say`${wait} ${forAgent('have the user ')}look in the console for ${verificationHint}. Only if it is not there`,
-  );
+  if (read !== undefined) {
+    const callRead = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.`;
+    const text = say`${callRead}${doneSentence(call)} ${notFoundYet} Only if it is still not there after that`;
+    return next('agent', 'call', text);
+  }
+  const look = say`${forAgent('have the user ')}look in the console for ${verificationHint}.`;
+  return next('user', 'check', say`${wait} ${look} Only if it is not there`);
 }
 
 /** A cloud may list a new thing only minutes after it accepted the change. */
@@ -88,6 +79,7 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
   for (const [name, path] of Object.entries(operation.follow.arguments)) {
     const value = valueAt(sources, path);
     if (value === undefined) return undefined;
+    // JSON puts each text inside a value in quotation marks, so that it cannot pass for our words.
     const valueText = typeof value === 'string' ? quoted(value, 200) : defined(JSON.stringify(value));
     argumentTexts.push(say`${own(name)} ${valueText}`);
   }

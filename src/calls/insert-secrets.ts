@@ -109,8 +109,9 @@ export async function insertSecrets(
   files: SecretFiles,
   region: string,
 ): Promise<{ readonly input: Record<string, unknown>; readonly secretNames: Readonly<Record<string, string>> }> {
-  const secretNames: Record<string, string> = {};
+  const namesByPath: Record<string, string> = {};
   let input: unknown = valid;
+  // The operation says for each argument that names a secret which argument gets the secret.
   for (const [namePath, secretPath] of Object.entries(operation.secretNames ?? {})) {
     const name = textAt(input, namePath);
     if (name === undefined) continue;
@@ -118,9 +119,9 @@ export async function insertSecrets(
     if (secret.kind === 'problem') throw new Refusal('InvalidArguments', [say`${own(namePath)}: ${secret.problem}`]);
     const withoutName = withValueAt(input, namePath, () => undefined);
     input = withValueAt(withoutName, secretPath, () => secret.text);
-    secretNames[secretPath] = name;
+    namesByPath[secretPath] = name;
   }
   // With secrets, the arguments are validated again, because the secrets were not among them before.
   const hasSecrets = input !== valid;
-  return { input: hasSecrets ? validate(operation, input, region) : { ...valid }, secretNames };
+  return { input: hasSecrets ? validate(operation, input, region) : { ...valid }, secretNames: namesByPath };
 }

@@ -1,4 +1,7 @@
-/** Facts from a companion read that never change, and the `witness`, which proves that a later call is about the same thing. */
+/**
+ * Facts that never change, from a companion read, which adds facts to the answer of the main read. The `witness` comes from the main read,
+ * and proves that a later call is about the same thing.
+ */
 interface LastingRecord {
   readonly part: Readonly<Record<string, unknown>>;
   readonly witness: string | undefined;

@@ -12,7 +12,7 @@ export interface Policy {
   readonly tools: readonly string[] | undefined;
   /** Regions that calls may use. Undefined allows any region. */
   readonly regions?: readonly string[] | undefined;
-  /** Protocols beyond the reference that the endpoints speak (see `Operation.extension`). */
+  /** Protocols beyond the API reference that the endpoints speak (see `Operation.extension`). */
   readonly extensions?: readonly string[] | undefined;
 }
 
@@ -32,7 +32,6 @@ export const scopes: readonly string[] = [readScope, writeScope, auditScope];
 /** Lets a person decide on the changes of others on the decision page. People have this scope, agents do not. */
 export const approveScope = 'cloudops:approve';
 
-/** The scope that an operation requires. */
 export const scopeOf = ({ effect }: Pick<Operation, 'effect'>) => (effect === 'read' ? readScope : writeScope);
 
 /** The caller whose journal entries may be shown. Undefined means all callers. */

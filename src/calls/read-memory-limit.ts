@@ -3,7 +3,7 @@ import { createTurns, type TakeTurn } from '../util/turns.js';
 
 const mebibyte = 1024 * 1024;
 
-/** Limits of reads, in bytes and milliseconds. */
+/** Limits of reads. */
 export const defaultReadLimits = {
   /** Pages, entries and bytes that one call reads at most. No person waits for more, and no model needs more. */
   pages: 100,
@@ -13,7 +13,7 @@ export const defaultReadLimits = {
   bytesOfAll: 64 * mebibyte,
   /** Bytes that are reserved before a page is requested. Hardly any page is larger. */
   bytesOfPage: mebibyte / 2,
-  /** The longest time that a page waits for its reservation. */
+  /** The longest time that a page waits for its reservation (milliseconds). */
   waitMs: 5000,
 };
 
@@ -157,7 +157,7 @@ class CallShare implements ReadShare {
   }
 
   async enter(): Promise<boolean> {
-    // Before each page but the first, other calls get a turn of the event loop.
+    // Before each page but the first, other work of the process gets a turn of the event loop, so that a long read does not hold it up.
     if (this.#received > 0) await this.#takeTurn(() => undefined);
     const isReserved = await this.#memory.reservePage(this, this.#signal);
     if (isReserved) this.#reserved = this.limits.bytesOfPage;

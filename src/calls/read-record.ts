@@ -137,6 +137,7 @@ class RecordCopier {
   /** @param indent number of characters before the value in its line. Each element of a list has such a line of its own */
   copy(value: unknown, indent: number): unknown {
     if (typeof value === 'string') return this.#copyText(value, longestText);
+    // The number 6 stands for brackets or a short value, with the punctuation around it.
     this.#room -= typeof value === 'object' ? indent + 6 : 6;
     if (Array.isArray(value)) return value.flatMap((element) => (this.#hasRoom() ? [this.copy(element, indent)] : []));
     return isObject(value) ? this.#copyFields(value) : value;

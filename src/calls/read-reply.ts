@@ -5,7 +5,7 @@ import { requestIdsOf, type ServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
 import { defined, own, type SafeText, say, words } from '../util/safe-text.js';
 import { apparentError, declaredError, isReadAsText, readBody } from './answered-error.js';
-import { answeredError, errorAnswer, type FailedCall, noAnswer } from './failure.js';
+import { errorInSuccessFailure, errorStatusFailure, type FailedCall, noAnswer } from './failure.js';
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './stages.js';
 
@@ -29,10 +29,10 @@ export type Answer =
   | { readonly kind: 'failed'; readonly failure: Failure };
 
 /** A call whose request was sent. */
-export type AnsweredCall = FailedCall & Pick<ResolvedRead, 'input' | 'endpoint'>;
+export type SentCall = FailedCall & Pick<ResolvedRead, 'input' | 'endpoint'>;
 
 /** Reads the reply to a request. */
-export async function readAnswer(call: AnsweredCall, reply: FinalReply): Promise<Answer> {
+export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Answer> {
   const { operation, endpoint } = call;
   const { origin } = endpoint;
   const { attempts } = reply;
@@ -40,7 +40,7 @@ export async function readAnswer(call: AnsweredCall, reply: FinalReply): Promise
 
   const { status, headers, bodyFailure } = reply.response;
   const requestIds = requestIdsOf(headers);
-  if (status < 200 || status > 299) return { kind: 'failed', failure: errorAnswer(call, reply, requestIds) };
+  if (status < 200 || status > 299) return { kind: 'failed', failure: errorStatusFailure(call, reply, requestIds) };
   if (bodyFailure === undefined) return readSuccess(call, reply, requestIds);
 
   // The body was lost. A read is worth nothing without it, but the status says that a change was carried out.
@@ -52,7 +52,7 @@ export async function readAnswer(call: AnsweredCall, reply: FinalReply): Promise
 
 /** Reads a complete answer with a successful status. It may still hold an error, or come from a proxy and not from the API. */
 async function readSuccess(
-  call: AnsweredCall,
+  call: SentCall,
   reply: FinalReply & { kind: 'answered' },
   requestIds: RequestIds,
 ): Promise<Answer> {
@@ -60,24 +60,25 @@ async function readSuccess(
   const { status, headers } = reply.response;
   const failed = (error: ServiceError): Answer => ({
     kind: 'failed',
-    failure: answeredError(call, reply, requestIds, error),
+    failure: errorInSuccessFailure(call, reply, requestIds, error),
   });
 
   const declared = await declaredError(operation, reply);
   if (declared !== undefined) return failed(declared);
 
   const expectsEmptyBody = operation.answer === 'none';
-  const problem = formatProblem(reply.body, operation.answer);
+  const problemOfFormat = formatProblem(reply.body, operation.answer);
+  const hasValue = problemOfFormat === undefined && !expectsEmptyBody;
   const extract = (body: unknown) => operation.extract(body, input, headers, status);
-  const value = problem === undefined && !expectsEmptyBody ? await readBody(operation, reply, extract) : undefined;
-  // Checked only now, because an answer is an error only if `value` has none of the expected fields.
+  const value = hasValue ? await readBody(operation, reply, extract) : undefined;
+  // An answer is an error only if `value` has none of the expected fields. The error comes before the problem, because it says more.
   const apparent = apparentError(operation, reply, value);
   if (apparent !== undefined) return failed(apparent);
 
   const isUnclear = reply.body.kind === 'html' || readsErrors(operation);
   const unread = { kind: 'unread', status, requestIds, isUnclear } as const;
-  if (problem !== undefined) return { ...unread, problem };
-  // After a change, a successful status is enough, unless the missing value may have been an error.
+  if (problemOfFormat !== undefined) return { ...unread, problem: problemOfFormat };
+  // A read is worth nothing without a value. After a change, the status is enough if no error can stand in place of the value.
   const needsValue = !expectsEmptyBody && (operation.effect === 'read' || isUnclear);
   if (needsValue && value === undefined)
     return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };

@@ -57,7 +57,10 @@ const inTheWay = next(
   say`Something stands in the way, such as a name in use or a change that is not finished. ${forReader({ agent: 'Have the user look in the console, and call again only when they say that it is out of the way.', person: 'Look in the console, and try again when it is out of the way.' })}`,
 );
 
-/** Advice after a redirect. None is followed, because the signature is only valid for one address. Only storage tools have a region argument. */
+/**
+ * Advice after a redirect. None is followed, because the signature is only valid for one address. Another region is advised only for storage
+ * tools, because the others have no region argument.
+ */
 function redirected({ isStorage, region }: RemedyFacts): Next {
   if (!isStorage) return operatorChecks('the address of the endpoint (CLOUDOPS_…_URL), which redirects');
   if (region !== undefined)
@@ -181,7 +184,9 @@ export function httpFailureText({ code, detail: message }: HttpFailure, origin: 
   // This server itself ended the exchange, so origin and message explain nothing.
   const causedHere: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
   if (causedHere.includes(code)) return problem;
-  return say`${problem}${detail(say` (${defined(origin)}: ${quoted(message, 200)})`)}`;
+  const originAndMessage = say` (${defined(origin)}: ${quoted(message, 200)})`;
+  // A text that has to be short leaves a detail out first.
+  return say`${problem}${detail(originAndMessage)}`;
 }
 
 const tryAgain = next(

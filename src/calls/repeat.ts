@@ -21,7 +21,7 @@ export function earlierOf(change: RecordedChange, viewer: string | undefined): E
 }
 
 /** The earlier change as a clause. */
-function earlierText(earlier: Earlier): SafeText {
+function earlierClause(earlier: Earlier): SafeText {
   if (earlier.kind === 'another') return words('another caller sent the same change before');
   const clauses = {
     accepted: 'the same call was accepted before',
@@ -34,7 +34,7 @@ function earlierText(earlier: Earlier): SafeText {
 /** The warning on a plan that would repeat an earlier change. */
 export function repeatWarning(earlier: Earlier): SafeText {
   const sent = earlier.kind === 'own' ? say` It was sent at ${shownTime(earlier.call.sentAt)}.` : words('');
-  return say`This is a repeat: ${earlierText(earlier)}.${sent}`;
+  return say`This is a repeat: ${earlierClause(earlier)}.${sent}`;
 }
 
 /** Descriptions of a repetition, which complete `Call again with allowRepeat: true only if, having heard that, they ask for`. */
@@ -51,8 +51,8 @@ const repetitions = {
  */
 export function repeated(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Refusal {
   return new Refusal('Repeated', [], {
-    reason: earlierText(earlier),
-    next: afterEarlier(earlier, call, verificationHint),
+    reason: earlierClause(earlier),
+    next: stepAfterRepetition(earlier, call, verificationHint),
     ...(earlier.kind === 'own' && { earlier: earlier.call }),
   });
 }
@@ -62,7 +62,7 @@ export function repeated(earlier: Earlier, call: FollowedCall, verificationHint:
  * the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for a second one, billed separately.` A person
  * reads `Try again with allowRepeat: true only for a second one, billed separately.`
  */
-function afterEarlier(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
+function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
   // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
   if (outcome === 'not ended')
@@ -72,18 +72,12 @@ function afterEarlier(earlier: Earlier, call: FollowedCall, verificationHint: Sa
     const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
     const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
     const repetition = words(repetitions[call.operation.effect]);
-    return next(
-      'user',
-      'decide',
-      say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`,
-    );
+    const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
+    return next('user', 'decide', text);
   }
 
   // The text ends in an open clause, which the sentence below completes: `… Only if it is not there` + ` and they still want it, …`
   const { who, action, text } = stepToVerify(call, verificationHint, words('When ten minutes have passed since then,'));
-  return next(
-    who,
-    action,
-    say`Nobody knows whether the earlier call was carried out. ${text} and ${theyWant} it, ${callAgain} with allowRepeat: true.`,
-  );
+  const unknown = say`Nobody knows whether the earlier call was carried out.`;
+  return next(who, action, say`${unknown} ${text} and ${theyWant} it, ${callAgain} with allowRepeat: true.`);
 }

@@ -34,18 +34,25 @@ export async function resolveCall(
   const cloud = await account.cloud();
   const operation = operationOf(cloud, requestedOperation);
   const valid = validate(operation, args, cloud.region, argumentName);
-  const hasSecretNames = operation.secretNames !== undefined;
-  const withSecrets = hasSecretNames
-    ? await insertSecrets(operation, valid, secretFiles, cloud.region)
-    : { input: valid, secretNames: {} };
-  const { secretNames } = withSecrets;
+  const { input: withSecrets, secretNames } =
+    operation.secretNames === undefined
+      ? { input: valid, secretNames: {} }
+      : await insertSecrets(operation, valid, secretFiles, cloud.region);
   // Control arguments are for this server and are not sent.
-  const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = withSecrets.input;
+  const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = withSecrets;
+  const control = {
+    planOnly: planOnly === true,
+    planId: typeof planId === 'string' ? planId : undefined,
+    allowRepeat: allowRepeat === true,
+    withdraw: withdraw === true,
+    replaces: typeof replaces === 'string' ? replaces : undefined,
+  };
 
   const apiRequest = await operation.request(input);
-  // Undefined if neither the API nor the call has a region of its own. The configured region is then used.
-  const region = operation.signing?.region ?? apiRequest.region;
-  checkRegions(account.policy, region ?? cloud.region, input);
+  // An API or a call may have a region of its own. Otherwise, the configured region is used.
+  const ownRegion = operation.signing?.region ?? apiRequest.region;
+  const region = ownRegion ?? cloud.region;
+  checkRegions(account.policy, region, input);
   const endpoint = resolveEndpoint(cloud, operation, region);
   const request = wireRequest(operation, apiRequest, endpoint);
   const isOffered = (tool: string) =>
@@ -70,17 +77,11 @@ export async function resolveCall(
     keyId,
     args: repeatableArguments(valid, accountName),
     secretNames,
-    regionSource: regionSourceOf(cloud, region),
+    regionSource: regionSourceOf(cloud, ownRegion),
     budget: budgetOf(cloud, account.budget, principal?.name),
     isOffered,
     followTool: followToolOf(operation, operations, isOffered),
-    control: {
-      planOnly: planOnly === true,
-      planId: typeof planId === 'string' ? planId : undefined,
-      allowRepeat: allowRepeat === true,
-      withdraw: withdraw === true,
-      replaces: typeof replaces === 'string' ? replaces : undefined,
-    },
+    control,
   };
 }
 
@@ -95,7 +96,10 @@ function followToolOf(
   return reads.find(({ name }) => isOffered(name))?.name;
 }
 
-/** Returns the operation for an account. With S3 headers (`amz`), the storage is another product, so the regions of the API reference go. */
+/**
+ * Returns the operation for an account. With S3 headers (`amz`), the storage is another product, so the regions of the API reference do not
+ * apply and are left out.
+ */
 function operationOf({ storageHeaders }: Cloud, operation: Operation): Operation {
   if (operation.service !== 'storage' || storageHeaders !== 'amz') return operation;
   const { regions: _, ...withoutRegions } = operation;
@@ -135,7 +139,10 @@ function withOtherProblems(
   return new Refusal('InvalidArguments', [problem, ...otherProblems], { next: askWhichIsMeant });
 }
 
-/** The arguments with which the same change can be called again, for example after a person has agreed on the page. */
+/**
+ * The arguments with which the same change can be called again, for example after a person has agreed on the page.
+ * @param valid the validated arguments, in which secrets are still given by name. So the stored arguments have no secrets
+ */
 function repeatableArguments(valid: Readonly<Record<string, unknown>>, account: string | undefined) {
   const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...kept } = valid;
   return account === undefined ? kept : { ...kept, account };

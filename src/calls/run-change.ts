@@ -106,10 +106,10 @@ async function sendTracked(
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
   const { call, draft } = approved;
-  const { inFlight, openClient, pendingNotices } = dependencies;
+  const { inFlight, openClient, pendingNotes } = dependencies;
   const outcome = await inFlight.track(context.signal, async (signal) => {
     using client = openClient(call.endpoint, clientOptions(call, context, signal));
     return await sendChange(approved, client, visibleCaller(context.principal), dependencies);
   });
-  return withNotes(outcome, await pendingNotices(draft.caller).catch(() => []));
+  return withNotes(outcome, await pendingNotes(draft.caller).catch(() => []));
 }

@@ -203,7 +203,7 @@ async function readNextPage(
     start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
   const reply = await sendWithinLimits(request, client, share);
   if (reply.kind === 'stopped') {
-    // Without the first page there is nothing to return. Later, the earlier pages are the result.
+    // Without the first page there is nothing to return. One page is far below the limit of a call, so other calls have used up the memory.
     if (start === undefined) return tally.failed(tooManyReads(call));
     return tally.reduced(state, { start, limit: reply.limit });
   }
@@ -216,10 +216,12 @@ async function readNextPage(
   listeners.onPage?.(number, tally.entries);
 
   const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
-  // A companion read ends after `maximumPages` as if there were no further pages.
-  if (step.kind === 'end' || (step.kind === 'next' && number === maximumPages)) return tally.reduced(step.state);
   const fail = (problem: SafeText) => tally.failed(inconsistentPages(call, problem, { requestIds, attempts }));
   if (step.kind === 'inconsistent') return fail(step.problem);
+  // A companion read ends after `maximumPages` as if there were no further pages.
+  if (step.kind === 'end' || number === maximumPages) return tally.reduced(step.state);
+
+  // The remaining step is `next`. The call goes on with it unless the pages form a circle or a limit of the call is reached.
   const loopProblem = tally.findLoop(step.after, number);
   if (loopProblem !== undefined) return fail(loopProblem);
 

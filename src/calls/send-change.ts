@@ -29,6 +29,7 @@ export async function sendChange(
 ): Promise<EndedOutcome> {
   const { call, draft, repeats, consent } = approved;
   const intent = intentOf(draft, consent, now());
+  // For the journal, too, `repeats` is the one change that may be repeated, or says whether any may be.
   const begun = await journal.begin(intent, { allowRepeat: repeats, budget: call.budget.limit });
   if (begun.kind !== 'begun') throw beginRefusal(begun, approved, viewer);
 
@@ -59,8 +60,8 @@ async function sendAndRead(
 }
 
 /**
- * Returns the request, with an idempotency token if the operation takes one. The token is added only now, because with it, a repetition
- * would have another idempotency key than the first call, and would not be recognised.
+ * Returns the request, with an idempotency token if the operation takes one. The token is added only now, because it differs for each
+ * consent, and the journal recognises a repetition by the digest of the request without it.
  * @throws NotSent
  */
 async function requestToSend({ operation, input, endpoint, request }: ResolvedChange, intent: Intent) {

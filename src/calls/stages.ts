@@ -79,11 +79,8 @@ export interface PlannedChange {
   /** Consent counts only for a plan with this digest (see `digestForConsent`). */
   readonly consentDigest: string;
   /**
-   * The earlier change that this change may repeat:
-   * - an id: the call has `allowRepeat`, and the journal has this change
-   * - an empty text: the call has `allowRepeat`, but the journal has no such change
-   * - true: any change, because the operation is idempotent
-   * - false: none, because the call does not have `allowRepeat`
+   * With `allowRepeat`, the ID of the earlier change that this change may repeat, or an empty text if the journal has none. True if any may
+   * be repeated, because the operation is idempotent. False without `allowRepeat`.
    */
   readonly repeats: string | boolean;
 }

@@ -75,7 +75,10 @@ export const askWhichIsMeant: Next = next(
 /** Made at the first wrong call, because making schemas is slow. */
 const controlArguments = lazy(() => consentArguments());
 
-/** True for a wrong value that only the user can correct, such as a name or an ID. Optional arguments of reads only shape the answer. */
+/**
+ * True for a wrong value that only the user can correct, such as a name or an ID. Optional arguments of reads only shape the answer, so the
+ * agent may correct them itself.
+ */
 function isChoiceOfUser({ code, input, path: [name = ''] }: Issue, operation: Operation): boolean {
   if (code === 'invalid_type' || code === 'unrecognized_keys' || input === undefined) return false;
   if (Object.hasOwn(controlArguments(), name)) return false;
@@ -136,12 +139,13 @@ function describersOf(issue: Issue, operation: Operation, argumentName: Argument
   // Only the names of top-level arguments differ between client and server.
   const clientName = path === '' ? argumentName : (name: string) => name;
   const knownNames = argumentNames(schema, issue.path).map(clientName);
-  /** The known names are listed once, for the first unknown name without a suggestion. */
+  /** Set when a problem has listed the known names, which happens once: for the first unknown name without a suggestion. */
   let areListed = false;
   return issue.keys.map(clientName).map((unknownName) => () => {
     const shownName = own(path === '' ? unknownName : `${path}.${unknownName}`);
     const suggestion = didYouMean(unknownName, knownNames) ?? pathsOfArgument(schema, unknownName).join(' or ');
-    if (suggestion !== '') return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
+    const hasSuggestion = suggestion !== '';
+    if (hasSuggestion) return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
     if (areListed) return say`${shownName}: is not an argument`;
     areListed = true;
     return say`${shownName}: is not an argument; expected one of: ${defined(knownNames.join(', '))}`;

@@ -182,7 +182,7 @@ function createOfflineCallTool(openClient: OpenClient, confirm: ConsentMode): Ca
     now: () => probeTime,
     newId: () => 'probe',
     process: { pid: 0, host: 'probe' },
-    pendingNotices: async () => [],
+    pendingNotes: async () => [],
     questions: createQuestionQueue(),
     questionLimits,
     plans: createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now: () => probeTime, lifetimeMs: 0 }),

@@ -90,7 +90,7 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     called: (tool: string, result: CallOutcome | undefined, milliseconds: number): void => {
       const account = accountOf(result);
       const label = hasAccounts ? { account: accounts.includes(account) ? account : 'none' } : {};
-      calls.inc({ tool, outcome: outcomeOf(result), ...label });
+      calls.inc({ tool, outcome: outcomeLabel(result), ...label });
       durations.observe({ tool }, milliseconds / 1000);
     },
     refused: (reason: string): void => refusals.inc({ reason }),
@@ -122,7 +122,7 @@ function accountOf(outcome: CallOutcome | undefined): string {
 }
 
 /** Returns the value of the label `outcome`. A read has `ok`, `rejected`, `refused` or `failed`, and a change may have others, too. */
-function outcomeOf(outcome: CallOutcome | undefined): string {
+function outcomeLabel(outcome: CallOutcome | undefined): string {
   if (outcome === undefined) return 'failed';
   if (outcome.kind === 'inputRequired') return 'asked';
   return outcome.kind === 'succeeded' ? (outcome.success.outcome ?? 'ok') : failureKind(outcome.failure);

@@ -283,7 +283,7 @@ describe('after it was sent', () => {
   });
 
   test('notes that cannot be had are left out', async () => {
-    const { ok, told } = await carryOut({ pendingNotices: gone });
+    const { ok, told } = await carryOut({ pendingNotes: gone });
     expect(ok).toBe(true);
     expect(told).not.toHaveProperty('structured.notes');
   });

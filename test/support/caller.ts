@@ -63,7 +63,7 @@ export interface TestCallerOptions {
   readonly page?: DecisionPage;
   readonly statusWaitMs?: number;
   /** In place of those reports. */
-  readonly pendingNotices?: CallDependencies['pendingNotices'];
+  readonly pendingNotes?: CallDependencies['pendingNotes'];
   /** Gets each log event, which is also kept. */
   readonly log?: Log;
   /** True if a change continues after its client has disconnected. */
@@ -119,7 +119,7 @@ export function testCaller(origin: string, options: TestCallerOptions = {}) {
       accounts: options.accounts ?? { all: [account], byDefault: account, areNamed: false },
       journal: options.journal ?? createMemoryJournal(now),
       process: { pid: process.pid, host: 'test' },
-      pendingNotices: options.pendingNotices ?? (async () => options.reports?.splice(0) ?? []),
+      pendingNotes: options.pendingNotes ?? (async () => options.reports?.splice(0) ?? []),
       openCallStack: (calling) => ({
         call: createCallTool({
           ...calling,
