@@ -55,13 +55,13 @@ export class PlanClaim {
   }
 }
 
-/** A person's decision or a planId, which the plan and the journal do not have yet. It is a consent, or with `refusal` a refusal. */
+/** A decision by a person or by planId, which is not in the journal yet. It is a consent, or with `refusal` a refusal. */
 interface Decision {
   readonly kind: 'decided';
   readonly record: DecisionRecord & { readonly nonce: string };
   /** Set if the person declined or gave no answer, or if a program answered. */
   readonly refusal?: Refusal | undefined;
-  /** Why the person declined, as it was typed. `record` gets it without secrets. */
+  /** Why the person declined, as it was typed. The journal gets it without secrets. */
   readonly reason?: string | undefined;
   /** Set if the person only closed the question. */
   readonly isDismissed?: boolean;

@@ -215,7 +215,7 @@ function nextOf(
   return stepAfterAccepted(call, report, answer.kind === 'read' ? answer.record : undefined);
 }
 
-/** Adds notes to an outcome, which are about other changes or about the person or the journal entry of this change. */
+/** Adds notes to an outcome: about other changes, about the person who decided, or about the journal entry of this change. */
 export function withNotes(outcome: EndedOutcome, newNotes: readonly SafeText[]): EndedOutcome {
   if (newNotes.length === 0) return outcome;
   if (outcome.kind === 'failed') {

@@ -108,7 +108,6 @@ async function storeForPeople(
     digest: consentDigest,
     nonce,
     subject: subjectOf(call.operation, call.endpoint.account, call.input),
-    // In a journal entry, `digest` is the idempotency key of the request.
     requestKey: draft.digest,
     repeats,
     issuedAt: now().getTime(),

@@ -74,7 +74,7 @@ export async function stateByClaims(
   { plans, journal, now }: PlanSources,
 ): Promise<PlanState> {
   // Plan, journal entry and call are about the same change if their requests have the same idempotency key.
-  const { digest: requestKey } = asked.draft;
+  const requestKey = asked.draft.digest;
   const plan = await plans.find(claims.nonce);
   if (plan !== undefined && plan.requestKey !== requestKey) throw ofAnotherChange();
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };

@@ -84,7 +84,7 @@ const withPerson = ({ outcome, person }: Extract<PlanState, { kind: 'ended' }>, 
 
 /**
  * Declines or withdraws an undecided plan, lets the call decide on it, or tells who has to.
- * @param pageVisit set if the call only reports whether the user opened the page
+ * @param pageVisit whether the user opened the page, if the call only reports that
  */
 async function answerOpenPlan(
   state: Extract<PlanState, { kind: 'open' }>,

@@ -3,7 +3,6 @@ import { createTurns, type TakeTurn } from '../util/turns.js';
 
 const mebibyte = 1024 * 1024;
 
-/** Limits of reads. */
 export const defaultReadLimits = {
   /** Pages, entries and bytes that one call reads at most. No person waits for more, and no model needs more. */
   pages: 100,

@@ -141,7 +141,7 @@ function withOtherProblems(
 
 /**
  * The arguments with which the same change can be called again, for example after a person has agreed on the page.
- * @param valid the validated arguments, in which secrets are still given by name. So the stored arguments have no secrets
+ * @param valid the arguments before `insertSecrets`, which name secret files but do not hold their contents
  */
 function repeatableArguments(valid: Readonly<Record<string, unknown>>, account: string | undefined) {
   const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...kept } = valid;

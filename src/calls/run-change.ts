@@ -62,7 +62,7 @@ function consentStep(
   { elicitor, hasView = false, agreed = false }: CallContext,
   { page, refusals }: CallDependencies,
 ): ConsentStep {
-  // There is no question if the plan is too long for one. A program that has answered for the user before would answer again.
+  // A plan that is too long has no question. If a program has answered for the user before, it would answer again.
   const canBeAsked = question !== undefined && !refusals.isAnsweredByProgram(draft);
   const questionIfAsking = canBeAsked ? 'fits' : 'unfit';
   return decideConsent({

@@ -92,7 +92,7 @@ export interface OtherPlan {
   readonly planId: string;
 }
 
-/** A journal entry before the decision. */
+/** A journal entry before the decision. Its `digest` is the idempotency key of the request, which a stored plan calls `requestKey`. */
 export type IntentDraft = Omit<Intent, 'time' | 'consent' | 'nonce' | 'answeredAfterMs' | 'approver' | 'reason'>;
 
 /** The decision on a change, as the journal records it: a consent, a refusal, or a withdrawal by the caller. */
