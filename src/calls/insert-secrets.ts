@@ -121,7 +121,8 @@ export async function insertSecrets(
     input = withValueAt(withoutName, secretPath, () => secret.text);
     namesByPath[secretPath] = name;
   }
-  // With secrets, the arguments are validated again, because the secrets were not among them before.
+  // With secrets, the arguments are validated again, because the secrets were not among them before. New problems can only be about the
+  // secrets, whose arguments have the same names in every client.
   const hasSecrets = input !== valid;
   return { input: hasSecrets ? validate(operation, input, region) : { ...valid }, secretNames: namesByPath };
 }
