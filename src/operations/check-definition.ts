@@ -6,7 +6,7 @@ import { valueAt } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
 import type { ParsedDefinition } from './definition-schema.js';
 
-/** Rules of the MCP hosts. */
+/** What MCP hosts and this server demand of the tools of operations. */
 export interface HostRules {
   /** Makes the JSON Schemas of an operation's tool, as hosts see them. */
   readonly toolSchemas: (operation: Operation) => NonNullable<Operation['schemas']>;
@@ -18,7 +18,7 @@ export interface HostRules {
   readonly reservedNames: readonly string[];
 }
 
-/** Size limit of an input or output schema, in characters of JSON. Models read the schemas in every list of tools. */
+/** Size limit of an input or output schema, in characters of JSON. Language models read the schemas in every list of tools. */
 const maximumSchema = 5000;
 /** Size limit of an example, in characters of JSON. */
 const maximumExample = 4000;
@@ -41,7 +41,10 @@ export async function checkDefinition(
 const brokenRules = (rules: readonly (readonly [isBroken: boolean, problem: string])[]): string[] =>
   rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
 
-/** Returns problems of fields that are valid alone, but not together, and of reserved names. */
+/** True for names such as `constructor`: every object has this property, so a table by name would seem to have an entry for it. */
+const isPropertyOfObjects = (name: string) => name in {};
+
+/** Returns problems of fields that are valid alone, but not together, and of names that every object has. */
 function combinationProblems(operation: Operation): string[] {
   const { name, effect, method, service, signing, change, pages, probe } = operation;
   const { takesToken = false, failures, follow } = operation;
@@ -49,9 +52,8 @@ function combinationProblems(operation: Operation): string[] {
   const isRead = effect === 'read';
   const hasFieldOfChanges = takesToken || failures !== undefined || follow !== undefined;
   return brokenRules([
-    // Every object has the property `constructor`, so tables by name would seem to have an entry with this name.
-    [name in {}, 'name: is taken'],
-    [service in {}, 'service: is taken'],
+    [isPropertyOfObjects(name), 'name: is taken'],
+    [isPropertyOfObjects(service), 'service: is taken'],
     [isBuiltIn && signing !== undefined, `signing: must be left out for ${service}, which settings describe`],
     [!isBuiltIn && signing === undefined, `signing: is missing. Only ${builtInServices.join(', ')} need none`],
     [isRead && change !== undefined, 'change: must be left out of a read'],
@@ -69,13 +71,13 @@ function conflictProblems(operation: Operation, known: readonly Operation[], { r
   const { name, service, signing, preflight, companionRead } = operation;
   const isNameTaken = known.some((other) => other.name === name) || reservedNames.includes(name);
 
-  // A single other operation suffices, because all others of the service have the same `signing`.
+  // A single other operation suffices, because all others of the service have the same `signing`. Parsing has put the fields in one order.
   const otherOfService = known.find((other) => other.service === service);
   const hasOtherSigning =
     otherOfService !== undefined && JSON.stringify(otherOfService.signing) !== JSON.stringify(signing);
 
   const isKnownRead = (read: Operation) => known.some((other) => other.name === read.name && other.effect === 'read');
-  const mustBeRead = 'operation: must be a read that comes earlier, or one of kit.operations';
+  const readRule = 'must be a read that comes earlier, or one of kit.operations';
 
   return brokenRules([
     [
@@ -83,8 +85,8 @@ function conflictProblems(operation: Operation, known: readonly Operation[], { r
       'name: is taken by another operation. Choose another name, or a prefix for the operations of a model',
     ],
     [hasOtherSigning, `signing: must be the same as that of ${otherOfService?.name}, which has the same service`],
-    [preflight !== undefined && !isKnownRead(preflight.operation), `preflight.${mustBeRead}`],
-    [companionRead !== undefined && !isKnownRead(companionRead.operation), `companionRead.${mustBeRead}`],
+    [preflight !== undefined && !isKnownRead(preflight.operation), `preflight.operation: ${readRule}`],
+    [companionRead !== undefined && !isKnownRead(companionRead.operation), `companionRead.operation: ${readRule}`],
     [
       companionRead !== undefined && companionRead.operation.service !== service,
       `companionRead.operation: must be of the same service, ${service}`,
@@ -92,7 +94,7 @@ function conflictProblems(operation: Operation, known: readonly Operation[], { r
   ]);
 }
 
-/** Replaces the reads that an operation names by the known operations with the same names, because their functions are guarded. */
+/** Replaces the reads in a definition by the known operations with the same names, because only known operations have guarded functions. */
 function withKnownReads(operation: Operation, known: readonly Operation[]): Operation {
   const { preflight, companionRead } = operation;
   const knownRead = (read: Operation) => known.find(({ name }) => name === read.name) ?? read;
@@ -111,13 +113,13 @@ async function withSchemas(operation: Operation, hosts: HostRules): Promise<Pars
   if (operation.schemas !== undefined) return { kind: 'operation', operation };
 
   // An answer with open fields gets no output schema.
-  const outputProblems = operation.isAnswerOpen === true ? [] : jsonSchemaProblems(operation, 'output');
-  const unrepresentable = [...jsonSchemaProblems(operation, 'input'), ...outputProblems];
-  if (unrepresentable.length > 0) return { kind: 'problems', problems: unrepresentable };
+  const outputProblems = operation.isAnswerOpen === true ? [] : unrepresentableParts(operation, 'output');
+  const wrongForJson = [...unrepresentableParts(operation, 'input'), ...outputProblems];
+  if (wrongForJson.length > 0) return { kind: 'problems', problems: wrongForJson };
 
   const schemas = hosts.toolSchemas(operation);
   const wrongInSchemas = [
-    ...schemaProblems(operation, schemas),
+    ...sizeAndNameProblems(operation, schemas),
     ...hosts.schemaProblems(schemas.input).map((problem) => `input: ${problem}`),
     ...unknownPaths(operation, schemas.input),
   ];
@@ -129,7 +131,8 @@ async function withSchemas(operation: Operation, hosts: HostRules): Promise<Pars
   return { kind: 'operation', operation: { ...operation, schemas } };
 }
 
-function jsonSchemaProblems(operation: Operation, field: 'input' | 'output'): string[] {
+/** Returns a problem if a schema has a part that JSON Schema cannot express. */
+function unrepresentableParts(operation: Operation, field: 'input' | 'output'): string[] {
   const schema = operation[field]();
   try {
     z.toJSONSchema(schema, { io: field });
@@ -140,15 +143,14 @@ function jsonSchemaProblems(operation: Operation, field: 'input' | 'output'): st
 }
 
 /** Returns problems with the sizes of the schemas and the names of the arguments. */
-function schemaProblems(operation: Operation, { input, output }: NonNullable<Operation['schemas']>): string[] {
+function sizeAndNameProblems(operation: Operation, { input, output }: NonNullable<Operation['schemas']>): string[] {
   const isTooLarge = (schema: JsonSchema) => JSON.stringify(schema).length > maximumSchema;
   const names = Object.keys(operation.input().shape);
-  const isRefusedName = (name: string) => name in {} || !/^[A-Za-z][\w.-]{0,63}$/.test(name);
+  const isRefusedName = (name: string) => isPropertyOfObjects(name) || !/^[A-Za-z][\w.-]{0,63}$/.test(name);
 
-  const controlArguments = ['planOnly', 'planId'];
-  if (operation.repeatable !== true) controlArguments.push('allowRepeat');
-  const hasControlArguments = controlArguments.every((name) => names.includes(name));
   const isChange = operation.effect !== 'read';
+  const controlArguments = ['planOnly', 'planId', ...(operation.repeatable === true ? [] : ['allowRepeat'])];
+  const hasAllControlArguments = controlArguments.every((name) => names.includes(name));
 
   return brokenRules([
     [isTooLarge(input), `input: its JSON Schema has more than ${maximumSchema} characters`],
@@ -156,10 +158,11 @@ function schemaProblems(operation: Operation, { input, output }: NonNullable<Ope
     [names.some(isRefusedName), 'input: has a name that hosts do not take'],
     [names.includes('account'), 'input: must not have "account", which names the account of a call'],
     [
-      isChange && !hasControlArguments,
+      isChange && !hasAllControlArguments,
       'input: lacks ...kit.fields.consentArguments(), or planArguments() if it is repeatable',
     ],
-    [!isChange && hasControlArguments, 'input: must not have the control arguments of a change'],
+    // A read with some of these names is accepted. All of them together mean that the file took a read for a change.
+    [!isChange && hasAllControlArguments, 'input: must not have the control arguments of a change'],
   ]);
 }
 
@@ -168,7 +171,7 @@ function unknownPaths(operation: Operation, schema: JsonSchema): string[] {
   const { secrets = [], secretNames = {}, defaults, unknownDefaults = [], costDrivers = [], change } = operation;
   const pathsByField: Readonly<Record<string, readonly string[]>> = {
     secrets,
-    // Both the names and the values of this field are paths.
+    // Both the names and the values of this field are paths: the first argument names a secret file, and the second one gets its content.
     secretNames: Object.entries(secretNames).flat(),
     unknownDefaults,
     costDrivers,
@@ -213,6 +216,7 @@ async function exampleProblems(operation: Operation): Promise<string[]> {
     writeBody(body);
     return [];
   } catch (error) {
+    // A method `toJSON` in the body may throw any value.
     return [`request: its body cannot be written: ${error instanceof Error ? error.message : 'it has no form'}`];
   }
 }

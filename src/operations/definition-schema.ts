@@ -14,7 +14,7 @@ import { type AnyFunction, type CallObserver, guardAsyncFunction, guardFunction,
 const maximumPath = 16_384;
 const maximumText = 4000;
 
-/** An object without other fields. An optional field that is undefined counts as missing. */
+/** An object with these fields only. An optional field that is undefined counts as missing. */
 const object = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.preprocess((value) => (isObject(value) ? withoutUndefined(value) : value), z.strictObject(shape));
 
@@ -35,13 +35,16 @@ const errorAdvice = z.union(
 );
 const fields = z.record(z.string(), z.unknown(), 'must be an object');
 
-/** Throws for a value that JSON cannot hold, such as a bigint. The guard of the function that returned the value reports the error. */
-const isJson = (value: unknown): boolean => {
+/**
+ * Accepts a value that `JSON.stringify` can write, and throws for another, such as a bigint. Throwing says more than returning false: the
+ * guard of the function that returned the value reports the message of the error.
+ */
+const acceptOrThrow = (value: unknown): boolean => {
   JSON.stringify(value);
   return true;
 };
-const jsonValue = z.unknown().refine(isJson);
-const jsonObject = fields.refine(isJson);
+const jsonValue = z.unknown().refine(acceptOrThrow);
+const jsonObject = fields.refine(acceptOrThrow);
 
 const bodyOptions = { contentType: z.string().optional(), contentMd5: z.boolean().optional() };
 const requestBody = z.discriminatedUnion('kind', [
@@ -165,7 +168,10 @@ const step = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('inconsistent'), problem: safeText }),
 ]);
 
-/** Returns makers of schemas for functions. Parsing a function guards it, and calls `operationName` for the name in faults. */
+/**
+ * Returns makers of schemas. Each schema accepts a function and replaces it by its guarded version (guard.ts), whose faults name the
+ * operation. `operationName` is called during the parse.
+ */
 function createGuards(operationName: () => string, observer: CallObserver) {
   const callback = z.custom<AnyFunction>(isFunction, 'must be a function');
   /** Name of a function in faults, such as `get_thing: change.headline`. */
@@ -264,7 +270,7 @@ function operationSchema(guards: Guards, isS3: boolean) {
     name: toolName,
     api: text(100),
     title: text(100),
-    // Not longer, because some clients show all descriptions to models at once.
+    // Not longer, because some clients show all descriptions to language models at once.
     description: text(1000),
     instructions: z.array(instruction).max(5).exactOptional(),
     effect,
@@ -272,6 +278,7 @@ function operationSchema(guards: Guards, isS3: boolean) {
     // The API.
     service: serviceName,
     signing: signing.exactOptional(),
+    // Protocol of an operation that is not in the reference of the API.
     extension: z.literal('s3', 'must be s3').exactOptional(),
     regions: z.array(text(32)).exactOptional(),
     // The arguments.
@@ -289,6 +296,7 @@ function operationSchema(guards: Guards, isS3: boolean) {
     method,
     hostPrefix: hostPrefix.exactOptional(),
     request: promises('request', request(isS3)),
+    // True if the request has an idempotency token.
     takesToken: flag.exactOptional(),
     probe: probe.exactOptional(),
     preflight: preflightSchema(guards).exactOptional(),
@@ -303,7 +311,7 @@ function operationSchema(guards: Guards, isS3: boolean) {
     exact: paths.exactOptional(),
     tellIfMissing: textByName.exactOptional(),
     failures: text(200).exactOptional(),
-    // The texts for people and models.
+    // The texts for people and agents.
     errors: z.record(z.string(), errorAdvice).exactOptional(),
     undocumented: notes,
     limitations: notes,
@@ -334,6 +342,7 @@ export function createDefinitionParser(observer: CallObserver): DefinitionParser
     if (!isObject(definition))
       return { kind: 'problems', problems: ['must be an operation, as kit.defineOperation returns it'] };
 
+    // The built-in `storage` speaks S3, and so does an added API whose signing has the headers of S3.
     const isS3 = definition.service === 'storage' || valueAt(definition, 'signing.headers') === 's3';
     const schema = isS3 ? schemaForS3() : schemaForOthers();
     nameBeingParsed = String(definition.name);

@@ -36,8 +36,8 @@ export interface Kit {
   >(definition: Definition<Input, Output, PageSchema, State>): Operation;
   /** Makes operations from a model of an API, a JSON file of Smithy 2.0 or botocore. Its path is relative to the file of operations. */
   readonly fromModel: FromModel;
-  /** Makes an addition to a built-in change: the read that shows its progress. The file returns the addition among its operations. */
-  extend(tool: string, more: Pick<Extension, 'follow'>): Extension;
+  /** Makes an extension of a built-in change: the read that shows its progress. The file returns the extension among its operations. */
+  extend(tool: string, extension: Pick<Extension, 'follow'>): Extension;
   /** The built-in operations by tool name, for `preflight` and `companionRead`. */
   readonly operations: Readonly<Record<string, Operation>>;
   /** zod with English messages. This server's bundle of zod has no other locales. */
@@ -52,7 +52,7 @@ export interface Kit {
   readonly xmlRecord: typeof xmlRecord;
   /** Makes text for people and models: say`Bucket ${name} has ${count} rules`. Inserted strings are quoted, inserted texts of `say` not. */
   readonly say: typeof say;
-  /** Makes text that names an argument by its dotted path. A plan shows the name in words. */
+  /** Makes text that names the argument at a dotted path: a plan names it in words, and other texts show the path. */
   readonly argument: typeof argument;
   /** Makes text that quotes at most `limit` characters of a string. */
   readonly quoted: typeof quoted;
@@ -66,7 +66,7 @@ export interface Kit {
   readonly sentences: typeof sentences;
 }
 
-/** An addition to a built-in operation. */
+/** An extension of a built-in change, which the file returns like an operation. */
 export interface Extension {
   readonly extends: string;
   readonly follow: Follow;
@@ -88,9 +88,11 @@ function frozen<Value>(value: Value): Value {
 export const createKit = (fromModel: FromModel): Kit => ({
   version: kitVersion,
   defineOperation: (definition) => {
+    // With the default of `output`, any fields are kept, because reading an answer drops no unknown fields.
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
     const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
-    // The type allows only examples that are data. A function is accepted as well, because the example is only passed on.
+    // The imported function of this name makes each schema at its first use. Its type allows only examples that are data. A function is
+    // accepted as well, because the example is only passed on.
     return defineOperation(operation as DefinedOperation);
   },
   fromModel,

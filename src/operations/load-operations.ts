@@ -21,10 +21,10 @@ import type { FromModel } from './model/from-model.js';
 import { ModelProblems } from './model/model-problems.js';
 import type { ModelSettings } from './model/model-settings.js';
 
-/** The operations of outside files. */
+/** The user's own operations: those of the files that `CLOUDOPS_OPERATIONS` names. Such a file is called an outside file. */
 export interface OwnOperations {
   readonly operations: readonly Operation[];
-  /** Reads that show the progress of built-in changes, by tool name. */
+  /** Reads that show the progress of built-in changes, by the tool name of the change. */
   readonly follows?: Readonly<Record<string, Follow>>;
   /** Reasons why the files cannot be used, one sentence each. If there is one, `operations` is empty. */
   readonly problems: readonly SafeText[];
@@ -39,7 +39,7 @@ interface LoadOptions {
 type Context = Required<LoadOptions> & {
   readonly hosts: HostRules;
   readonly parse: DefinitionParser;
-  /** Schemas for hosts of operations from models, by definition. A definition itself must not have the field `schemas`. */
+  /** The schemas that hosts see. The key is a definition that `fromModel` made: `schemas` is no field of it, because files must not set it. */
   readonly modelSchemas: WeakMap<object, NonNullable<Operation['schemas']>>;
 };
 
@@ -47,7 +47,7 @@ const maximumOperations = 200;
 /** Maximum number of problems of one file that are shown. */
 const maximumProblems = 20;
 
-/** Loads the operations of a file, or of all files in a folder that may hold operations (`operationFile`). Never rejects. */
+/** Loads the operations of a file, or of all files in a folder whose names match `operationFile`. Never rejects. */
 export async function loadOperations(
   path: string,
   hosts: HostRules,
@@ -65,12 +65,13 @@ export async function loadOperations(
     // One after the other, because an operation may name the operations of earlier files.
     const loaded = await loadFile(file, operations, context);
     operations.push(...loaded.operations);
+    // Of two extensions of the same change, the last one applies.
     Object.assign(follows, loaded.follows);
     problems.push(...loaded.problems);
   }
 
   if (problems.length > 0) {
-    // The problems may be shown as they are: they are texts of this server, in which all values from outside files are quoted.
+    // `defined` shows the problems as they are: they are texts of this server, in which all values from outside files are quoted.
     return { operations: [], problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`) };
   }
   return { operations, ...(Object.keys(follows).length > 0 && { follows }), problems: [] };
@@ -117,20 +118,20 @@ async function loadFile(path: string, earlier: readonly Operation[], context: Co
   const operations: Operation[] = [];
   const problems: string[] = [];
   const follows: Record<string, Follow> = {};
-  for (const [index, definition] of imported.definitions.entries()) {
-    // An addition to a built-in change, made by `kit.extend`.
-    if (isObject(definition) && 'extends' in definition) {
-      const { data, error } = extensionSchema.safeParse(definition);
+  const { entries } = imported;
+  for (const [index, entry] of entries.entries()) {
+    // An extension of a built-in change, made by `kit.extend`.
+    if (isObject(entry) && 'extends' in entry) {
+      const { data, error } = extensionSchema.safeParse(entry);
       if (data !== undefined) follows[data.extends] = data.follow;
       else problems.push(`${file}: entry ${index + 1}: ${error.issues.map(({ message }) => message).join('; ')}.`);
-      continue;
+    } else {
+      const known = [...builtIn, ...earlier, ...operations];
+      const result = await readDefinition(entry, known, context);
+      const label = `${file}: operation ${index + 1}${nameInBrackets(entry)}`;
+      if (result.kind === 'operation') operations.push(result.operation);
+      else problems.push(...result.problems.map((problem) => `${label}: ${problem}.`));
     }
-
-    const known = [...builtIn, ...earlier, ...operations];
-    const result = await readDefinition(definition, known, context);
-    const label = `${file}: operation ${index + 1}${nameInBrackets(definition)}`;
-    if (result.kind === 'operation') operations.push(result.operation);
-    else problems.push(...result.problems.map((problem) => `${label}: ${problem}.`));
   }
   return { operations, follows, problems: problems.slice(0, maximumProblems) };
 }
@@ -151,7 +152,8 @@ const nameInBrackets = (definition: unknown) => {
 };
 
 type ImportedFile =
-  | { readonly kind: 'definitions'; readonly definitions: readonly unknown[] }
+  /** Definitions of operations, and extensions of built-in changes. */
+  | { readonly kind: 'entries'; readonly entries: readonly unknown[] }
   | { readonly kind: 'problems'; readonly problems: readonly string[] };
 
 const fileModule = z.object({
@@ -170,7 +172,7 @@ const extensionSchema = z.strictObject({
   extends: z.enum(builtInChanges, `extend: must name a built-in change: ${builtInChanges.join(', ')}`),
   follow: followSchema,
 });
-const definitionList = z
+const entryList = z
   .array(z.unknown(), 'its default export must return a list of operations')
   .max(maximumOperations, `it has more than ${maximumOperations} operations`);
 
@@ -190,13 +192,13 @@ async function importFile(path: string, context: Context): Promise<ImportedFile>
     ifThrown = 'its default export threw';
     calling?.(`${file}: default export`);
     const kit = createKit(fromModelIn(dirname(path), context));
-    const list = definitionList.safeParse(await module.data.default(kit));
+    const list = entryList.safeParse(await module.data.default(kit));
     if (!list.success) return unusable(list.error.issues.map(({ message }) => message).join('; '));
 
     // A property that the file adds to `Object.prototype` would also be in every set of arguments.
     const [addedField] = Object.keys(Object.prototype);
     if (addedField !== undefined) return unusable(`it adds ${quoteName(addedField)} to every object there is`);
-    return { kind: 'definitions', definitions: list.data };
+    return { kind: 'entries', entries: list.data };
   } catch (error) {
     if (error instanceof ModelProblems) return unusable(...error.problems);
     if (valueAt(error, 'code') === 'ERR_UNKNOWN_FILE_EXTENSION')

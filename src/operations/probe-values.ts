@@ -2,7 +2,10 @@ import * as z from 'zod';
 import type { ExampleInput, Operation } from '../tools/define-operation.js';
 import { isObject, leavesOf, withValueAt } from '../util/objects.js';
 
-/** Arguments and answers that every operation must handle without a fault. `cloudops-mcp operations check` tries them. */
+/**
+ * Arguments and answers that every operation must handle without a fault. `cloudops-mcp operations check` tries them without a network.
+ * The field `probe` of a read is something else: the call with which `doctor` checks keys and endpoint.
+ */
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -72,7 +75,7 @@ interface Growth {
   readonly resize: (value: unknown, size: number) => unknown;
 }
 
-/** Returns the example with the lists that it leaves out. Each text and list gets the largest size that the operation's rules allow. */
+/** Adds the lists that the example lacks, and then makes each text and list as large as the rules of the operation allow. */
 export function largestArguments(operation: Operation, example: ExampleInput): Arguments {
   const isValid = (args: unknown) =>
     remainingAfter(largestTotal, args) >= 0 && operation.input().safeParse(args).success;
@@ -84,10 +87,9 @@ export function largestArguments(operation: Operation, example: ExampleInput): A
   // Inner lists come before the lists around them, which then repeat inner lists that are already long.
   const listPaths = pathsOf(args, Array.isArray).reverse();
   for (const path of listPaths) {
-    const withEqualEntries = withLargest(args, path, { sizes: listSizes, resize: repeatFirst }, isValid);
+    const enlarge = (resize: Growth['resize']) => withLargest(args, path, { sizes: listSizes, resize }, isValid);
     // Different entries are tried only if the rules refuse equal ones.
-    args =
-      withEqualEntries ?? withLargest(args, path, { sizes: listSizes, resize: repeatWithNumbers }, isValid) ?? args;
+    args = enlarge(repeatFirst) ?? enlarge(repeatWithNumbers) ?? args;
   }
   return { ...Object(args) };
 }
