@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { countText } from '../../util/human.js';
 import { isObject } from '../../util/objects.js';
-import type { Argument, ArgumentValue } from './arguments.js';
+import type { Argument, ValueRules } from './arguments.js';
 import { mapValues } from './member-values.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -18,16 +18,16 @@ export function answerRecord(fields: readonly Argument[], values: Values, isSecr
       // Undefined for a field of the answer that the model does not have.
       const field = byMember.get(name);
       if (field !== undefined && isSecret(field)) return [[name, masked]];
-      return [[name, answerValue(field?.value, value, isSecret)]];
+      return [[name, answerValue(field?.rules, value, isSecret)]];
     }),
   );
 }
 
 /** Converts a value of an answer, and all values in it. `rules` is undefined for a value that the model does not describe. */
-function answerValue(rules: ArgumentValue | undefined, value: unknown, isSecret: IsSecret): unknown {
+function answerValue(rules: ValueRules | undefined, value: unknown, isSecret: IsSecret): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   if (value instanceof Uint8Array) return countText(value.length, 'byte');
-  // JSON has no large integers, NaN or infinities, so they become text.
+  // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text.
   if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
 
   if (Array.isArray(value)) {
@@ -43,7 +43,7 @@ function answerValue(rules: ArgumentValue | undefined, value: unknown, isSecret:
   return mapValues(value, (entry) => answerValue(entryRules, entry, isSecret));
 }
 
-/** Levels of structures whose fields the schema of an answer has. */
+/** Structures that are nested deeper than this number of levels appear in the schema of an answer without their fields. */
 const maximumLevels = 4;
 
 /** Returns the schema of an answer. No field is required, and other fields are allowed. */
@@ -51,24 +51,24 @@ export const answerSchema = (fields: readonly Argument[], isSecret: IsSecret, le
   z.object(
     Object.fromEntries(
       fields.map((field) => {
-        const schema = isSecret(field) ? z.string() : answerValueSchema(field.value, isSecret, level);
+        const schema = isSecret(field) ? z.string() : answerValueSchema(field.rules, isSecret, level);
         return [field.member, schema.optional()];
       }),
     ),
   );
 
-/** Returns the schema of a value that is inside of `level` structures. From `maximumLevels` on, a structure may have any fields. */
-function answerValueSchema(value: ArgumentValue, isSecret: IsSecret, level: number): z.ZodType {
-  switch (value.kind) {
+/** Returns the schema of a value that is inside of `level` structures. */
+function answerValueSchema(rules: ValueRules, isSecret: IsSecret, level: number): z.ZodType {
+  switch (rules.kind) {
     case 'structure':
-      return level < maximumLevels ? answerSchema(value.fields(), isSecret, level + 1) : z.looseObject({});
+      return level < maximumLevels ? answerSchema(rules.fields(), isSecret, level + 1) : z.looseObject({});
     case 'list':
-      return z.array(answerValueSchema(value.element(), isSecret, level));
+      return z.array(answerValueSchema(rules.element(), isSecret, level));
     case 'map':
       return z.looseObject({});
     case 'integer':
     case 'number':
-      // `answerRecord` writes a number that JSON cannot hold as text.
+      // A number may also be text, because `answerRecord` writes NaN, infinities and large integers as text.
       return z.union([z.number(), z.string()]);
     case 'boolean':
       return z.boolean();

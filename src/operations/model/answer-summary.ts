@@ -10,13 +10,13 @@ const longestShown = 100;
 const maximumLevel = 3;
 
 /** Returns a sentence about a successful answer: its longest list with the first entries, or its first values if it has no list. */
-export function answerSummary(api: string, record: Readonly<Record<string, unknown>>): SafeText {
+export function answerSummary(operationName: string, record: Readonly<Record<string, unknown>>): SafeText {
   const list = longestList(record);
-  if (list !== undefined) return listSummary(api, list);
+  if (list !== undefined) return listSummary(operationName, list);
   const scalars = [...leavesOf(record)].filter(([, value]) => typeof value !== 'object').slice(0, scalarsShown);
-  if (scalars.length === 0) return say`${own(api)} succeeded. The answer is empty.`;
+  if (scalars.length === 0) return say`${own(operationName)} succeeded. The answer is empty.`;
   const shown = scalars.map(([path, value]) => say`${own(path)} ${scalarText(value)}`);
-  return say`${own(api)} succeeded: ${join(shown, ', ')}.`;
+  return say`${own(operationName)} succeeded: ${join(shown, ', ')}.`;
 }
 
 const scalarText = (value: unknown): SafeText =>
@@ -41,8 +41,8 @@ function longestList(record: unknown, path = '', level = 0): ListInRecord | unde
 }
 
 /** Returns a sentence such as `ListBooks found 4 in books: "a", "b", "c" and others.` */
-function listSummary(api: string, { path, entries }: ListInRecord): SafeText {
-  const count = say`${own(api)} found ${entries.length} in ${own(path)}`;
+function listSummary(operationName: string, { path, entries }: ListInRecord): SafeText {
+  const count = say`${own(operationName)} found ${entries.length} in ${own(path)}`;
   const listName = nameInWords(path.split('.').at(-1) ?? '');
   const firstEntries = entries.slice(0, namesShown).map((entry) => nameOfEntry(entry, listName));
   const names = firstEntries.filter((name) => name !== undefined);
@@ -55,16 +55,16 @@ function listSummary(api: string, { path, entries }: ListInRecord): SafeText {
 
 /**
  * Returns the name of an entry of a list: the entry itself if it is a text, or the text in the field that looks most like a name. Fields
- * named after the list are preferred: for `instances`, "instance ID" and "name" come before "firewall group name".
+ * without a word for another thing are preferred: for `instances`, "instance ID" and "name" come before "firewall group name".
  */
 function nameOfEntry(entry: unknown, listName: string): string | undefined {
   if (typeof entry === 'string') return entry;
   if (!isObject(entry)) return undefined;
   const textFields = Object.keys(entry).filter((name) => textAt(entry, name) !== undefined);
   const wordsBeforeLast = (name: string) => nameInWords(name).split(' ').slice(0, -1).join(' ');
-  const namedAfterList = textFields.filter((name) => listName.startsWith(wordsBeforeLast(name)));
+  const ownFields = textFields.filter((name) => listName.startsWith(wordsBeforeLast(name)));
 
-  const field = identifyingField(namedAfterList) ?? identifyingField(textFields) ?? textFields[0];
+  const field = identifyingField(ownFields) ?? identifyingField(textFields) ?? textFields[0];
   return field === undefined ? undefined : textAt(entry, field);
 }
 

@@ -2,8 +2,8 @@ import type { JsonSchema } from '../../tools/define-operation.js';
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
-import { type Detail, isJsonText, type Place } from './argument-schema.js';
-import type { Argument, ArgumentValue, StructureValue } from './arguments.js';
+import { type Detail, isJsonText, type ValueContext } from './argument-schema.js';
+import type { Argument, StructureRules, ValueRules } from './arguments.js';
 import { shortenText } from './documentation-text.js';
 import type { FoldedArguments } from './folded-arguments.js';
 
@@ -13,18 +13,18 @@ interface ListedArguments {
   /** Optional arguments that are listed together as one argument, whose description names them. */
   readonly folded: FoldedArguments | undefined;
   /** Length limit of the names of the folded arguments (characters). */
-  readonly foldedNames: number;
+  readonly foldedNamesLimit: number;
   readonly detail: Detail;
   /** Schemas of the arguments that this server adds, by name. */
   readonly control: Readonly<Record<string, JsonSchema>>;
 }
 
 /** Returns the JSON Schema of arguments with types and short descriptions only. A call that breaks another rule gets the rule in words. */
-export function argumentListing({ fields, folded, foldedNames, detail, control }: ListedArguments): JsonSchema {
+export function argumentListing({ fields, folded, foldedNamesLimit, detail, control }: ListedArguments): JsonSchema {
   const single = folded === undefined ? fields : fields.filter((field) => !folded.fields.includes(field));
   const { properties, ...schema } = objectListing(single, requiredNames(single), { detail, around: [] });
   if (folded === undefined) return { ...schema, properties: { ...properties, ...control } };
-  const foldedArgument = { type: 'string', description: namesHint(folded.fields, foldedNames) };
+  const foldedArgument = { type: 'string', description: namesHint(folded.fields, foldedNamesLimit) };
   return { ...schema, properties: { ...properties, [folded.name]: foldedArgument, ...control } };
 }
 
@@ -36,61 +36,62 @@ interface ObjectListing extends JsonSchema {
 const requiredNames = (fields: readonly Argument[]): readonly string[] =>
   fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
 
-function objectListing(fields: readonly Argument[], required: readonly string[], place: Place): ObjectListing {
-  const properties = Object.fromEntries(fields.map((field) => [field.name, propertyListing(field, place)]));
+function objectListing(fields: readonly Argument[], required: readonly string[], context: ValueContext): ObjectListing {
+  const properties = Object.fromEntries(fields.map((field) => [field.name, propertyListing(field, context)]));
   return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
 }
 
-function propertyListing({ name, documentation, value }: Argument, place: Place): JsonSchema {
-  const text = shortenText(documentation, place.detail.description) || lastWordOf(name);
-  const hint = formatHint(value, place);
-  return { ...valueListing(value, place), description: hint === '' ? text : `${text} ${hint}` };
+function propertyListing({ name, documentation, rules }: Argument, context: ValueContext): JsonSchema {
+  const text = shortenText(documentation, context.detail.descriptionLimit) || lastWordOf(name);
+  const hint = formatHint(rules, context);
+  return { ...valueListing(rules, context), description: hint === '' ? text : `${text} ${hint}` };
 }
 
 /** Returns the last word of a name as a description: `Identifier.` for `DBClusterIdentifier`. Hosts require a description. */
 const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).split(' ').at(-1) ?? name)}.`;
 
 /** Returns the JSON Schema of a value, without a description. */
-function valueListing(value: ArgumentValue, place: Place): JsonSchema {
-  if (isJsonText(value, place)) return { type: 'string' };
-  switch (value.kind) {
+function valueListing(rules: ValueRules, context: ValueContext): JsonSchema {
+  if (isJsonText(rules, context)) return { type: 'string' };
+  switch (rules.kind) {
     case 'structure':
-      return structureListing(value, place);
+      return structureListing(rules, context);
     case 'list':
-      return { type: 'array', items: valueListing(value.element(), place) };
+      return { type: 'array', items: valueListing(rules.element(), context) };
     case 'enum':
-      return areValuesShown(value.values, place) ? { type: 'string', enum: value.values } : { type: 'string' };
+      return areValuesShown(rules.values, context) ? { type: 'string', enum: rules.values } : { type: 'string' };
     case 'integer':
-      return withoutUndefined({ type: 'integer', minimum: value.limits.min, maximum: value.limits.max });
+      return withoutUndefined({ type: 'integer', minimum: rules.limits.min, maximum: rules.limits.max });
     case 'number':
     case 'boolean':
-      return { type: value.kind };
+      return { type: rules.kind };
     default:
       return { type: 'string' };
   }
 }
 
-function structureListing({ id, fields, isUnion }: StructureValue, { detail, around }: Place): JsonSchema {
+function structureListing({ id, fields, isUnion }: StructureRules, { detail, around }: ValueContext): JsonSchema {
   // A union needs exactly one field, but no particular field is required.
   const required = isUnion ? [] : requiredNames(fields());
   return objectListing(fields(), required, { detail, around: [...around, id] });
 }
 
-const areValuesShown = (values: readonly string[], { detail }: Place): boolean => values.length <= detail.values;
+const areValuesShown = (values: readonly string[], { detail }: ValueContext): boolean =>
+  values.length <= detail.valuesLimit;
 
 /** Returns the format of a value for its description. Empty if the type in the schema says it. */
-function formatHint(value: ArgumentValue, place: Place): string {
-  switch (value.kind) {
+function formatHint(rules: ValueRules, context: ValueContext): string {
+  switch (rules.kind) {
     case 'list':
-      return formatHint(value.element(), place);
+      return formatHint(rules.element(), context);
     case 'timestamp':
       return 'ISO 8601.';
     case 'blob':
       return 'Base64.';
     case 'enum':
-      return areValuesShown(value.values, place) ? '' : `Such as ${value.values.slice(0, 2).join(', ')}.`;
+      return areValuesShown(rules.values, context) ? '' : `Such as ${rules.values.slice(0, 2).join(', ')}.`;
     case 'structure':
-      return isJsonText(value, place) ? namesHint(value.fields(), place.detail.names) : '';
+      return isJsonText(rules, context) ? namesHint(rules.fields(), context.detail.namesLimit) : '';
     case 'map':
     case 'document':
       return 'JSON text.';

@@ -1,25 +1,26 @@
-import type { Argument, ArgumentValue } from './arguments.js';
+import type { Argument, ValueRules } from './arguments.js';
 
 /** True if `names` contains the argument's name in requests or its name in the model. */
 export const isNamed = (names: readonly string[], { name, member }: Argument): boolean =>
   names.includes(name) || names.includes(member);
 
+type Target = { readonly to: 'name' | 'member' };
+
 /**
- * Returns a dotted path with the names of arguments (`name`) or with the names in the model (`member`). A person may have written either.
- * An unknown name and all names after it stay as they are. The code that uses the path reports them.
+ * Translates the names in a dotted path to names of arguments (`to: 'name'`) or names in the model (`to: 'member'`). A person may have
+ * written either. An unknown name and all names after it stay as they are. The code that uses the path reports them.
  */
-export function pathWith(kind: 'name' | 'member', fields: readonly Argument[], path: string): string {
+export function translatePath(path: string, fields: readonly Argument[], { to }: Target): string {
   // `rules[0].id` has the first name `rules`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
-  const field =
-    fields.find((field) => field[kind] === firstName) ?? fields.find((field) => isNamed([firstName], field));
+  const field = fields.find((field) => field[to] === firstName) ?? fields.find((field) => isNamed([firstName], field));
   if (field === undefined) return path;
-  const start = `${field[kind]}${indexes}`;
-  return rest === undefined ? start : `${start}.${pathWith(kind, innerFields(field.value), rest)}`;
+  const start = `${field[to]}${indexes}`;
+  return rest === undefined ? start : `${start}.${translatePath(rest, innerFields(field.rules), { to })}`;
 }
 
 /** Returns the fields of a structure, or of the structures in a list. Other values have none. */
-function innerFields(value: ArgumentValue): readonly Argument[] {
-  if (value.kind === 'list') return innerFields(value.element());
-  return value.kind === 'structure' ? value.fields() : [];
+function innerFields(rules: ValueRules): readonly Argument[] {
+  if (rules.kind === 'list') return innerFields(rules.element());
+  return rules.kind === 'structure' ? rules.fields() : [];
 }

@@ -4,23 +4,23 @@ import { nameInWords } from '../../tools/schema/field-names.js';
 import { flag, notUnicode, oneOf, wholeNumber } from '../../tools/schema/fields.js';
 import { sentenceCase } from '../../util/human.js';
 import { isDeeperThan, lazy, leavesOf, parseJson } from '../../util/objects.js';
-import type { Argument, ArgumentValue, StructureValue, ValueLimits } from './arguments.js';
+import type { Argument, StructureRules, ValueLimits, ValueRules } from './arguments.js';
 import { readPattern } from './read-pattern.js';
 
 /** Limits for the listing of arguments in the list of tools. */
 export interface Detail {
   /** Number of levels of structures whose fields are shown. A deeper structure is a single argument with JSON text. */
-  readonly levels: number;
+  readonly depth: number;
   /** Length limit of a description (characters). */
-  readonly description: number;
+  readonly descriptionLimit: number;
   /** Maximum number of values of an enumeration. The values of longer enumerations are not shown. */
-  readonly values: number;
+  readonly valuesLimit: number;
   /** Length limit of the list of names in the description of JSON text (characters). */
-  readonly names: number;
+  readonly namesLimit: number;
 }
 
-/** The place of a value in the arguments of a tool. */
-export interface Place {
+/** What decides, besides its rules, how a value is listed: the limits of the listing, and the structures around the value. */
+export interface ValueContext {
   readonly detail: Detail;
   /** IDs of the structures around the value. */
   readonly around: readonly string[];
@@ -30,10 +30,11 @@ export interface Place {
 export const argumentShape = (fields: readonly Argument[], detail: Detail): Readonly<Record<string, z.ZodType>> =>
   Object.fromEntries(fields.map((field) => [field.name, argumentSchema(field, { detail, around: [] })]));
 
-function argumentSchema({ name, isRequired, location, documentation, value }: Argument, place: Place): z.ZodType {
-  const shown = shownSchema(value, place);
+function argumentSchema(argument: Argument, context: ValueContext): z.ZodType {
+  const { name, isRequired, location, documentation, rules } = argument;
+  const shown = shownSchema(rules, context);
   const schema = location === undefined ? shown : rulesOfLocation[location](shown);
-  // Not shortened to `detail.description`, because the reference of the operation shows the whole text.
+  // Not shortened to `detail.descriptionLimit`, because the reference of the operation shows the whole text.
   const described = schema.describe(documentation || `${sentenceCase(nameInWords(name))}.`);
   return isRequired ? described : described.optional();
 }
@@ -61,43 +62,43 @@ const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
 
 /** Returns the rules for a value outside JSON text. Structures and lists become schemas whose fields and elements hosts can show. */
-function shownSchema(value: ArgumentValue, { detail, around }: Place): z.ZodType {
-  if (isJsonText(value, { detail, around })) return jsonText(() => innerSchema(value));
-  if (value.kind === 'structure') {
-    const place = { detail, around: [...around, value.id] };
-    return structureSchema(value, (field) => argumentSchema(field, place));
+function shownSchema(rules: ValueRules, { detail, around }: ValueContext): z.ZodType {
+  if (isJsonText(rules, { detail, around })) return jsonText(() => innerSchema(rules));
+  if (rules.kind === 'structure') {
+    const context = { detail, around: [...around, rules.id] };
+    return structureSchema(rules, (field) => argumentSchema(field, context));
   }
-  if (value.kind === 'list') return listSchema(value, shownSchema(value.element(), { detail, around }));
+  if (rules.kind === 'list') return listSchema(rules, shownSchema(rules.element(), { detail, around }));
   // Simple values have the same rules inside and outside JSON text.
-  return innerSchema(value);
+  return innerSchema(rules);
 }
 
 /** True if a value is given as JSON text. */
-export const isJsonText = (value: ArgumentValue, { detail, around }: Place): boolean =>
-  value.kind === 'map' ||
-  value.kind === 'document' ||
-  (value.kind === 'structure' && (around.length >= detail.levels || around.includes(value.id)));
+export const isJsonText = (rules: ValueRules, { detail, around }: ValueContext): boolean =>
+  rules.kind === 'map' ||
+  rules.kind === 'document' ||
+  (rules.kind === 'structure' && (around.length >= detail.depth || around.includes(rules.id)));
 
 /** Returns the rules for a value inside JSON text. Those for inner values are made on demand, because values may contain themselves. */
-export function innerSchema(value: ArgumentValue): z.ZodType {
-  switch (value.kind) {
+export function innerSchema(rules: ValueRules): z.ZodType {
+  switch (rules.kind) {
     case 'structure':
-      return structureSchema(value, (field) => {
-        const schema = z.lazy(() => innerSchema(field.value));
+      return structureSchema(rules, (field) => {
+        const schema = z.lazy(() => innerSchema(field.rules));
         return field.isRequired ? schema : schema.optional();
       });
     case 'list': {
-      const elementSchema = z.lazy(() => innerSchema(value.element()));
-      return listSchema(value, elementSchema);
+      const elementSchema = z.lazy(() => innerSchema(rules.element()));
+      return listSchema(rules, elementSchema);
     }
     case 'map': {
-      const entrySchema = z.lazy(() => innerSchema(value.element()));
-      return mapSchema(value, entrySchema);
+      const entrySchema = z.lazy(() => innerSchema(rules.element()));
+      return mapSchema(rules, entrySchema);
     }
     case 'document':
       return z.unknown();
     default:
-      return simpleSchema(value);
+      return simpleSchema(rules);
   }
 }
 
@@ -134,7 +135,7 @@ function jsonProblem(value: unknown): string | undefined {
   return isDeeperThan(maximumDepth, value) ? `must not be nested deeper than ${maximumDepth} levels` : undefined;
 }
 
-function structureSchema({ fields, isUnion }: StructureValue, schemaOf: (field: Argument) => z.ZodType): z.ZodType {
+function structureSchema({ fields, isUnion }: StructureRules, schemaOf: (field: Argument) => z.ZodType): z.ZodType {
   const allFields = fields();
   const schema = z.strictObject(Object.fromEntries(allFields.map((field) => [field.name, schemaOf(field)])));
   if (!isUnion) return schema;
@@ -142,7 +143,7 @@ function structureSchema({ fields, isUnion }: StructureValue, schemaOf: (field: 
   return schema.partial().refine((value) => Object.keys(value).length === 1, `must have exactly one of: ${names}`);
 }
 
-function listSchema({ limits, isSet }: Extract<ArgumentValue, { kind: 'list' }>, element: z.ZodType): z.ZodType {
+function listSchema({ limits, isSet }: Extract<ValueRules, { kind: 'list' }>, element: z.ZodType): z.ZodType {
   const rule = `must have ${limitsText(limits, 'entries')}`;
   const { min = 0, max } = limits;
   const list = z.array(element).min(min, rule);
@@ -152,24 +153,24 @@ function listSchema({ limits, isSet }: Extract<ArgumentValue, { kind: 'list' }>,
   return isSet ? limited.refine(areDistinct, 'must not have an entry twice') : limited;
 }
 
-function mapSchema({ limits }: Extract<ArgumentValue, { kind: 'map' }>, entry: z.ZodType): z.ZodType {
+function mapSchema({ limits }: Extract<ValueRules, { kind: 'map' }>, entry: z.ZodType): z.ZodType {
   const isSizeAllowed = (entries: object) => isWithin(limits, Object.keys(entries).length);
   return z.record(z.string(), entry).refine(isSizeAllowed, `must have ${limitsText(limits, 'entries')}`);
 }
 
-type SimpleValue = Exclude<ArgumentValue, { kind: 'structure' | 'list' | 'map' | 'document' }>;
+type SimpleRules = Exclude<ValueRules, { kind: 'structure' | 'list' | 'map' | 'document' }>;
 
 /** Returns the rules for a value without inner values. */
-function simpleSchema(value: SimpleValue): z.ZodType {
-  switch (value.kind) {
+function simpleSchema(rules: SimpleRules): z.ZodType {
+  switch (rules.kind) {
     case 'text':
-      return textSchema(value);
+      return textSchema(rules);
     case 'enum':
-      return oneOf(value.values);
+      return oneOf(rules.values);
     case 'integer':
-      return integerSchema(value);
+      return integerSchema(rules);
     case 'number':
-      return numberSchema(value.limits);
+      return numberSchema(rules.limits);
     case 'bigNumber':
       return z.string().regex(/^-?\d{1,1000}(\.\d{1,1000})?$/, 'must be a number as text, in digits');
     case 'boolean':
@@ -177,11 +178,11 @@ function simpleSchema(value: SimpleValue): z.ZodType {
     case 'timestamp':
       return z.string().refine(isTime, 'must be a time in ISO 8601, such as 2026-11-30T12:00:00Z');
     case 'blob':
-      return blobSchema(value);
+      return blobSchema(rules);
   }
 }
 
-function textSchema({ limits, pattern }: Extract<ArgumentValue, { kind: 'text' }>): z.ZodType {
+function textSchema({ limits, pattern }: Extract<ValueRules, { kind: 'text' }>): z.ZodType {
   const text = z
     .string()
     .refine((value) => value.isWellFormed(), notUnicode)
@@ -196,7 +197,7 @@ function textSchema({ limits, pattern }: Extract<ArgumentValue, { kind: 'text' }
   );
 }
 
-function integerSchema({ limits, values }: Extract<ArgumentValue, { kind: 'integer' }>): z.ZodType {
+function integerSchema({ limits, values }: Extract<ValueRules, { kind: 'integer' }>): z.ZodType {
   const number = wholeNumber(
     Math.max(limits.min ?? Number.MIN_SAFE_INTEGER, Number.MIN_SAFE_INTEGER),
     Math.min(limits.max ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
@@ -222,7 +223,7 @@ const isTime = (value: string) => isoTime.test(value) && !Number.isNaN(Date.pars
 
 export const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-const blobSchema = ({ limits, isText = false }: Extract<ArgumentValue, { kind: 'blob' }>) =>
+const blobSchema = ({ limits, isText = false }: Extract<ValueRules, { kind: 'blob' }>) =>
   z
     .string()
     .refine((value) => base64.test(value), 'must be base64')

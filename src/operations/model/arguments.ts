@@ -28,22 +28,22 @@ export interface Argument {
   readonly location?: 'path' | 'headers' | undefined;
   /** Documentation as plain text. It may be empty. */
   readonly documentation: string;
-  readonly value: ArgumentValue;
+  readonly rules: ValueRules;
 }
 
 /** The rules for a value. Inner rules are made on demand, because shapes may contain themselves. */
-export type ArgumentValue =
-  | StructureValue
+export type ValueRules =
+  | StructureRules
   | {
       readonly kind: 'list';
-      readonly element: () => ArgumentValue;
+      readonly element: () => ValueRules;
       readonly limits: ValueLimits;
       readonly isSet: boolean;
     }
   | {
       readonly kind: 'map';
-      readonly key: () => ArgumentValue;
-      readonly element: () => ArgumentValue;
+      readonly key: () => ValueRules;
+      readonly element: () => ValueRules;
       readonly limits: ValueLimits;
     }
   | { readonly kind: 'text'; readonly limits: ValueLimits; readonly pattern?: string | undefined }
@@ -53,13 +53,13 @@ export type ArgumentValue =
   | { readonly kind: 'number'; readonly limits: ValueLimits }
   /** A number of any size, which JavaScript cannot hold. Calls and answers have it as text. */
   | { readonly kind: 'bigNumber' }
-  /** `isText` is true if the bytes are the whole body of the request, because bodies are text. */
+  /** `isText` is true if the bytes are the whole body of the request. Then they must be UTF-8, because this server sends bodies as text. */
   | { readonly kind: 'blob'; readonly limits: ValueLimits; readonly isText?: boolean }
   | { readonly kind: 'boolean' }
   | { readonly kind: 'timestamp' }
   | { readonly kind: 'document' };
 
-export interface StructureValue {
+export interface StructureRules {
   readonly kind: 'structure';
   /** ID of the shape. */
   readonly id: string;
@@ -77,39 +77,41 @@ export interface ValueLimits {
 /** Returns the arguments of an operation: the members of its input. */
 export function argumentsOf(model: Model, input: StructureShape, isHidden: (member: Member) => boolean): Argument[] {
   const members = input.members.filter((member) => !isHidden(member));
-  return namedArguments(model, members, (member) => wireName(model, member, true), reservedNames);
+  return namedArguments(model, members, { isOfInput: true, reserved: reservedNames });
 }
 
 /** Returns the rules for a structure or union. */
-export const structureOf = (model: Model, { id, kind, members }: StructureShape): StructureValue => ({
+export const structureOf = (model: Model, { id, kind, members }: StructureShape): StructureRules => ({
   kind: 'structure',
   id,
   isUnion: kind === 'union',
-  fields: lazy(() => namedArguments(model, members, (member) => wireName(model, member, false), [])),
+  fields: lazy(() => namedArguments(model, members, { isOfInput: false, reserved: [] })),
 });
 
 /** Names of the arguments that this server adds to tools. */
 const reservedNames: readonly string[] = ['account', ...Object.keys(consentArguments())];
 
-/** Names that every client accepts. They have no dots, because dots separate the names in a path. */
+/** Names that every host accepts. They have no dots, because dots separate the names in a path. */
 const allowedName = /^[A-Za-z][\w-]{0,63}$/;
 
-/** Makes an argument of each member. It is named as in requests if that name is usable, or else as in the model, if need be with a "_". */
+/**
+ * Makes an argument of each member. It is named as in requests if that name is usable, or else as in the model, if need be with a "_".
+ * @param isOfInput true for the members of an operation's input, and false for those of a structure
+ */
 function namedArguments(
   model: Model,
   members: readonly Member[],
-  nameInRequests: (member: Member) => string,
-  reserved: readonly string[],
+  { isOfInput, reserved }: { readonly isOfInput: boolean; readonly reserved: readonly string[] },
 ): Argument[] {
   const taken = new Set(reserved);
   const memberNames = new Set(members.map(({ name }) => name));
   return members.map((member) => {
-    const requestName = nameInRequests(member);
+    const requestName = requestNameOf(model, member, isOfInput);
     // The name in requests may be another member's name in the model. It is then left to that member.
     const belongsToOther = requestName !== member.name && memberNames.has(requestName);
-    const candidates = [member.name, `${member.name}_`];
-    if (!belongsToOther) candidates.unshift(requestName);
+    const candidates = [...(belongsToOther ? [] : [requestName]), member.name, `${member.name}_`];
     const isUsable = (candidate: string) => allowedName.test(candidate) && !taken.has(candidate);
+    // If no candidate is usable, for example because all are too long, the argument has the name in the model, which hosts may refuse.
     const name = candidates.find(isUsable) ?? member.name;
     taken.add(name);
     return argumentOf(model, member, name);
@@ -125,7 +127,7 @@ function argumentOf(model: Model, member: Member, name: string): Argument {
     isSensitive: hasTrait(traits, 'smithy.api#sensitive'),
     location: locationOf(traits),
     documentation: documentationText(textTrait(traits, 'smithy.api#documentation') ?? ''),
-    value: rulesOf(model, model.shape(member.target), traits),
+    rules: rulesOf(model, model.shape(member.target), traits),
   };
 }
 
@@ -137,7 +139,7 @@ function locationOf(traits: Traits): Argument['location'] {
 }
 
 /** Returns the rules for a value of a shape. `traits` are the traits of the member that has the value, and those of its shape. */
-function rulesOf(model: Model, shape: Shape, traits: Traits): ArgumentValue {
+function rulesOf(model: Model, shape: Shape, traits: Traits): ValueRules {
   const limits = (name: 'length' | 'range') => readTrait(traits, `smithy.api#${name}`, limitsSchema, shape.id) ?? {};
   /** Returns a function that makes the rules for an inner value on demand, because a shape may contain itself. */
   const innerRules = (member: Member) => () => rulesOf(model, model.shape(member.target), model.traitsOf(member));
@@ -161,11 +163,7 @@ function rulesOf(model: Model, shape: Shape, traits: Traits): ArgumentValue {
 }
 
 /** Returns the rules for a value without inner values. `limits` reads the limits in the traits. */
-function simpleRules(
-  type: SimpleType,
-  traits: Traits,
-  limits: (name: 'length' | 'range') => ValueLimits,
-): ArgumentValue {
+function simpleRules(type: SimpleType, traits: Traits, limits: (name: 'length' | 'range') => ValueLimits): ValueRules {
   switch (type) {
     case 'string':
       return { kind: 'text', limits: limits('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
@@ -175,6 +173,7 @@ function simpleRules(
       return { kind: 'integer', limits: { min: -128, max: 127, ...limits('range') } };
     case 'short':
       return { kind: 'integer', limits: { min: -32_768, max: 32_767, ...limits('range') } };
+    // No bounds of the type: the API checks those of an integer, and `integerSchema` allows no number that JavaScript cannot hold exactly.
     case 'integer':
     case 'long':
       return { kind: 'integer', limits: limits('range') };
@@ -194,11 +193,11 @@ function simpleRules(
 const limitsSchema = z.object({ min: z.coerce.number(), max: z.coerce.number() }).partial();
 
 /**
- * Returns the name of a member in requests. A list or map without an XML element around its entries keeps its name in the model, because
- * its name in requests is the name of a single entry: `Object` for `Objects`.
+ * Returns the name of a member in requests. A list or map without an XML element around its entries has none, because only its entries
+ * have a name there (`Object` for `Objects`), so its name in the model is returned.
  * @param isOfInput true for a member of an operation's input, because only such members may be in the query or a header
  */
-function wireName({ service, shape }: Model, { name, target, traits }: Member, isOfInput: boolean): string {
+function requestNameOf({ service, shape }: Model, { name, target, traits }: Member, isOfInput: boolean): string {
   const { protocol } = service;
   const trait = (id: string) => textTrait(traits, `smithy.api#${id}`);
   const nameOutsideBody = trait('httpHeader') ?? trait('httpQuery');

@@ -1,4 +1,4 @@
-/** Converts botocore's descriptions of APIs (`service-2.json` and its companions) to the JSON form (AST) of Smithy for `model.ts`. */
+/** Converts botocore's models of APIs (`service-2.json` and its companions) to the JSON form (AST) of Smithy for `model.ts`. */
 import * as z from 'zod';
 import { withoutUndefined } from '../../util/objects.js';
 import { quoteName } from '../../util/quote.js';
@@ -7,7 +7,7 @@ import { check, ModelError, type Traits } from './model.js';
 const text = z.string().max(100_000);
 const flag = z.boolean().optional();
 const namespace = z.union([text, z.looseObject({ uri: text, prefix: text.optional() })]).optional();
-/** Fields that tell how a value is serialized. Both a shape and a reference to a shape may have them. */
+/** Fields that shapes and references to shapes have in common. Most tell how a value is serialized. */
 const serialization = {
   documentation: text.optional(),
   location: text.optional(),
@@ -61,7 +61,7 @@ const operationSchema = z.object({
   authtype: text.optional(),
   auth: z.array(text).optional(),
 });
-const description = z.object({
+const serviceSchema = z.object({
   metadata: z.object({
     apiVersion: text.default(''),
     protocol: text,
@@ -104,7 +104,7 @@ const waitersSchema = z.object({
   ),
 });
 
-type Botocore = z.output<typeof description>;
+type Botocore = z.output<typeof serviceSchema>;
 type BotocoreShape = z.output<typeof shapeSchema>;
 type BotocoreReference = z.output<typeof reference>;
 type BotocoreOperation = z.output<typeof operationSchema>;
@@ -112,7 +112,7 @@ type BotocorePages = z.output<typeof paginatorsSchema>['pagination'][string];
 type BotocoreWaiters = z.output<typeof waitersSchema>['waiters'];
 type Serialization = Pick<BotocoreReference, keyof typeof serialization>;
 
-/** True if a parsed file has the form of botocore's descriptions. */
+/** True if a parsed file has the form of botocore's models. */
 export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
   'metadata' in json && 'operations' in json && 'shapes' in json && !('smithy' in json);
 
@@ -123,22 +123,22 @@ export interface BotocoreCompanions {
 }
 
 /**
- * Converts a description (`service-2.json`) to the AST of Smithy. Without companion files, no operation has pages or waiters.
+ * Converts a model (`service-2.json`) to the AST of Smithy. Without companion files, no operation has pages or waiters.
  * @throws ModelError if a file does not have the form of botocore's files
  */
 export function convertBotocore(json: unknown, companions: BotocoreCompanions = {}): Readonly<Record<string, unknown>> {
   const { paginators = { pagination: {} }, waiters = { waiters: {} } } = companions;
-  const api = check(description, json, 'the model');
+  const model = check(serviceSchema, json, 'the model');
   const { pagination } = check(paginatorsSchema, paginators, 'the paginators');
   const { waiters: allWaiters } = check(waitersSchema, waiters, 'the waiters');
 
-  const { metadata, operations, shapes } = api;
+  const { metadata, operations, shapes } = model;
   const context: Context = { shapes, hasJsonNames: /json/.test(metadata.protocol) };
   const service = {
     type: 'service',
     version: metadata.apiVersion,
     operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
-    traits: serviceTraits(api),
+    traits: serviceTraits(model),
   };
   // Protocols that send the name of the service in a header take it from the service's ID.
   const serviceId = idOf(metadata.targetPrefix ?? 'Service');
@@ -162,7 +162,7 @@ interface Context {
 
 const idOf = (name: string) => `botocore#${name}`;
 const operationId = (name: string) => `botocore.operations#${name}`;
-/** Returns the ID of an operation's input. It is a copy of the input's shape, because each operation names the XML root itself. */
+/** ID of an operation's input. Each operation gets a copy of the shape, because each names the XML root itself. */
 const inputId = (operation: string) => `botocore.inputs#${operation}Input`;
 const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
 
@@ -207,7 +207,7 @@ const comparators: Readonly<Record<string, string>> = {
   pathAny: 'anyStringEquals',
 };
 
-/** Returns the trait for the waiters of an operation. Matchers that look for errors have no path, so drafts ignore them. */
+/** Returns the trait for the waiters of an operation. Matchers of errors are kept without a path, and `followFromWaiters` skips them. */
 function waitersOf(operationName: string, all: BotocoreWaiters): unknown {
   const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
   if (waiters.length === 0) return undefined;
@@ -231,8 +231,6 @@ function convertOperation(
   const { http, input, output, errors, endpoint, auth, authtype } = operation;
   const inputShape = input === undefined ? undefined : shapes[input.shape];
   const uri = withMemberNames(http.requestUri, inputShape);
-  // `noAuth` besides a signature means that the signature is optional. An empty list means that requests are not signed.
-  const signatures = auth?.filter((scheme) => scheme !== '' && scheme !== 'smithy.api#noAuth');
   return {
     type: 'operation',
     input: { target: inputId(name) },
@@ -248,7 +246,8 @@ function convertOperation(
       'smithy.api#httpChecksumRequired': traitIf(operation.httpChecksumRequired),
       'smithy.api#requestCompression': operation.requestcompression,
       'aws.protocols#httpChecksum': operation.httpChecksum,
-      'smithy.api#auth': authtype === 'none' ? [] : signatures,
+      // An empty list means that the requests are not signed. So does `smithy.api#noAuth` without another entry.
+      'smithy.api#auth': authtype === 'none' ? [] : auth,
       'smithy.waiters#waitable': waiters,
       'smithy.api#paginated': pages && {
         inputToken: pages.input_token,
@@ -283,7 +282,7 @@ function convertInput(input: BotocoreReference | undefined, context: Context): u
 
 /** Converts a shape to the AST. If a list or map lacks its content, the error is thrown when the AST is read. */
 function convertShape(shape: BotocoreShape, context: Context): unknown {
-  // The name of a shape is the name of an XML root. It has no counterpart in JSON.
+  // A `locationName` of the shape itself names the XML root. Protocols of JSON ignore the trait.
   const rootName = shape.location === undefined ? shape.locationName : undefined;
   const traits = { ...shapeTraits(shape), ...serializationTraits(shape), ...nameTrait(rootName, 'smithy.api#xmlName') };
   if (shape.document === true) return { type: 'document', traits };
@@ -358,13 +357,16 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
   };
 }
 
-/** Returns the trait for a member that is sent in the path, the query or a header. Without a `locationName`, it is sent as `name`. */
+/**
+ * Returns the trait for a member that is sent in the path, the query or a header. In the query and in headers, it is sent as
+ * `locationName`, or else as `name`. In the path, the label has its name (`withMemberNames`).
+ */
 function locationTraits({ location, locationName }: Serialization, name: string, isMap: boolean): Traits {
   switch (location) {
     case 'uri':
       return { 'smithy.api#httpLabel': {} };
     case 'querystring':
-      // Each entry of a map without a name is a parameter.
+      // If a map has no `locationName`, each of its entries is a parameter.
       return isMap && locationName === undefined
         ? { 'smithy.api#httpQueryParams': {} }
         : { 'smithy.api#httpQuery': locationName ?? name };
@@ -387,7 +389,7 @@ const timestampFormats: Readonly<Record<string, string>> = {
 
 const nameTrait = (name: string | undefined, trait: string): Traits => (name === undefined ? {} : { [trait]: name });
 
-/** Returns the traits for the serialization of a shape or member, without its name and its location. */
+/** Returns the traits for the fields in `serialization`, without name and location. */
 function serializationTraits(shape: Serialization): Traits {
   const { timestampFormat } = shape;
   return withoutUndefined({

@@ -8,8 +8,8 @@ import type { OperationSettings } from './model-settings.js';
 
 /** The facts for the texts about a change. */
 interface ChangeSource {
-  /** Name of the operation in the API. */
-  readonly api: string;
+  /** Name of the operation in the model, such as `CreateBook`. */
+  readonly operationName: string;
   /** Path of the operation, with labels: `/clusters/{clusterId}/nodes/{nodeId}`. */
   readonly path: string;
   /** Name of the API for people: the prefix of its tools, or its name in settings. */
@@ -22,11 +22,12 @@ interface ChangeSource {
 const longestValue = 60;
 
 /** Returns the texts of a change for its plan and its question. The headline names the operation and the changed resource. */
-export function changeTexts({ api, path, apiName, fields, settings }: ChangeSource): Change {
-  const title = defined(sentenceCase(nameInWords(api)));
+export function changeTexts({ operationName, path, apiName, fields, settings }: ChangeSource): Change {
+  // `defined` shows several words of the file or the model as they are. `own` is for a single name, and quotes any other text.
+  const title = defined(sentenceCase(nameInWords(operationName)));
   const identifying = identifyingArguments(fields, path);
   const identifyingNames = identifying.map(({ name }) => name);
-  const resourceName = nameOfResource(identifying, api);
+  const resourceName = resourceArgumentName(identifying, operationName);
   const {
     costsMoney = true,
     irreversible,
@@ -56,6 +57,7 @@ export function changeTexts({ api, path, apiName, fields, settings }: ChangeSour
     ],
     warnings: () => [],
     notChecked,
+    // The last argument has to be the name of the resource: people type its value to confirm a deletion.
     identifies: [
       ...identifyingNames.filter((name) => name !== resourceName),
       ...(resourceName === undefined ? [] : [resourceName]),
@@ -63,7 +65,7 @@ export function changeTexts({ api, path, apiName, fields, settings }: ChangeSour
     named: identifyingNames,
     verificationHint: (input) =>
       verificationHint === undefined
-        ? join([say`the effect of ${own(api)}`, ...idTexts(identifying, input)], ', ')
+        ? join([say`the effect of ${own(operationName)}`, ...idTexts(identifying, input)], ', ')
         : defined(verificationHint),
     ...(ifTooLarge !== undefined && { ifTooLarge }),
   };
@@ -85,20 +87,20 @@ function identifyingArguments(fields: readonly Argument[], path: string): readon
   );
   if (inPath.length > 0) return inPath;
   return fields.filter(
-    ({ name, member, isRequired, value }) =>
+    ({ name, member, isRequired, rules }) =>
       isRequired &&
-      value.kind === 'text' &&
+      rules.kind === 'text' &&
       nameEndings.some((ending) => [name, member].some((candidate) => ending.test(nameInWords(candidate)))),
   );
 }
 
 /**
- * Returns the argument that names the changed resource. This is an argument with the last word of the operation, such as `PolicyName` of
- * `DeleteUserPolicy`. Otherwise it is the last argument in the path, because a path goes from a resource to the resources in it. If no
- * argument is in the path, it is the first argument.
+ * Returns the name of the argument that names the changed resource. It is an argument with the last word of the operation, such as
+ * `PolicyName` of `DeleteUserPolicy`. Otherwise it is the last argument in the path, because a path goes from a resource to the resources
+ * in it. If no argument is in the path, it is the first argument.
  */
-function nameOfResource(identifying: readonly Argument[], api: string): string | undefined {
-  const words = nameInWords(api).toLowerCase();
+function resourceArgumentName(identifying: readonly Argument[], operationName: string): string | undefined {
+  const words = nameInWords(operationName).toLowerCase();
   const namesake = identifying.find(({ member }) => {
     const memberWords = nameInWords(member).toLowerCase();
     const kind = nameEndings.reduce((text, ending) => text.replace(ending, ''), memberWords).trim();

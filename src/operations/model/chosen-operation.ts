@@ -8,31 +8,32 @@ import type { Codec } from './codec.js';
 import { documentationText, shortenText } from './documentation-text.js';
 import { type Member, type Model, ModelError, type ModelOperation, textTrait } from './model.js';
 import { type ModelPages, pagesOf } from './model-pages.js';
-import type { OperationSettings, ReadSettings } from './model-settings.js';
+import type { OperationSettings, ParsedSettings } from './model-settings.js';
 import { isSecretIn } from './secret-members.js';
 
 /** Everything that the operations of a model share. */
 export interface ModelContext {
   readonly model: Model;
   readonly codec: Codec;
-  readonly settings: ReadSettings;
+  readonly settings: ParsedSettings;
   /** Schemas of the arguments that this server adds to repeatable changes and to other changes, by name. */
   readonly control: Readonly<Record<'repeatable' | 'other', Readonly<Record<string, JsonSchema>>>>;
 }
 
-/** An operation of a model with the choices that the file makes for it. The list of its arguments is not yet shortened. */
+/** An operation of a model with the settings that the file has for it. The list of its arguments is not yet shortened. */
 export interface ChosenOperation {
   readonly operation: ModelOperation;
   readonly settings: OperationSettings;
   readonly texts: Pick<Operation, 'name' | 'title' | 'description'>;
+  /** The arguments of the tool. */
   readonly fields: readonly Argument[];
   readonly isSecret: (field: Argument) => boolean;
   readonly pages: ModelPages | undefined;
 }
 
 /**
- * Reads an operation of a model, and applies the choices of the file to its texts and arguments.
- * @throws ModelError if the operation is not supported, or a choice does not fit it
+ * Reads an operation of a model, and applies the settings of the file to its texts and arguments.
+ * @throws ModelError if the operation is not supported, or the settings do not fit it
  */
 export function chooseOperation(
   { model, settings: fileSettings }: ModelContext,
@@ -64,7 +65,7 @@ export function chooseOperation(
 const longestDescription = 90;
 
 /** Returns the name of a tool: the file's name for it, or else prefix and operation, such as `devops_list_backups`. */
-export function toolNameOf({ prefix, operations }: ReadSettings, operationName: string): string {
+export function toolNameOf({ prefix, operations }: ParsedSettings, operationName: string): string {
   const chosenName = operations[operationName]?.name;
   if (chosenName !== undefined) return chosenName;
   const words = nameInWords(operationName).toLowerCase().split(/\W+/);

@@ -2,7 +2,7 @@ import type { ApiRequest } from '../../tools/define-operation.js';
 import { lazy } from '../../util/objects.js';
 import { hasTrait, isIdempotencyToken, type Model, type ModelOperation } from './model.js';
 import type { LoadedProtocol, ProtocolAnswer, ProtocolRequest } from './protocol.js';
-import { schemasOf } from './sdk-schema.js';
+import { operationSchemasOf } from './sdk-schema.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -20,7 +20,7 @@ export interface Codec {
 
 /** Makes the codec of a model. The libraries of the protocols are loaded with the first request. */
 export function createCodec(model: Model): Codec {
-  const schemaOf = schemasOf(model);
+  const schemaOf = operationSchemasOf(model);
   const loadProtocol = lazy(async (): Promise<LoadedProtocol> => {
     const { createProtocol } = await import('./protocol.js');
     return createProtocol(model.service);

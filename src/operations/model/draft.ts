@@ -53,9 +53,9 @@ interface DraftSource {
 
 /** Returns the settings of a draft: for the chosen operations, and for the reads that show the progress of changes among them. */
 function draftSettings({ model, operations }: DraftSource) {
-  const signingService = apiName(model);
-  // S3 uses the endpoint of the built-in tools for object storage.
-  const api = signingService === 's3' ? 'storage' : signingService;
+  const serviceName = signingServiceName(model);
+  // `storage` is the built-in API for object storage. Tools for S3 use its endpoint.
+  const api = serviceName === 's3' ? 'storage' : serviceName;
 
   const follows = new Map<string, Follow>();
   for (const name of operations) {
@@ -66,7 +66,7 @@ function draftSettings({ model, operations }: DraftSource) {
   const readNames = [...follows.values()].map((follow) => follow.read);
   const names = new Set([...operations, ...readNames]);
   const entries = [...names].map((name) => [name, draftOperation(model, model.operation(name), follows.get(name))]);
-  return { api, prefix: signingService.replaceAll('-', '_'), operations: Object.fromEntries(entries) };
+  return { api, prefix: serviceName.replaceAll('-', '_'), operations: Object.fromEntries(entries) };
 }
 
 /** Returns the settings of one operation. Each text that begins with `undecided` asks a person for a decision about a change. */
@@ -88,22 +88,22 @@ function draftOperation(
 }
 
 /** Returns the service name in signatures, in the form that settings require for names of APIs. */
-const apiName = ({ service }: Model): string =>
+const signingServiceName = ({ service }: Model): string =>
   service.signingName
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^[^a-z]+|-$/g, '')
     .slice(0, 31) || 'api';
 
-/** Writes a file of operations in JavaScript. */
+/** Returns the text of a file of operations in JavaScript. */
 export const draftModule = (source: DraftSource): string =>
   `export default async ({ fromModel }) =>\n  fromModel(${literal(source.path)}, ${writeValue(draftSettings(source), '  ')});\n`;
 
-/** Writes a file of operations in JSON. */
+/** Returns the text of a file of operations in JSON. */
 export const draftJson = (source: DraftSource): string =>
   `${JSON.stringify({ model: source.path, ...draftSettings(source) }, null, 2)}\n`;
 
-/** Writes a value as JavaScript source, with single quotes, and with short objects and lists on one line. */
+/** Returns a value as JavaScript source, with single quotes, and with short objects and lists on one line. */
 function writeValue(value: unknown, indent: string): string {
   if (typeof value === 'string') return literal(value);
   if (typeof value !== 'object' || value === null) return String(value);
@@ -120,6 +120,6 @@ function writeValue(value: unknown, indent: string): string {
 
 const longestLine = 90;
 const propertyName = (name: string) => (/^[A-Za-z_]\w*$/.test(name) ? name : literal(name));
-/** Writes a text as a string in single quotes. */
+/** Returns a text as a string literal in single quotes. */
 const literal = (text: string) =>
   `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;

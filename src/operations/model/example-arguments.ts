@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isObject } from '../../util/objects.js';
 import { innerSchema } from './argument-schema.js';
-import type { Argument, ArgumentValue, ValueLimits } from './arguments.js';
+import type { Argument, ValueLimits, ValueRules } from './arguments.js';
 import { mapValues } from './member-values.js';
 import type { Traits } from './model.js';
 
@@ -27,11 +27,11 @@ export const toArgumentNames = (
   Object.fromEntries(
     Object.entries(values).map(([key, value]) => {
       const field = fields.find(({ name }) => name === key) ?? fields.find(({ member }) => member === key);
-      return field === undefined ? [key, value] : [field.name, withNamesInside(field.value, value)];
+      return field === undefined ? [key, value] : [field.name, withNamesInside(field.rules, value)];
     }),
   );
 
-function withNamesInside(rules: ArgumentValue, value: unknown): unknown {
+function withNamesInside(rules: ValueRules, value: unknown): unknown {
   if (rules.kind === 'structure') return isObject(value) ? toArgumentNames(rules.fields(), value) : value;
   if (rules.kind === 'list')
     return Array.isArray(value) ? value.map((element) => withNamesInside(rules.element(), element)) : value;
@@ -68,44 +68,48 @@ const candidates: readonly string[] = [
 /** Limit of nesting. A structure that requires itself reaches it, and has no example. */
 const maximumLevels = 20;
 
-/** Makes arguments that keep to the rules. Only required arguments get a value. Undefined if a required argument has no example. */
+/**
+ * Makes arguments that keep to the rules. Only required arguments get a value. Undefined if a required argument has no example.
+ * @param level 0 for the arguments of a call, and for the fields of a structure the level of the structure
+ */
 export function exampleArguments(fields: readonly Argument[], level = 0): Record<string, unknown> | undefined {
   const required = fields
     .filter(({ isRequired }) => isRequired)
-    .map(({ name, value }) => [name, exampleOf(value, level + 1)]);
+    .map(({ name, rules }) => [name, exampleOf(rules, level + 1)]);
   return required.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(required);
 }
 
-/** Makes a value that satisfies the limits of an argument. Returns undefined if no candidate matches a pattern, or if the nesting is too deep. */
-function exampleOf(value: ArgumentValue, level: number): unknown {
+/** Makes a value that keeps to the rules. Returns undefined if no candidate matches a pattern, or if the nesting is too deep. */
+function exampleOf(rules: ValueRules, level: number): unknown {
   if (level > maximumLevels) return undefined;
-  switch (value.kind) {
+  switch (rules.kind) {
     case 'structure':
-      return value.isUnion ? exampleOfUnion(value.fields(), level) : exampleArguments(value.fields(), level);
+      return rules.isUnion ? exampleOfUnion(rules.fields(), level) : exampleArguments(rules.fields(), level);
     case 'list': {
-      const element = exampleOf(value.element(), level + 1);
-      return element === undefined ? undefined : Array.from({ length: value.limits.min ?? 1 }, () => element);
+      const element = exampleOf(rules.element(), level + 1);
+      // All elements are equal, also in a set. Few models require a set of several elements.
+      return element === undefined ? undefined : Array.from({ length: rules.limits.min ?? 1 }, () => element);
     }
     case 'map': {
-      const key = exampleOf(value.key(), level + 1);
-      const entry = exampleOf(value.element(), level + 1);
+      const key = exampleOf(rules.key(), level + 1);
+      const entry = exampleOf(rules.element(), level + 1);
       return key === undefined || entry === undefined ? undefined : { [String(key)]: entry };
     }
     default:
-      return simpleExample(value);
+      return simpleExample(rules);
   }
 }
 
 /** Makes an example with the first field, because a union has exactly one field. */
 function exampleOfUnion([firstField]: readonly Argument[], level: number): unknown {
   if (firstField === undefined) return undefined;
-  const value = exampleOf(firstField.value, level + 1);
+  const value = exampleOf(firstField.rules, level + 1);
   return value === undefined ? undefined : { [firstField.name]: value };
 }
 
 /** Makes a value without inner values that keeps to the rules. */
-function simpleExample(value: Exclude<ArgumentValue, { kind: 'structure' | 'list' | 'map' }>): unknown {
-  switch (value.kind) {
+function simpleExample(rules: Exclude<ValueRules, { kind: 'structure' | 'list' | 'map' }>): unknown {
+  switch (rules.kind) {
     case 'document':
       return {};
     case 'boolean':
@@ -115,21 +119,21 @@ function simpleExample(value: Exclude<ArgumentValue, { kind: 'structure' | 'list
     case 'bigNumber':
       return '1';
     case 'enum':
-      return value.values[0];
+      return rules.values[0];
     case 'integer':
-      return value.values?.[0] ?? withinLimits(value.limits);
+      return rules.values?.[0] ?? withinLimits(rules.limits);
     case 'number':
-      return withinLimits(value.limits);
+      return withinLimits(rules.limits);
     case 'blob':
-      return Buffer.alloc(value.limits.min ?? 1, 'a').toString('base64');
+      return Buffer.alloc(rules.limits.min ?? 1, 'a').toString('base64');
     case 'text':
-      return exampleText(value);
+      return exampleText(rules);
   }
 }
 
-function exampleText(value: Extract<ArgumentValue, { kind: 'text' }>): string | undefined {
-  const { min = 0, max } = value.limits;
-  const schema = innerSchema(value);
+function exampleText(rules: Extract<ValueRules, { kind: 'text' }>): string | undefined {
+  const { min = 0, max } = rules.limits;
+  const schema = innerSchema(rules);
   return candidates.map((text) => text.slice(0, max).padEnd(min, 'a')).find((text) => schema.safeParse(text).success);
 }
 

@@ -9,7 +9,7 @@ import { type FoldedArguments, foldArguments } from './folded-arguments.js';
 import { ModelError } from './model.js';
 import { secretPaths } from './secret-members.js';
 
-/** A tool as models read it in the list of tools, at one level of detail. */
+/** A tool as language models read it in the list of tools, at one level of detail. */
 export interface Listing {
   readonly description: string;
   readonly detail: Detail;
@@ -19,28 +19,27 @@ export interface Listing {
   readonly size: number;
 }
 
-interface Level {
-  readonly detail: Detail;
+interface Level extends Detail {
   /** Length limit of the tool's description (characters). */
-  readonly toolDescription: number;
+  readonly toolDescriptionLimit: number;
   /** Length limit of the names of folded arguments (characters). 0 if no argument is folded. */
-  readonly foldedNames: number;
+  readonly foldedNamesLimit: number;
 }
 
 /** Levels of detail, the most detailed first. */
 const levels: readonly Level[] = [
-  { detail: { levels: 2, description: 36, values: 8, names: 60 }, toolDescription: 90, foldedNames: 0 },
-  { detail: { levels: 2, description: 24, values: 4, names: 40 }, toolDescription: 90, foldedNames: 0 },
-  { detail: { levels: 1, description: 0, values: 0, names: 20 }, toolDescription: 60, foldedNames: 0 },
-  { detail: { levels: 1, description: 36, values: 4, names: 40 }, toolDescription: 60, foldedNames: 4000 },
-  { detail: { levels: 1, description: 0, values: 0, names: 20 }, toolDescription: 40, foldedNames: 4000 },
-  { detail: { levels: 0, description: 0, values: 0, names: 120 }, toolDescription: 40, foldedNames: 120 },
+  { depth: 2, descriptionLimit: 36, valuesLimit: 8, namesLimit: 60, toolDescriptionLimit: 90, foldedNamesLimit: 0 },
+  { depth: 2, descriptionLimit: 24, valuesLimit: 4, namesLimit: 40, toolDescriptionLimit: 90, foldedNamesLimit: 0 },
+  { depth: 1, descriptionLimit: 0, valuesLimit: 0, namesLimit: 20, toolDescriptionLimit: 60, foldedNamesLimit: 0 },
+  { depth: 1, descriptionLimit: 36, valuesLimit: 4, namesLimit: 40, toolDescriptionLimit: 60, foldedNamesLimit: 4000 },
+  { depth: 1, descriptionLimit: 0, valuesLimit: 0, namesLimit: 20, toolDescriptionLimit: 40, foldedNamesLimit: 4000 },
+  { depth: 0, descriptionLimit: 0, valuesLimit: 0, namesLimit: 120, toolDescriptionLimit: 40, foldedNamesLimit: 120 },
 ];
 /** Size limit of an input schema (characters of JSON). */
 const maximumSchema = 5000;
-/** Average size limit of a model's tools in the list of tools (characters). With it, 30 tools take at most 6,000 tokens. */
+/** Average size limit of the tools of an API model in the list of tools (characters). With it, 30 tools take at most 6,000 tokens. */
 const charactersPerTool = 800;
-/** A model with fewer tools may take as many characters as this number of tools. */
+/** An API model with fewer tools gets the budget of this number of tools. */
 const fewTools = 30;
 
 /** The listings of one operation whose input schemas are not too large, the most detailed first. Each is made when it is first needed. */
@@ -60,30 +59,31 @@ export function listingsOf(context: ModelContext, chosen: ChosenOperation): List
 
 /** Makes the listing of a tool at one level of detail. */
 function listingAt(
-  { detail, toolDescription, foldedNames }: Level,
+  { toolDescriptionLimit, foldedNamesLimit, ...detail }: Level,
   { control }: ModelContext,
   { fields, settings, texts, isSecret }: ChosenOperation,
 ): Listing {
   // A description that the file gives is never shortened.
-  const shortDescription = shortenText(texts.description, toolDescription) || `${texts.title}.`;
+  const shortDescription = shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`;
   const description = settings.description ?? shortDescription;
 
   // An argument that the read after a change needs is not folded, because the read takes it by its path.
   const followPaths = Object.values(settings.follow?.arguments ?? {});
+  // The beginning of a path may also be another, shorter name. Then one argument more is not folded, which does no harm.
   const isUsedByFollow = ({ name, member }: Argument) =>
     followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${member}`));
   const isNeverFolded = (field: Argument) => secretPaths([field], detail, isSecret).length > 0 || isUsedByFollow(field);
-  const folded = foldedNames > 0 ? foldArguments(fields, isNeverFolded) : undefined;
+  const folded = foldedNamesLimit > 0 ? foldArguments(fields, isNeverFolded) : undefined;
 
   const changeControl = settings.repeatable === true ? control.repeatable : control.other;
   const controlArguments = settings.effect === 'read' ? {} : changeControl;
-  const input = argumentListing({ fields, folded, foldedNames, detail, control: controlArguments });
+  const input = argumentListing({ fields, folded, foldedNamesLimit, detail, control: controlArguments });
   const size = JSON.stringify({ ...texts, description, input }).length;
   return { description, detail, folded, input, size };
 }
 
 /** Returns the function that chooses a listing, so that all tools fit into the list of tools. The largest tools lose detail first. */
-export function fitListings(operations: readonly Listings[]): (listings: Listings) => Listing {
+export function listingChooser(operations: readonly Listings[]): (listings: Listings) => Listing {
   const budget = charactersPerTool * Math.max(fewTools, operations.length);
   const totalSize = (toolLimit: number) =>
     operations.reduce((sum, listings) => sum + fittingListing(listings, toolLimit).size, 0);

@@ -8,7 +8,7 @@ import { quote, quoteName } from '../../util/quote.js';
 import { type BotocoreCompanions, convertBotocore, isBotocore } from './botocore.js';
 import { chooseOperation } from './chosen-operation.js';
 import { createCodec } from './codec.js';
-import { fitListings, listingsOf } from './fit-listings.js';
+import { listingChooser, listingsOf } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
 import { ModelProblems } from './model-problems.js';
@@ -18,11 +18,11 @@ import { type ModelSettings, readSettings } from './model-settings.js';
 export type FromModel = (path: string, settings: ModelSettings) => Promise<readonly Operation[]>;
 
 /** Returns the JSON Schema of arguments, as hosts see it. */
-type ListArguments = (schema: z.ZodObject) => JsonSchema;
+type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
 
 /** Returns the function of the kit that makes operations from models. `folder` is the folder of the file of operations. */
 export const createFromModel =
-  (folder: string, listArguments: ListArguments): FromModel =>
+  (folder: string, toJsonSchema: ToJsonSchema): FromModel =>
   async (path, fileSettings) => {
     const read = readSettings(fileSettings);
     if (read.kind === 'problems') throw new ModelProblems(read.problems);
@@ -30,18 +30,18 @@ export const createFromModel =
     const model = await openModel(folder, path);
 
     // The arguments that this server adds to changes, as hosts see them.
-    const listShape = (shape: z.ZodRawShape) => Object(listArguments(z.strictObject(shape)).properties);
-    const control = { repeatable: listShape(planArguments()), other: listShape(consentArguments()) };
+    const propertiesOf = (shape: z.ZodRawShape) => Object(toJsonSchema(z.strictObject(shape)).properties);
+    const control = { repeatable: propertiesOf(planArguments()), other: propertiesOf(consentArguments()) };
     const context = { model, codec: createCodec(model), settings, control };
 
     // How much detail a tool may have depends on the sizes of all tools, so all operations are chosen before any is made.
-    const entries = Object.entries(settings.operations).map(([name, choices]) => ({ name, choices }));
-    const chosen = allOrProblems(entries, ({ name, choices }) => {
-      const operation = chooseOperation(context, name, choices);
+    const entries = Object.entries(settings.operations).map(([name, ofOperation]) => ({ name, ofOperation }));
+    const chosen = allOrProblems(entries, ({ name, ofOperation }) => {
+      const operation = chooseOperation(context, name, ofOperation);
       return { name, operation, listings: listingsOf(context, operation) };
     });
-    const fitListing = fitListings(chosen.map(({ listings }) => listings));
-    return allOrProblems(chosen, ({ operation, listings }) => modelOperation(context, operation, fitListing(listings)));
+    const chooseListing = listingChooser(chosen.map(({ listings }) => listings));
+    return allOrProblems(chosen, (each) => modelOperation(context, each.operation, chooseListing(each.listings)));
   };
 
 /**

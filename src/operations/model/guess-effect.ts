@@ -2,7 +2,7 @@ import type { Effect } from '../../tools/define-operation.js';
 
 /** A guess of the effect of an operation, and the signals for it in the model. */
 interface EffectGuess {
-  /** Undefined if a signal is missing, or if the two signals below or the method disagree. */
+  /** Undefined if a signal below is missing, if the two disagree, or if the method is DELETE and the name suggests another effect. */
   readonly effect: Effect | undefined;
   /** Effect that the operation's name suggests. Undefined for a name without a known verb. */
   readonly byName: Effect | undefined;

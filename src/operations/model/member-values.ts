@@ -1,19 +1,20 @@
 import { isObject } from '../../util/objects.js';
 import { base64 } from './argument-schema.js';
-import type { Argument, ArgumentValue } from './arguments.js';
+import type { Argument, ValueRules } from './arguments.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
 /** Converts arguments to the values that the protocols take: times as `Date`, blobs as bytes. The result has the names in the model. */
 export function memberValues(fields: readonly Argument[], values: Values): Record<string, unknown> {
   const present = fields.filter(({ name }) => values[name] !== undefined);
-  return Object.fromEntries(
-    present.map(({ name, member, value: rules }) => [member, memberValue(rules, values[name])]),
-  );
+  return Object.fromEntries(present.map(({ name, member, rules }) => [member, memberValue(rules, values[name])]));
 }
 
-/** Converts a value of an argument, and all values in it. In a plan, a text may stand for a secret value of any type. */
-function memberValue(rules: ArgumentValue, value: unknown): unknown {
+/**
+ * Converts a value of an argument, and all values in it. A plan has words in place of each secret text. They are kept, except where the
+ * rules want a time or a number: the value is then invalid, and the plan does not show the request if the protocol refuses the value.
+ */
+function memberValue(rules: ValueRules, value: unknown): unknown {
   switch (rules.kind) {
     case 'structure':
       return isObject(value) ? memberValues(rules.fields(), value) : value;

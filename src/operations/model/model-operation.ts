@@ -4,7 +4,7 @@ import { consentArguments, planArguments } from '../../tools/schema/fields.js';
 import { lazy } from '../../util/objects.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary } from './answer-summary.js';
-import { isNamed, pathWith } from './argument-paths.js';
+import { isNamed, translatePath } from './argument-paths.js';
 import { argumentShape, type Detail } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
@@ -21,21 +21,21 @@ import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
- * Makes an operation of this server from an operation of a model. The listing has its schema for hosts.
+ * Makes an operation of this server from an operation of a model. `listing` holds the input schema that hosts see.
  * @throws ModelError if the operation cannot be offered
  */
 export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
   const { model, codec, settings: fileSettings } = context;
   const { operation, settings, texts, fields, isSecret, pages } = chosen;
-  const { description, detail, folded, input } = listing;
+  const { description, detail, folded } = listing;
   // Most operations are never called, so schemas are made at the first use.
-  const schema = lazy(() => inputSchema(chosen, folded, detail));
+  const schemaOfCalls = lazy(() => inputSchema(chosen, folded, detail));
 
   const answerFields = structureOf(model, operation.output).fields;
   // The token for the next page is named like a secret, but it must reach the next request as it is.
   const shownFields = [...settings.show, ...(pages?.tokens ?? [])];
-  const isHiddenInAnswer = (field: Argument) => isSecret(field) && !isNamed(shownFields, field);
-  const output = lazy(() => answerSchema(answerFields(), isHiddenInAnswer));
+  const isMasked = (field: Argument) => isSecret(field) && !isNamed(shownFields, field);
+  const output = lazy(() => answerSchema(answerFields(), isMasked));
 
   return {
     ...texts,
@@ -46,17 +46,17 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     ...signingOf(context),
     ...hostOf(context, operation),
     method: methodOf(operation),
-    input: schema,
-    schemas: { input },
-    example: exampleFor(chosen, schema),
+    input: schemaOfCalls,
+    schemas: { input: listing.input },
+    example: exampleFor(chosen, schemaOfCalls),
     secrets: secretPaths(fields, detail, isSecret),
     request: (args, pageStart, token) =>
       codec.encode(operation, { ...memberValues(fields, unfolded(args, folded)), ...pageStart }, token),
     answer: answerFormat(model, operation),
     extract: async (body, _input, headers, status) => {
-      // An answer that cannot be decoded has no record. An error here would count as a fault of the operation, which it is not.
+      // `decode` returns undefined for an answer of another format, and rejects for an invalid trait. Both mean that there is no record.
       const values = await codec.decode(operation, { text: String(body), headers, status }).catch(() => undefined);
-      return values === undefined ? undefined : answerRecord(answerFields(), values, isHiddenInAnswer);
+      return values === undefined ? undefined : answerRecord(answerFields(), values, isMasked);
     },
     output,
     ...(pages !== undefined && { pages: { page: output, ...pageFunctions(pages) } }),
@@ -82,7 +82,7 @@ function changeFields(
   const { repeatable, failures, follow } = settings;
   return {
     change: changeTexts({
-      api: operation.name,
+      operationName: operation.name,
       path: operation.http.uri,
       apiName: prefix ?? api,
       // The texts of a change must not show a secret.
@@ -91,7 +91,7 @@ function changeFields(
     }),
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(repeatable !== undefined && { repeatable }),
-    ...(failures !== undefined && { failures: pathWith('member', answerFields(), failures) }),
+    ...(failures !== undefined && { failures: translatePath(failures, answerFields(), { to: 'member' }) }),
     ...(follow !== undefined && { follow: followOf(context, fields, answerFields(), follow) }),
   };
 }
@@ -113,7 +113,7 @@ function controlArguments({ effect, repeatable }: OperationSettings): Readonly<R
 
 /**
  * Returns the example in the file. Without one, returns a function that finds the first valid example in the model, or makes up arguments.
- * It is a function, because making all examples takes as long as loading the rest of the operations.
+ * It is a function, because making all examples at the start would double the time that loading takes.
  * @throws ModelError if the example in the file breaks a rule
  */
 function exampleFor({ fields, settings, operation }: ChosenOperation, schema: () => z.ZodObject): Operation['example'] {
@@ -141,28 +141,31 @@ function followOf(
   changeAnswer: readonly Argument[],
   follow: Follow,
 ): Follow {
-  // The read may be an operation of another file. Its names are then used as they are.
-  const isRead = (name: string) => name === follow.read || toolNameOf(settings, name) === follow.read;
-  const readName = Object.keys(settings.operations).find(isRead);
+  // The read may be an operation of another file. Then the names in `follow` stay as they are.
+  const isFollowRead = (name: string) => name === follow.read || toolNameOf(settings, name) === follow.read;
+  const readName = Object.keys(settings.operations).find(isFollowRead);
   const read = readName === undefined ? undefined : model.operation(readName);
-  const readInput = read === undefined ? [] : argumentsOf(model, read.input, () => false);
+  const hidesNothing = () => false;
+  const readInput = read === undefined ? [] : argumentsOf(model, read.input, hidesNothing);
   const readAnswer = read === undefined ? [] : structureOf(model, read.output).fields();
 
   const readArguments: Record<string, string> = {};
   for (const [name, source] of Object.entries(follow.arguments))
-    readArguments[pathWith('name', readInput, name)] = sourcePath(source, changeInput, changeAnswer);
+    readArguments[translatePath(name, readInput, { to: 'name' })] = sourcePath(source, changeInput, changeAnswer);
   if (follow.done === undefined) return { read: follow.read, arguments: readArguments };
 
   const done: Record<string, string> = {};
-  for (const [path, value] of Object.entries(follow.done)) done[pathWith('member', readAnswer, path)] = value;
+  for (const [path, value] of Object.entries(follow.done))
+    done[translatePath(path, readAnswer, { to: 'member' })] = value;
   return { read: follow.read, arguments: readArguments, done };
 }
 
-/** Replaces the names after the first dot of a path such as `input.InstanceId` or `answer.Instance.Id`. */
+/** Translates the names after `input.` to names of arguments, and those after `answer.` to names in the model. */
 function sourcePath(path: string, input: readonly Argument[], answer: readonly Argument[]): string {
   const [source, ...names] = path.split('.');
   const rest = names.join('.');
-  return source === 'input' ? `input.${pathWith('name', input, rest)}` : `answer.${pathWith('member', answer, rest)}`;
+  if (source === 'input') return `input.${translatePath(rest, input, { to: 'name' })}`;
+  return `answer.${translatePath(rest, answer, { to: 'member' })}`;
 }
 
 /** Returns how the body of an answer is read. In XML protocols, it is XML, unless a member that is no structure is the whole body. */
@@ -174,7 +177,7 @@ function answerFormat({ service, shape }: Model, { output }: ModelOperation): Op
 
 const xmlProtocols: readonly Protocol[] = ['restXml', 'awsQuery', 'ec2Query'];
 
-/** Returns the signature of the requests. Empty for a built-in API, whose signature is described by settings. */
+/** Returns the signature of the requests. Empty for a built-in API, because the server's own settings say how to sign its requests. */
 function signingOf({ model, settings }: ModelContext): { readonly signing?: Signing } {
   const { api, region } = settings;
   if (builtInServices.some((service) => service === api)) return {};

@@ -35,28 +35,29 @@ const pagesTrait = z.object({
 export function pagesOf(model: Model, operation: ModelOperation): ModelPages | undefined {
   const trait = pagesTraitOf(model, operation);
   if (trait === undefined) return undefined;
-  const { inputToken, outputToken, items, pageSize, moreResults } = trait;
+  const { inputTokens, outputTokens, items, pageSize, moreResults } = trait;
 
   // Without a page size, the API chooses the size. A caller has to give a size that is required.
   const sizeMember = operation.input.members.find(({ name }) => name === pageSize);
   const isSizeOptional = sizeMember !== undefined && !hasTrait(sizeMember.traits, 'smithy.api#required');
 
   return {
-    hidden: isSizeOptional ? [...inputToken, sizeMember.name] : inputToken,
-    tokens: outputToken.map(lastName),
+    hidden: isSizeOptional ? [...inputTokens, sizeMember.name] : inputTokens,
+    tokens: outputTokens.map(lastName),
     start: () => ({}),
     add(state, { record, number }) {
       const joined = number === 1 ? record : join(state, record);
-      // Some APIs say in a field whether more pages follow. "No" counts even if there is a token.
+      // Some APIs say in a field whether more pages follow. "No" counts even if there is a token. Undefined if the API has no such field,
+      // or the page lacks it; then only the token counts.
       const hasMore = moreResults === undefined ? undefined : valueAt(record, moreResults);
       if (hasMore === false) return { kind: 'end', state: joined };
 
-      const nextStart = startAfter(record, inputToken, outputToken);
+      const nextStart = startAfter(record, inputTokens, outputTokens);
       if (nextStart !== undefined) return { kind: 'next', state: joined, after: nextStart };
       if (hasMore !== true) return { kind: 'end', state: joined };
       return { kind: 'inconsistent', problem: say`page ${number} says that more follow, but not where` };
     },
-    result: (state) => outputToken.reduce<Values>(without, state),
+    result: (state) => outputTokens.reduce<Values>((rest, path) => without(rest, path), state),
     count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
   };
 }
@@ -66,15 +67,15 @@ function pagesTraitOf({ service, shape }: Model, { id, traits, input }: ModelOpe
   const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id);
   if (ofOperation === undefined) return undefined;
   const ofService = readTrait(service.traits, 'smithy.api#paginated', pagesTrait, service.id);
-  const { inputToken = [], outputToken = [], ...others } = { ...ofService, ...ofOperation };
-  const tokenMembers = input.members.filter(({ name }) => inputToken.includes(name));
+  const { inputToken: inputTokens = [], outputToken: outputTokens = [], ...others } = { ...ofService, ...ofOperation };
+  const tokenMembers = input.members.filter(({ name }) => inputTokens.includes(name));
   const textTokens = tokenMembers.filter(({ target }) => isText(shape(target))).map(({ name }) => name);
   const isUsable =
-    inputToken.length > 0 &&
-    inputToken.length === outputToken.length &&
-    inputToken.every((name) => textTokens.includes(name)) &&
-    outputToken.every((path) => plainPath.test(path));
-  return isUsable ? { inputToken, outputToken, ...others } : undefined;
+    inputTokens.length > 0 &&
+    inputTokens.length === outputTokens.length &&
+    inputTokens.every((name) => textTokens.includes(name)) &&
+    outputTokens.every((path) => plainPath.test(path));
+  return isUsable ? { inputTokens, outputTokens, ...others } : undefined;
 }
 
 const isText = (shape: Shape): boolean => shape.kind === 'simple' && shape.type === 'string';

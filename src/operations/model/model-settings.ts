@@ -51,9 +51,10 @@ export const modelSettings = z.strictObject({
   operations: z.record(z.string(), operationSettings, 'must be an object with an entry for each operation'),
 });
 
-/** The decisions of a person about the operations of a model. */
+/** The settings for the operations of a model, as a file has them. */
 export type ModelSettings = z.input<typeof modelSettings>;
-export type ReadSettings = z.output<typeof modelSettings>;
+/** The settings after validation, with defaults. */
+export type ParsedSettings = z.output<typeof modelSettings>;
 export type OperationSettings = z.output<typeof operationSettings>;
 
 /** A text in a draft that begins like this stands for a decision that a person has to make. */
@@ -61,10 +62,10 @@ export const undecided = 'decide: ';
 
 /** The settings, or their problems. Each problem begins with the path of a field. */
 type SettingsResult =
-  | { readonly kind: 'settings'; readonly settings: ReadSettings }
+  | { readonly kind: 'settings'; readonly settings: ParsedSettings }
   | { readonly kind: 'problems'; readonly problems: readonly string[] };
 
-/** Checks the settings of a file. Each decision that a draft left open is a problem. */
+/** Checks the settings in a file. Each decision that a draft left open is a problem. */
 export function readSettings(settings: unknown): SettingsResult {
   const openDecisions = new Map<string, string>();
   for (const [path, value] of leavesOf(settings)) {

@@ -8,7 +8,7 @@ export type Traits = Readonly<Record<string, unknown>>;
 
 /** A member of a structure or union, or the content of a list or map. */
 export interface Member {
-  /** Name in the model. Answers and traits refer to the member by this name. `wireName` returns its name in requests. */
+  /** Name in the model. Answers and traits refer to the member by this name. `requestNameOf` returns its name in requests. */
   readonly name: string;
   /** Shape ID for `Model.shape`. */
   readonly target: string;
@@ -65,9 +65,7 @@ export interface Model {
   readonly service: ModelService;
   /** Names of the operations, sorted. */
   readonly names: readonly string[];
-  /** Returns the operation with a name. */
   operation(name: string): ModelOperation;
-  /** Returns the shape with an ID. */
   shape(id: string): Shape;
   /** Returns the traits of a member together with those of its target. If both have a trait, the member's trait applies. */
   traitsOf(member: Member): Traits;
@@ -84,7 +82,6 @@ export const textTrait = (traits: Traits, id: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** True if a shape or member has a trait. */
 export const hasTrait = (traits: Traits, id: string): boolean => Object.hasOwn(traits, id);
 
 /** True for the member that gets the idempotency token. */
@@ -261,7 +258,7 @@ export function check<Value>(schema: z.ZodType<Value>, value: unknown, place: st
   throw new ModelError(`${placeName(place)}${steps}: ${issue?.message ?? 'it is not valid'}`);
 }
 
-/** Quotes a place with characters that shape IDs do not have, because the text of a model may be misleading. */
+/** Quotes a place if it has characters that shape IDs cannot have, because such a text may be misleading. */
 const placeName = (place: string): string => (/^[\w.#$: -]{1,200}$/.test(place) ? place : quote(place));
 
 /** @throws ModelError if a shape gets members or traits from another shape, because each shape is read without the others */

@@ -6,7 +6,7 @@ type ReadPattern =
       /** Length limit (characters). Longer texts are not matched here, because matching could take too long. */
       readonly longestText: number;
     }
-  | { readonly kind: 'left'; readonly reason: string };
+  | { readonly kind: 'unchecked'; readonly reason: string };
 
 const longestPattern = 1000;
 /** Upper bound of the steps of a match. They take about a tenth of a second. */
@@ -14,16 +14,18 @@ const maximumSteps = 3e7;
 
 /** Reads a pattern. As in Smithy, a pattern without `^` and `$` may match a part of a text. */
 export function readPattern(pattern: string): ReadPattern {
-  if (pattern.length > longestPattern) return { kind: 'left', reason: `it has more than ${longestPattern} characters` };
+  if (pattern.length > longestPattern)
+    return { kind: 'unchecked', reason: `it has more than ${longestPattern} characters` };
   const repetitions = countRepetitions(pattern);
-  if (repetitions === 'nested') return { kind: 'left', reason: 'it has nested repetitions, which can take very long' };
+  if (repetitions === 'nested')
+    return { kind: 'unchecked', reason: 'it has nested repetitions, which can take very long' };
   try {
     const expression = new RegExp(pattern, 'u');
     // Each repetition can multiply the steps by the length of the text, and so can the choice of the start if there is no `^`.
     const degree = repetitions + (pattern.startsWith('^') ? 0 : 1);
     return { kind: 'expression', expression, longestText: Math.floor(maximumSteps ** (1 / Math.max(1, degree))) };
   } catch {
-    return { kind: 'left', reason: 'JavaScript cannot read it' };
+    return { kind: 'unchecked', reason: 'JavaScript cannot read it' };
   }
 }
 
@@ -40,14 +42,15 @@ function countRepetitions(pattern: string): number | 'nested' {
   /** The groups around the current token, outermost first. The first entry stands for the whole pattern and never ends. */
   const openGroups = [{ isAmbiguous: false }];
   for (const [, token = '', repetition = ''] of pattern.matchAll(repeatedToken)) {
+    // A `)` and the repetition after it belong to the group around the group that ends.
     if (token.startsWith('(')) openGroups.push({ isAmbiguous: false });
     const endedGroup = token === ')' && openGroups.length > 1 ? openGroups.pop() : undefined;
     const endsAmbiguousGroup = endedGroup?.isAmbiguous === true;
+    const currentGroup = openGroups.at(-1);
 
     // A group is ambiguous, which means that it can match in several ways, if it has alternatives or something of variable length.
     const isVariable = isVariableLength(repetition);
-    const group = openGroups.at(-1);
-    if (group !== undefined && (token === '|' || endsAmbiguousGroup || isVariable)) group.isAmbiguous = true;
+    if (currentGroup && (token === '|' || endsAmbiguousGroup || isVariable)) currentGroup.isAmbiguous = true;
 
     // A `?` has a variable length, but it does not repeat.
     if (!isVariable || repetition.startsWith('?')) continue;

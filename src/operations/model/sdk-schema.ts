@@ -38,13 +38,13 @@ const simpleTypeNumbers: Readonly<Record<SimpleType, number>> = {
 const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'http-date': 6, 'epoch-seconds': 7 };
 
 /** Returns the function that makes the schema of an operation for AWS's SDKs. Shapes are converted when a protocol first needs them. */
-export function schemasOf(model: Model): (operation: ModelOperation) => $OperationSchema {
+export function operationSchemasOf(model: Model): (operation: ModelOperation) => $OperationSchema {
   const converted = new Map<string, $Schema>();
 
   /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
   const shapeReference = (id: string): $SchemaRef => {
     return () => {
-      const schema = converted.get(id) ?? schemaOf(model.shape(id), memberReference);
+      const schema = converted.get(id) ?? shapeSchema(model.shape(id), memberReference);
       converted.set(id, schema);
       return schema;
     };
@@ -71,7 +71,7 @@ export function schemasOf(model: Model): (operation: ModelOperation) => $Operati
 const namespaceOf = (id: string): string => id.slice(0, id.indexOf('#'));
 
 /** Converts a shape to a tuple: kind, namespace, name, traits and content. `memberReference` converts its members. */
-function schemaOf(shape: Shape, memberReference: (member: Member) => $SchemaRef): $Schema {
+function shapeSchema(shape: Shape, memberReference: (member: Member) => $SchemaRef): $Schema {
   const { id } = shape;
   if (id === 'smithy.api#Unit') return 'unit';
   const namespace = namespaceOf(id);
@@ -97,8 +97,8 @@ function schemaOf(shape: Shape, memberReference: (member: Member) => $SchemaRef)
 
 const memberNames = ({ members }: StructureShape): string[] => members.map(({ name }) => name);
 
-/** Traits without content, and traits with a text, that the protocols know by the same names. */
-const flags = [
+/** Traits that the protocols know by the same names: those without content (`flagTraits`), and those with a text (`textTraits`). */
+const flagTraits = [
   'httpLabel',
   'httpPayload',
   'httpResponseCode',
@@ -107,19 +107,20 @@ const flags = [
   'xmlFlattened',
   'sparse',
 ];
-const texts = ['httpHeader', 'httpQuery', 'httpPrefixHeaders', 'xmlName', 'jsonName', 'mediaType'];
+const textTraits = ['httpHeader', 'httpQuery', 'httpPrefixHeaders', 'xmlName', 'jsonName', 'mediaType'];
 const namespaceTrait = z.object({ uri: z.string(), prefix: z.string().default('') });
 
 /**
- * Returns the traits that change bytes. Idempotency tokens are left out, because the protocols would make up a random one.
+ * Returns the traits that affect how requests are written and answers are read. The trait for idempotency tokens is left out, because the
+ * protocols would make up a random token.
  * @throws ModelError for an invalid trait
  */
 function protocolTraits(traits: Traits, place: string): SchemaTraitsObject {
   const converted: SchemaTraitsObject = {};
-  for (const name of flags) {
+  for (const name of flagTraits) {
     if (hasTrait(traits, `smithy.api#${name}`)) converted[name] = 1;
   }
-  for (const name of texts) {
+  for (const name of textTraits) {
     const value = textTrait(traits, `smithy.api#${name}`);
     if (value !== undefined) converted[name] = value;
   }

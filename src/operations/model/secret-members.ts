@@ -1,19 +1,19 @@
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { isNamed } from './argument-paths.js';
-import { type Detail, isJsonText, type Place } from './argument-schema.js';
-import type { Argument, ArgumentValue } from './arguments.js';
+import { type Detail, isJsonText, type ValueContext } from './argument-schema.js';
+import type { Argument, ValueRules } from './arguments.js';
 
-/** Returns the function that finds secrets: members that are marked as sensitive, are named like a secret, or are in `secretNames`. */
+/** Returns the function that finds secrets: members that are marked as sensitive, are named like a secret, or are in `namesOfSecrets`. */
 export const isSecretIn =
-  (secretNames: readonly string[]) =>
+  (namesOfSecrets: readonly string[]) =>
   (field: Argument): boolean =>
     field.isSensitive ||
-    isNamed(secretNames, field) ||
-    (holdsText(field.value) && (isNamedLikeSecret(field.member) || isNamedLikeSecret(field.name)));
+    isNamed(namesOfSecrets, field) ||
+    (holdsText(field.rules) && (isNamedLikeSecret(field.member) || isNamedLikeSecret(field.name)));
 
-/** True for texts, blobs and lists of both. A value of another type is no secret, even if its name looks like that of a secret. */
-const holdsText = (value: ArgumentValue): boolean =>
-  value.kind === 'text' || value.kind === 'blob' || (value.kind === 'list' && holdsText(value.element()));
+/** True for texts, blobs and lists of both. The name of a member of another type does not make it a secret. */
+const holdsText = (rules: ValueRules): boolean =>
+  rules.kind === 'text' || rules.kind === 'blob' || (rules.kind === 'list' && holdsText(rules.element()));
 
 /** Returns the paths of secret arguments, with `[]` for each element of a list. JSON text with a secret in it is secret as a whole. */
 export function secretPaths(
@@ -22,32 +22,32 @@ export function secretPaths(
   isSecret: (field: Argument) => boolean,
 ): readonly string[] {
   return fields.flatMap((field) =>
-    isSecret(field) ? [field.name] : pathsInValue(field.value, { detail, around: [] }, field.name, isSecret),
+    isSecret(field) ? [field.name] : pathsInValue(field.rules, { detail, around: [] }, field.name, isSecret),
   );
 }
 
 /** Returns the paths of the secrets in a value, which itself has the path `path`. */
 function pathsInValue(
-  value: ArgumentValue,
-  place: Place,
+  rules: ValueRules,
+  context: ValueContext,
   path: string,
   isSecret: (field: Argument) => boolean,
 ): readonly string[] {
-  if (value.kind === 'list') return pathsInValue(value.element(), place, `${path}[]`, isSecret);
-  if (isJsonText(value, place)) return holdsSecret(value, isSecret, []) ? [path] : [];
-  if (value.kind !== 'structure') return [];
-  const innerPlace = { detail: place.detail, around: [...place.around, value.id] };
-  return value.fields().flatMap((field) => {
+  if (rules.kind === 'list') return pathsInValue(rules.element(), context, `${path}[]`, isSecret);
+  if (isJsonText(rules, context)) return holdsSecret(rules, isSecret, []) ? [path] : [];
+  if (rules.kind !== 'structure') return [];
+  const innerContext = { detail: context.detail, around: [...context.around, rules.id] };
+  return rules.fields().flatMap((field) => {
     const fieldPath = `${path}.${field.name}`;
-    return isSecret(field) ? [fieldPath] : pathsInValue(field.value, innerPlace, fieldPath, isSecret);
+    return isSecret(field) ? [fieldPath] : pathsInValue(field.rules, innerContext, fieldPath, isSecret);
   });
 }
 
 /** True if there is a secret in a value. Structures in `around`, which are around the value, are not searched again. */
-function holdsSecret(value: ArgumentValue, isSecret: (field: Argument) => boolean, around: readonly string[]): boolean {
-  if (value.kind === 'list' || value.kind === 'map') return holdsSecret(value.element(), isSecret, around);
-  if (value.kind !== 'structure' || around.includes(value.id)) return false;
-  return value.fields().some((field) => isSecret(field) || holdsSecret(field.value, isSecret, [...around, value.id]));
+function holdsSecret(rules: ValueRules, isSecret: (field: Argument) => boolean, around: readonly string[]): boolean {
+  if (rules.kind === 'list' || rules.kind === 'map') return holdsSecret(rules.element(), isSecret, around);
+  if (rules.kind !== 'structure' || around.includes(rules.id)) return false;
+  return rules.fields().some((field) => isSecret(field) || holdsSecret(field.rules, isSecret, [...around, rules.id]));
 }
 
 /** True if a member is named like a password, a secret or a token, such as `InitialRootPassword` or `AccessToken`. */

@@ -1,11 +1,11 @@
-import type { Argument, ArgumentValue } from './arguments.js';
+import type { Argument, ValueRules } from './arguments.js';
 import { shortenText } from './documentation-text.js';
 import { readPattern } from './read-pattern.js';
 
 /** Returns a sentence for each argument, at any depth, whose pattern only the cloud checks, up to `maximumSentences`. */
 export function uncheckedPatterns(fields: readonly Argument[]): readonly string[] {
   const sentences: string[] = [];
-  for (const { path, reason } of leftPatterns(fields, '', [])) {
+  for (const { path, reason } of uncheckedFields(fields, '', [])) {
     if (sentences.length === maximumSentences) break;
     sentences.push(`The pattern of ${shortenText(path, 200)} is left to the cloud, because ${reason}.`);
   }
@@ -14,27 +14,27 @@ export function uncheckedPatterns(fields: readonly Argument[]): readonly string[
 
 const maximumSentences = 10;
 
-interface LeftPattern {
+interface UncheckedPattern {
   readonly path: string;
   readonly reason: string;
 }
 
 /** `pathPrefix` ends with a dot. Structures whose IDs are in `around` are not searched again, because structures may contain themselves. */
-function* leftPatterns(
+function* uncheckedFields(
   fields: readonly Argument[],
   pathPrefix: string,
   around: readonly string[],
-): Generator<LeftPattern> {
-  for (const { name, value } of fields) yield* leftInValue(value, pathPrefix + name, around);
+): Generator<UncheckedPattern> {
+  for (const { name, rules } of fields) yield* uncheckedInValue(rules, pathPrefix + name, around);
 }
 
-function* leftInValue(value: ArgumentValue, path: string, around: readonly string[]): Generator<LeftPattern> {
-  if (value.kind === 'list' || value.kind === 'map') {
-    yield* leftInValue(value.element(), `${path}[]`, around);
-  } else if (value.kind === 'structure' && !around.includes(value.id)) {
-    yield* leftPatterns(value.fields(), `${path}.`, [...around, value.id]);
-  } else if (value.kind === 'text' && value.pattern !== undefined) {
-    const read = readPattern(value.pattern);
-    if (read.kind === 'left') yield { path, reason: read.reason };
+function* uncheckedInValue(rules: ValueRules, path: string, around: readonly string[]): Generator<UncheckedPattern> {
+  if (rules.kind === 'list' || rules.kind === 'map') {
+    yield* uncheckedInValue(rules.element(), `${path}[]`, around);
+  } else if (rules.kind === 'structure' && !around.includes(rules.id)) {
+    yield* uncheckedFields(rules.fields(), `${path}.`, [...around, rules.id]);
+  } else if (rules.kind === 'text' && rules.pattern !== undefined) {
+    const read = readPattern(rules.pattern);
+    if (read.kind === 'unchecked') yield { path, reason: read.reason };
   }
 }

@@ -73,7 +73,7 @@ const input = {
 
 const model = smallModel({ Lend: { input } }, shapes);
 const fields = argumentsOf(model, model.operation('Lend').input, () => false);
-const full = { levels: 3, description: 60, values: 12, names: 60 };
+const full = { depth: 3, descriptionLimit: 60, valuesLimit: 12, namesLimit: 60 };
 const schemaWith = (detail: typeof full) => z.strictObject(argumentShape(fields, detail));
 const schema = schemaWith(full);
 
@@ -148,9 +148,9 @@ test.each<[object, RegExp]>([
 
 describe('the schema for hosts', () => {
   const listing = (detail: typeof full) =>
-    argumentListing({ fields, folded: undefined, foldedNames: 0, detail, control: {} });
+    argumentListing({ fields, folded: undefined, foldedNamesLimit: 0, detail, control: {} });
 
-  test.each([full, { levels: 1, description: 0, values: 0, names: 0 }])(
+  test.each([full, { depth: 1, descriptionLimit: 0, valuesLimit: 0, namesLimit: 0 }])(
     'has only what every host accepts, at %j',
     (detail) => {
       expect(schemaProblems(listing(detail))).toEqual([]);
@@ -167,7 +167,7 @@ describe('the schema for hosts', () => {
   });
 
   test('writes what JSON text holds, and leaves long enumerations out', () => {
-    const { properties } = listing({ levels: 0, description: 60, values: 1, names: 60 });
+    const { properties } = listing({ depth: 0, descriptionLimit: 60, valuesLimit: 1, namesLimit: 60 });
     expect(properties).toMatchObject({
       Tags: { type: 'string' },
       Box: { type: 'string', description: expect.stringContaining('{Label, Inner?}') },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pathWith } from '../../../src/operations/model/argument-paths.js';
+import { translatePath } from '../../../src/operations/model/argument-paths.js';
 import { argumentsOf } from '../../../src/operations/model/arguments.js';
 import { member, smallModel } from './small-model.js';
 
@@ -43,7 +43,7 @@ test.each([
 ])('with %s, arguments are %j, and %s in a structure', (protocol, names, inner) => {
   const fields = argumentsWith(protocol);
   expect(fields.map(({ name }) => name)).toEqual(names);
-  const place = fields.at(-1)?.value;
+  const place = fields.at(-1)?.rules;
   expect(place?.kind === 'structure' ? place.fields().map(({ name }) => name) : place).toEqual([inner]);
 });
 
@@ -81,6 +81,6 @@ test.each([
   ['member', 'max-keys', 'MaxKeys'],
   ['name', 'Keys[0]', 'Keys[0]'],
   ['name', 'Nothing.Room', 'Nothing.Room'],
-] as const)('by %s, %s is %s', (kind, path, expected) => {
-  expect(pathWith(kind, argumentsWith('restXml'), path)).toBe(expected);
+] as const)('by %s, %s is %s', (to, path, expected) => {
+  expect(translatePath(path, argumentsWith('restXml'), { to })).toBe(expected);
 });
