@@ -109,7 +109,7 @@ function withKnownReads(operation: Operation, known: readonly Operation[]): Oper
 
 /** Adds the schemas for hosts, and checks them, the paths that the operation names, and its example. */
 async function withSchemas(operation: Operation, hosts: HostRules): Promise<ParsedDefinition> {
-  // Only operations of models have schemas already. They were checked when they were made from the model.
+  // Only operations of API models have schemas already. They were checked when they were made from the model.
   if (operation.schemas !== undefined) return { kind: 'operation', operation };
 
   // An answer with open fields gets no output schema.

@@ -50,7 +50,7 @@ export interface Kit {
   readonly plainText: typeof plainText;
   /** Converts an element of an XML answer to a record. */
   readonly xmlRecord: typeof xmlRecord;
-  /** Makes text for people and models: say`Bucket ${name} has ${count} rules`. Inserted strings are quoted, inserted texts of `say` not. */
+  /** Makes text for people and agents: say`Bucket ${name} has ${count} rules`. Inserted strings are quoted, inserted texts of `say` not. */
   readonly say: typeof say;
   /** Makes text that names the argument at a dotted path: a plan names it in words, and other texts show the path. */
   readonly argument: typeof argument;

@@ -5,26 +5,26 @@ import type { Argument, ValueRules } from './arguments.js';
 import { mapValues } from './member-values.js';
 
 type Values = Readonly<Record<string, unknown>>;
-type IsSecret = (field: Argument) => boolean;
+type IsMasked = (field: Argument) => boolean;
 
 const masked = '(hidden, because it may be a secret)';
 
-/** Converts an answer to a record that JSON can hold: times in ISO 8601, blobs as a number of bytes, big numbers as text. Masks secrets. */
-export function answerRecord(fields: readonly Argument[], values: Values, isSecret: IsSecret): Record<string, unknown> {
+/** Converts an answer to a record that JSON can hold: times in ISO 8601, blobs as a number of bytes, big numbers as text, secrets masked. */
+export function answerRecord(fields: readonly Argument[], values: Values, isMasked: IsMasked): Record<string, unknown> {
   const byMember = new Map(fields.map((field) => [field.member, field]));
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => {
       if (value === undefined || value === null) return [];
       // Undefined for a field of the answer that the model does not have.
       const field = byMember.get(name);
-      if (field !== undefined && isSecret(field)) return [[name, masked]];
-      return [[name, answerValue(field?.rules, value, isSecret)]];
+      if (field !== undefined && isMasked(field)) return [[name, masked]];
+      return [[name, answerValue(field?.rules, value, isMasked)]];
     }),
   );
 }
 
 /** Converts a value of an answer, and all values in it. `rules` is undefined for a value that the model does not describe. */
-function answerValue(rules: ValueRules | undefined, value: unknown, isSecret: IsSecret): unknown {
+function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: IsMasked): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   if (value instanceof Uint8Array) return countText(value.length, 'byte');
   // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text.
@@ -32,38 +32,38 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isSecret: Is
 
   if (Array.isArray(value)) {
     const elementRules = rules?.kind === 'list' ? rules.element() : undefined;
-    return value.map((element) => answerValue(elementRules, element, isSecret));
+    return value.map((element) => answerValue(elementRules, element, isMasked));
   }
   if (!isObject(value)) return value;
 
-  if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isSecret);
+  if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked);
   // The protocols return a big number as an object that has the number as text in the field `string`.
   if (rules?.kind === 'bigNumber') return String(value.string ?? value);
   const entryRules = rules?.kind === 'map' ? rules.element() : undefined;
-  return mapValues(value, (entry) => answerValue(entryRules, entry, isSecret));
+  return mapValues(value, (entry) => answerValue(entryRules, entry, isMasked));
 }
 
 /** Structures that are nested deeper than this number of levels appear in the schema of an answer without their fields. */
 const maximumLevels = 4;
 
 /** Returns the schema of an answer. No field is required, and other fields are allowed. */
-export const answerSchema = (fields: readonly Argument[], isSecret: IsSecret, level = 1): z.ZodObject =>
+export const answerSchema = (fields: readonly Argument[], isMasked: IsMasked, level = 1): z.ZodObject =>
   z.object(
     Object.fromEntries(
       fields.map((field) => {
-        const schema = isSecret(field) ? z.string() : answerValueSchema(field.rules, isSecret, level);
+        const schema = isMasked(field) ? z.string() : answerValueSchema(field.rules, isMasked, level);
         return [field.member, schema.optional()];
       }),
     ),
   );
 
 /** Returns the schema of a value that is inside of `level` structures. */
-function answerValueSchema(rules: ValueRules, isSecret: IsSecret, level: number): z.ZodType {
+function answerValueSchema(rules: ValueRules, isMasked: IsMasked, level: number): z.ZodType {
   switch (rules.kind) {
     case 'structure':
-      return level < maximumLevels ? answerSchema(rules.fields(), isSecret, level + 1) : z.looseObject({});
+      return level < maximumLevels ? answerSchema(rules.fields(), isMasked, level + 1) : z.looseObject({});
     case 'list':
-      return z.array(answerValueSchema(rules.element(), isSecret, level));
+      return z.array(answerValueSchema(rules.element(), isMasked, level));
     case 'map':
       return z.looseObject({});
     case 'integer':

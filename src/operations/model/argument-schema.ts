@@ -19,7 +19,7 @@ export interface Detail {
   readonly namesLimit: number;
 }
 
-/** What decides, besides its rules, how a value is listed: the limits of the listing, and the structures around the value. */
+/** What decides, besides the rules for a value, how the value is listed and whether it is given as JSON text. */
 export interface ValueContext {
   readonly detail: Detail;
   /** IDs of the structures around the value. */

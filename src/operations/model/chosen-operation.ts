@@ -15,7 +15,7 @@ import { isSecretIn } from './secret-members.js';
 export interface ModelContext {
   readonly model: Model;
   readonly codec: Codec;
-  readonly settings: ParsedSettings;
+  readonly fileSettings: ParsedSettings;
   /** Schemas of the arguments that this server adds to repeatable changes and to other changes, by name. */
   readonly control: Readonly<Record<'repeatable' | 'other', Readonly<Record<string, JsonSchema>>>>;
 }
@@ -23,6 +23,7 @@ export interface ModelContext {
 /** An operation of a model with the settings that the file has for it. The list of its arguments is not yet shortened. */
 export interface ChosenOperation {
   readonly operation: ModelOperation;
+  /** The settings for this operation only. */
   readonly settings: OperationSettings;
   readonly texts: Pick<Operation, 'name' | 'title' | 'description'>;
   /** The arguments of the tool. */
@@ -36,7 +37,7 @@ export interface ChosenOperation {
  * @throws ModelError if the operation is not supported, or the settings do not fit it
  */
 export function chooseOperation(
-  { model, settings: fileSettings }: ModelContext,
+  { model, fileSettings }: ModelContext,
   name: string,
   settings: OperationSettings,
 ): ChosenOperation {

@@ -28,15 +28,15 @@ export function foldArguments(
 /** Minimum number of arguments to fold. Fewer arguments take less room in the list of tools if they are listed one by one. */
 const fewest = 3;
 
-type Rules = Readonly<Record<string, z.ZodType>>;
+type SchemasByName = Readonly<Record<string, z.ZodType>>;
 
 /** Returns the schema of arguments in which a call may have the folded arguments in the combined argument or one by one. */
-export function withFolded(rules: Rules, folded: FoldedArguments, detail: Detail): z.ZodObject {
+export function withFolded(schemas: SchemasByName, folded: FoldedArguments, detail: Detail): z.ZodObject {
   const { name, fields } = folded;
   const others = jsonText(() => z.strictObject(argumentShape(fields, detail)))
     .describe('Further arguments as JSON text.')
     .optional();
-  return withConditions(z.strictObject({ ...rules, [name]: others }), (args, report) => {
+  return withConditions(z.strictObject({ ...schemas, [name]: others }), (args, report) => {
     const combined = args[name];
     if (!isObject(combined)) return;
     for (const field of Object.keys(combined)) {

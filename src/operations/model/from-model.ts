@@ -23,21 +23,21 @@ type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
 /** Returns the function of the kit that makes operations from models. `folder` is the folder of the file of operations. */
 export const createFromModel =
   (folder: string, toJsonSchema: ToJsonSchema): FromModel =>
-  async (path, fileSettings) => {
-    const read = readSettings(fileSettings);
+  async (path, uncheckedSettings) => {
+    const read = readSettings(uncheckedSettings);
     if (read.kind === 'problems') throw new ModelProblems(read.problems);
-    const { settings } = read;
+    const { settings: fileSettings } = read;
     const model = await openModel(folder, path);
 
     // The arguments that this server adds to changes, as hosts see them.
     const propertiesOf = (shape: z.ZodRawShape) => Object(toJsonSchema(z.strictObject(shape)).properties);
     const control = { repeatable: propertiesOf(planArguments()), other: propertiesOf(consentArguments()) };
-    const context = { model, codec: createCodec(model), settings, control };
+    const context = { model, codec: createCodec(model), fileSettings, control };
 
     // How much detail a tool may have depends on the sizes of all tools, so all operations are chosen before any is made.
-    const entries = Object.entries(settings.operations).map(([name, ofOperation]) => ({ name, ofOperation }));
-    const chosen = allOrProblems(entries, ({ name, ofOperation }) => {
-      const operation = chooseOperation(context, name, ofOperation);
+    const entries = Object.entries(fileSettings.operations).map(([name, settings]) => ({ name, settings }));
+    const chosen = allOrProblems(entries, ({ name, settings }) => {
+      const operation = chooseOperation(context, name, settings);
       return { name, operation, listings: listingsOf(context, operation) };
     });
     const chooseListing = listingChooser(chosen.map(({ listings }) => listings));

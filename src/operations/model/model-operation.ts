@@ -25,7 +25,7 @@ import { uncheckedPatterns } from './unchecked-patterns.js';
  * @throws ModelError if the operation cannot be offered
  */
 export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
-  const { model, codec, settings: fileSettings } = context;
+  const { model, codec, fileSettings } = context;
   const { operation, settings, texts, fields, isSecret, pages } = chosen;
   const { description, detail, folded } = listing;
   // Most operations are never called, so schemas are made at the first use.
@@ -78,7 +78,7 @@ function changeFields(
   { operation, settings, fields, isSecret }: ChosenOperation,
   answerFields: () => readonly Argument[],
 ): Partial<Operation> {
-  const { prefix, api } = context.settings;
+  const { prefix, api } = context.fileSettings;
   const { repeatable, failures, follow } = settings;
   return {
     change: changeTexts({
@@ -102,8 +102,8 @@ function inputSchema(
   folded: FoldedArguments | undefined,
   detail: Detail,
 ): z.ZodObject {
-  const rules = { ...argumentShape(fields, detail), ...controlArguments(settings) };
-  return folded === undefined ? z.strictObject(rules) : withFolded(rules, folded, detail);
+  const schemas = { ...argumentShape(fields, detail), ...controlArguments(settings) };
+  return folded === undefined ? z.strictObject(schemas) : withFolded(schemas, folded, detail);
 }
 
 function controlArguments({ effect, repeatable }: OperationSettings): Readonly<Record<string, z.ZodType>> {
@@ -136,14 +136,14 @@ const withoutCompiling = { jitless: true };
  * inputs, and the names in the model in answers.
  */
 function followOf(
-  { model, settings }: ModelContext,
+  { model, fileSettings }: ModelContext,
   changeInput: readonly Argument[],
   changeAnswer: readonly Argument[],
   follow: Follow,
 ): Follow {
   // The read may be an operation of another file. Then the names in `follow` stay as they are.
-  const isFollowRead = (name: string) => name === follow.read || toolNameOf(settings, name) === follow.read;
-  const readName = Object.keys(settings.operations).find(isFollowRead);
+  const isFollowRead = (name: string) => name === follow.read || toolNameOf(fileSettings, name) === follow.read;
+  const readName = Object.keys(fileSettings.operations).find(isFollowRead);
   const read = readName === undefined ? undefined : model.operation(readName);
   const hidesNothing = () => false;
   const readInput = read === undefined ? [] : argumentsOf(model, read.input, hidesNothing);
@@ -178,8 +178,8 @@ function answerFormat({ service, shape }: Model, { output }: ModelOperation): Op
 const xmlProtocols: readonly Protocol[] = ['restXml', 'awsQuery', 'ec2Query'];
 
 /** Returns the signature of the requests. Empty for a built-in API, because the server's own settings say how to sign its requests. */
-function signingOf({ model, settings }: ModelContext): { readonly signing?: Signing } {
-  const { api, region } = settings;
+function signingOf({ model, fileSettings }: ModelContext): { readonly signing?: Signing } {
+  const { api, region } = fileSettings;
   if (builtInServices.some((service) => service === api)) return {};
   const { signingName } = model.service;
   const headers = signingName === 's3' ? 's3' : 'api';
@@ -187,8 +187,8 @@ function signingOf({ model, settings }: ModelContext): { readonly signing?: Sign
 }
 
 /** Returns the prefix of the host in the model, if the file enables host prefixes. */
-function hostOf({ settings }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {
-  const hostPrefix = settings.useHostPrefix ? hostPrefixOf(operation) : undefined;
+function hostOf({ fileSettings }: ModelContext, operation: ModelOperation): { readonly hostPrefix?: string } {
+  const hostPrefix = fileSettings.useHostPrefix ? hostPrefixOf(operation) : undefined;
   return hostPrefix === undefined ? {} : { hostPrefix };
 }
 
