@@ -69,7 +69,7 @@ function listingAt(
 
   // An argument that the read after a change needs is not folded, because the read takes it by its path.
   const followPaths = Object.values(settings.follow?.arguments ?? {});
-  // The beginning of a path may also be another, shorter name. Then one argument more is not folded, which does no harm.
+  // `id` also matches the path `input.identifier`. Then one argument more is not folded, which does no harm.
   const isUsedByFollow = ({ name, member }: Argument) =>
     followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${member}`));
   const isNeverFolded = (field: Argument) => secretPaths([field], detail, isSecret).length > 0 || isUsedByFollow(field);

@@ -42,8 +42,8 @@ function countRepetitions(pattern: string): number | 'nested' {
   /** The groups around the current token, outermost first. The first entry stands for the whole pattern and never ends. */
   const openGroups = [{ isAmbiguous: false }];
   for (const [, token = '', repetition = ''] of pattern.matchAll(repeatedToken)) {
-    // A `)` and the repetition after it belong to the group around the group that ends.
     if (token.startsWith('(')) openGroups.push({ isAmbiguous: false });
+    // A `)` ends the innermost group. The `)` itself and the repetition after it belong to the group around that group.
     const endedGroup = token === ')' && openGroups.length > 1 ? openGroups.pop() : undefined;
     const endsAmbiguousGroup = endedGroup?.isAmbiguous === true;
     const currentGroup = openGroups.at(-1);
