@@ -87,7 +87,7 @@ function exampleOf(rules: ValueRules, level: number): unknown {
       return rules.isUnion ? exampleOfUnion(rules.fields(), level) : exampleArguments(rules.fields(), level);
     case 'list': {
       const element = exampleOf(rules.element(), level + 1);
-      // All elements are equal, also in a set. Few models require a set of several elements.
+      // All elements are equal, so a set that requires several elements gets an example that its rules refuse.
       return element === undefined ? undefined : Array.from({ length: rules.limits.min ?? 1 }, () => element);
     }
     case 'map': {
