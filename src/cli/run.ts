@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { parseCommandLine } from '../config/command-line.js';
 import { loadConfig } from '../config/load-config.js';
-import { allOperations, noOwnOperations, operationsPath, ownSettings } from '../config/own-operations.js';
+import { addedSettings, allOperations, noOwnOperations, operationsPath } from '../config/own-operations.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
@@ -65,7 +65,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   const command = name === '' ? stdioCommand : await commandNamed(name);
   // The services of operation files have settings of their own, so the files are loaded before the command line is parsed.
   const ownOperations = await loadOwnOperations(args, command, terminal);
-  const commandLine = parseCommandLine(args, command, ownSettings(ownOperations));
+  const commandLine = parseCommandLine(args, command, addedSettings(ownOperations));
   const { positionals, options, settings, wants } = commandLine;
   if (wants === 'version') {
     printLine(terminal.stdout, say`${exact(terminal.version)}`);

@@ -16,23 +16,24 @@ export interface WrittenAccount {
   readonly values: Readonly<Partial<Record<Setting, unknown>>>;
   /** Paths of the files that hold the account's keys, by setting. */
   readonly files: Readonly<Partial<Record<Setting, string>>>;
-  /** Endpoints of the APIs that operation files add, by service. */
+  /** Endpoints of the APIs that operation files (the files of CLOUDOPS_OPERATIONS) add, by service. */
   readonly endpoints: Readonly<Record<string, string>>;
 }
 
 interface WrittenAccounts {
   readonly accounts: readonly WrittenAccount[];
-  readonly byDefault: string | undefined;
+  /** Name of the default account. */
+  readonly defaultName: string | undefined;
 }
 
 const mostAccounts = 32;
-const maximumBytes = 1024 * 1024;
+const maximumCharacters = 1024 * 1024;
 
 /** Writes the name of a setting in the style of JSON: `storageUrl` for `STORAGE_URL`. */
 const camelCase = (setting: string) =>
   setting.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The field of a setting in an account. Keys are never in the accounts file: `secretAccessKeyFile` is the path of a file with the key. */
+/** The field of a setting in an account. Access keys are never in the accounts file: `secretAccessKeyFile` is the path of a file with one. */
 export const fieldOf = (setting: Setting): string => `${camelCase(setting)}${settings[setting].file ? 'File' : ''}`;
 
 const settingsByField: ReadonlyMap<string, Setting> = new Map(
@@ -45,13 +46,13 @@ export const accountsFileSchema = lazy(() => fileSchema((setting) => settings[se
 /** A schema in which settings may have any value. Their values are checked one by one later, so that a wrong one hides no other problem. */
 const structureSchema = lazy(() => fileSchema(() => z.unknown()));
 
-/** Makes a schema of the accounts file, with a field for each setting that an account may have. For a key, it is the path of a file. */
+/** Makes a schema of the accounts file. A setting that may come from a file (`file`) has a field for the file's path only. */
 function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   const fields = Array.from(settingsByField, ([field, setting]) => {
     const { file, help } = settings[setting];
     const schema = file
       ? anyText().describe(`${help}, in a file of this name`)
-      : schemaOf(setting).describe(withoutCommas(help));
+      : schemaOf(setting).describe(helpOfJsonList(help));
     return [field, schema.optional()];
   });
 
@@ -81,12 +82,12 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
 }
 
 /** Removes "comma-separated" from the help of a list, because a list in the accounts file is a JSON array. */
-const withoutCommas = (help: string) => help.replace(/^comma-separated /, '');
+const helpOfJsonList = (help: string) => help.replace(/^comma-separated /, '');
 
 /** Parses the accounts file, and reports every problem of its structure. Undefined if the problems leave no accounts to check. */
 export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
   const reportFile = (problem: SafeText) => report(say`The accounts file: ${problem}.`);
-  if (content.length > maximumBytes) {
+  if (content.length > maximumCharacters) {
     reportFile(say`it is larger than 1 MiB`);
     return undefined;
   }
@@ -98,7 +99,7 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
     return undefined;
   }
 
-  const repeated = repeatedKeys(content);
+  const repeated = repeatedFields(content);
   for (const path of repeated) reportFile(say`${path} is there twice`);
   if (repeated.length > 0) return undefined;
 
@@ -107,43 +108,43 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
   for (const problem of structureProblems) reportFile(problem);
   if (!isObject(json) || !isObject(json.accounts)) return undefined;
   const { accounts } = json;
-  const byDefault = textAt(json, 'default')?.trim();
-  for (const problem of namingProblems(Object.keys(accounts), byDefault)) reportFile(problem);
+  const defaultName = textAt(json, 'default')?.trim();
+  for (const problem of namingProblems(Object.keys(accounts), defaultName)) reportFile(problem);
 
   // An account that is no object has been reported above.
   const writtenAccounts = Object.entries(accounts).flatMap(([name, account]) =>
     isObject(account) ? [readAccount(name, account)] : [],
   );
-  return { accounts: writtenAccounts, byDefault };
+  return { accounts: writtenAccounts, defaultName };
 }
 
-/** Matches a bracket, or a string. If the string is a key, the match includes its colon. */
+/** Matches a bracket, or a string. If the string is the name of a field, the match includes its colon. */
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
-/** Returns the paths of keys that an object has twice. `JSON.parse` cannot find them: it silently keeps the last value. */
-function repeatedKeys(json: string): SafeText[] {
-  /** The objects and lists around the current token, the outermost first. A list has no keys. */
-  const containers: { readonly keys: Set<string>; lastKey: string | undefined }[] = [];
+/** Returns the paths of fields that an object has twice. `JSON.parse` cannot find them: it silently keeps the last value. */
+function repeatedFields(json: string): SafeText[] {
+  /** The objects and lists around the current token, the outermost first, with the names of their fields so far. A list has none. */
+  const containers: { readonly names: Set<string>; last: string | undefined }[] = [];
   const repeated = new Map<string, SafeText>();
-  for (const [token, quotedKey, colon] of json.matchAll(jsonToken)) {
+  for (const [token, quotedName, colon] of json.matchAll(jsonToken)) {
     const container = containers.at(-1);
     if (token === '{' || token === '[') {
-      containers.push({ keys: new Set(), lastKey: undefined });
+      containers.push({ names: new Set(), last: undefined });
     } else if (token === '}' || token === ']') {
       containers.pop();
-    } else if (quotedKey !== undefined && colon !== undefined && container !== undefined) {
-      const key = String(JSON.parse(quotedKey));
-      container.lastKey = key;
-      const path = containers.map(({ lastKey }) => lastKey).filter((step) => step !== undefined);
-      if (container.keys.has(key)) repeated.set(JSON.stringify(path), pathOf(path));
-      container.keys.add(key);
+    } else if (quotedName !== undefined && colon !== undefined && container !== undefined) {
+      const name = String(JSON.parse(quotedName));
+      container.last = name;
+      const path = containers.map(({ last }) => last).filter((step) => step !== undefined);
+      if (container.names.has(name)) repeated.set(JSON.stringify(path), pathOf(path));
+      container.names.add(name);
     }
   }
   return [...repeated.values()];
 }
 
 /** The problems with the names of accounts, with their number, and with the name of the default account. */
-function namingProblems(names: readonly string[], byDefault: string | undefined): SafeText[] {
+function namingProblems(names: readonly string[], defaultName: string | undefined): SafeText[] {
   const problems: SafeText[] = [];
   for (const name of names)
     if (!isAccountName(name))
@@ -152,8 +153,8 @@ function namingProblems(names: readonly string[], byDefault: string | undefined)
       );
   if (names.length === 0) problems.push(say`it has no accounts`);
   if (names.length > mostAccounts) problems.push(say`it has more than ${mostAccounts} accounts`);
-  if (byDefault !== undefined && !names.includes(byDefault))
-    problems.push(say`default is ${own(byDefault)}, which is not one of its accounts`);
+  if (defaultName !== undefined && !names.includes(defaultName))
+    problems.push(say`default is ${own(defaultName)}, which is not one of its accounts`);
   return problems;
 }
 
@@ -163,30 +164,31 @@ const pathOf = (steps: readonly string[]): SafeText => namesOf(steps, '.');
 /** Describes an issue of the schema. No value is shown, because a value in the wrong field may be a secret. */
 function problemsOf(issue: z.core.$ZodIssue): SafeText[] {
   const path = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKeyProblem(path, key));
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((field) => unknownFieldProblem(path, field));
   const subject = path.length === 0 ? say`it` : pathOf(path);
   return [say`${subject} ${defined(issue.message)}`];
 }
 
-/** @param path path of the object with the unknown key; empty for the outermost object of the file */
-function unknownKeyProblem(path: readonly string[], key: string): SafeText {
-  const name = pathOf([...path, key]);
-  if (settingsByField.has(`${key}File`))
-    return say`${name} must not be in it: use ${own(`${key}File`)}, credentialProcess or profile`;
+/** @param path path of the object with the unknown field; empty for the outermost object of the file */
+function unknownFieldProblem(path: readonly string[], field: string): SafeText {
+  const name = pathOf([...path, field]);
+  if (settingsByField.has(`${field}File`))
+    return say`${name} must not be in it: use ${own(`${field}File`)}, credentialProcess or profile`;
   const isTop = path.length === 0;
-  const knownKeys = isTop ? ['accounts', 'default'] : ['description', 'endpoints', ...settingsByField.keys()];
-  const similarKey = didYouMean(key, knownKeys);
-  const hint = similarKey === undefined ? say`` : say`; did you mean ${own(similarKey)}?`;
+  const knownFields = isTop ? ['accounts', 'default'] : ['description', 'endpoints', ...settingsByField.keys()];
+  const similarField = didYouMean(field, knownFields);
+  const hint = similarField === undefined ? say`` : say`; did you mean ${own(similarField)}?`;
   return say`${name} is not a setting of ${words(isTop ? 'the file' : 'an account')}${hint}`;
 }
 
-/** Reads an account. Its settings are not checked yet. A description or endpoints of a wrong type have been reported, and are left out. */
+/** Reads an account. Its settings are not checked yet. Everything of a wrong type has been reported, and hides no other problem. */
 function readAccount(name: string, account: Readonly<Record<string, unknown>>): WrittenAccount {
   const values: Partial<Record<Setting, unknown>> = {};
   const files: Partial<Record<Setting, string>> = {};
   for (const [field, setting] of settingsByField) {
     const value = account[field];
     if (typeof value === 'string' && settings[setting].file) files[setting] = value.trim();
+    // Also for a path of a wrong type, so that the key counts as given and is not reported as missing.
     else values[setting] = value;
   }
   const { description, endpoints } = account;

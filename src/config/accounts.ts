@@ -9,13 +9,13 @@ import { defined, namesOf, own, quoted, type SafeText, say, words } from '../uti
 import { isLoopback } from '../util/uri.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
 import { isKeySetting, isWholeSource, keysOf, severalSourcesProblem } from './key-settings.js';
-import { ownServices } from './own-operations.js';
+import { addedServices } from './own-operations.js';
 import { endpoint } from './setting-schemas.js';
 import { type ExplicitValues, type NameOf, parseSettings, type SettingValues, withDefaults } from './setting-values.js';
 import { endpointSettings, isSetting, type Setting, safeVariableName, settingNames } from './settings.js';
 import { type ConfigSources, type GatheredSettings, type Report, readSettingFile } from './sources.js';
 
-/** The settings of an account, checked and with defaults. Its keys are not opened yet. */
+/** The settings of an account, checked and with defaults. Its keys are not read yet: see `openKeys`. */
 export interface AccountConfig
   extends Pick<Account, 'name' | 'description' | 'policy' | 'confirm' | 'confirmDelete' | 'budget'> {
   readonly cloud: Omit<Cloud, 'account' | 'keys'> & { readonly regionIsConfigured: boolean };
@@ -43,8 +43,8 @@ export interface ParsedEnvironment extends Pick<GatheredSettings, 'texts' | 'fil
 }
 
 /** The only account, which the settings of the environment describe if there is no accounts file. */
-export const onlyAccount = ({ explicit, files, endpoints }: ParsedEnvironment): AccountsConfig => ({
-  all: [accountOf(defaultAccount, explicit, files, endpoints)],
+export const onlyAccount = (environment: ParsedEnvironment): AccountsConfig => ({
+  all: [accountOf(defaultAccount, environment)],
   byDefault: defaultAccount,
   areNamed: false,
 });
@@ -61,7 +61,7 @@ export function accountsOfFile(
   const [first, ...others] = file.accounts.map((account) => accountOfFile(account, environment, readFile, report));
   if (first === undefined) return undefined;
   // The only account of a file is the default account, even if the file does not say so.
-  const byDefault = file.byDefault ?? (others.length === 0 ? first.name : undefined);
+  const byDefault = file.defaultName ?? (others.length === 0 ? first.name : undefined);
   return { all: [first, ...others], byDefault, areNamed: true };
 }
 
@@ -79,13 +79,14 @@ function accountOfFile(
     isGiven(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
   const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
   const isInherited = (setting: string): boolean => {
-    if (isSetting(setting) && isGiven(setting)) return false;
     // If the account gives a part of a key, it inherits no part, because the ID and the secret of two keys do not match.
-    return !(givesKeys && isKeySetting(setting));
+    if (isKeySetting(setting)) return !givesKeys;
+    return isSetting(setting) && !isGiven(setting);
   };
 
   const keyTexts = readKeyFiles(files, nameOf, readFile, report);
   const writtenValues = parseSettings({ ...written.values, ...keyTexts }, nameOf, report);
+  // Values that the account or the environment gives, without defaults.
   const explicit: ExplicitValues = { ...pickFields(environment.explicit, isInherited), ...writtenValues };
   const values = withDefaults(explicit);
   if (givesKeys) reportKeys(isGiven, own(`accounts.${name}`), report);
@@ -94,7 +95,7 @@ function accountOfFile(
 
   const endpoints = { ...environment.endpoints, ...endpointsOf(written, values, environment, report) };
   const allFiles = { ...pickFields(environment.files, isInherited), ...files };
-  return { ...accountOf(name, explicit, allFiles, endpoints), description };
+  return { ...accountOf(name, { explicit, values, files: allFiles, endpoints }), description };
 }
 
 const pickFields = <Fields extends object>(fields: Fields, isPicked: (name: string) => boolean): Partial<Fields> => {
@@ -118,21 +119,16 @@ function readKeyFiles(
   return Object.fromEntries(texts);
 }
 
-/**
- * Makes the settings of an account from the values of settings.
- * @param explicit values without defaults. A region among them wins over the region of a profile, but the default region does not.
- */
+/** Builds the configuration of an account from checked values. */
 function accountOf(
   name: string,
-  explicit: ExplicitValues,
-  files: GatheredSettings['files'],
-  endpoints: Cloud['endpoints'],
+  { explicit, values, files, endpoints }: Omit<ParsedEnvironment, 'texts' | 'operations'>,
 ): AccountConfig {
-  const values = withDefaults(explicit);
   return {
     name,
     cloud: {
       region: values.REGION,
+      // A region that the user has given wins over the region of a profile, but the default region does not.
       regionIsConfigured: explicit.REGION !== undefined,
       endpoints: { ...endpoints, storage: values.STORAGE_URL, catalog: values.CATALOG_URL, devops: values.DEVOPS_URL },
       signingServices: {
@@ -166,7 +162,7 @@ function endpointsOf(
   report: Report,
 ): Cloud['endpoints'] {
   const nameOf = (service: Service) => say`${own(`accounts.${name}`)}.endpoints.${own(service)}`;
-  const services = ownServices(operations);
+  const services = addedServices(operations);
   for (const service of Object.keys(endpoints))
     if (!services.includes(service)) report(say`${nameOf(service)} is for an API that no file of operations names.`);
   return parseEndpoints(endpoints, allowHttp, nameOf, report);
@@ -181,21 +177,21 @@ export function parseEndpoints(
 ): Cloud['endpoints'] {
   const usable = Object.entries(texts).filter(([service, text]) => {
     if (text === undefined) return true;
-    const problem = endpointProblem(text, allowHttp);
-    if (problem !== undefined) report(say`${nameOf(service)} ${problem}`);
-    return problem === undefined;
+    const ending = problemEnding(text, allowHttp);
+    if (ending !== undefined) report(say`${nameOf(service)} ${ending}`);
+    return ending === undefined;
   });
   return Object.fromEntries(usable);
 }
 
-/** The problem of an endpoint, as the end of a sentence that begins with the name of its setting. */
-function endpointProblem(url: string, allowHttp: boolean): SafeText | undefined {
+/** The problem of an endpoint, as the end of a sentence that begins with the name of its setting. Undefined if it has none. */
+function problemEnding(url: string, allowHttp: boolean): SafeText | undefined {
   const [issue] = endpoint().safeParse(url).error?.issues ?? [];
   if (issue !== undefined) return say`${defined(issue.message)}.`;
   return !allowHttp && isPlainHttp(url) ? plainHttp : undefined;
 }
 
-/** Reports that keys are set in several ways, because the ID and the secret of two keys do not match. */
+/** Reports keys that are set in several ways. They could be mixed, and the ID of one key does not match the secret of another. */
 export function reportKeySources(isGiven: (setting: Setting) => boolean, what: SafeText, report: Report): void {
   const problem = severalSourcesProblem(isGiven);
   if (problem !== undefined) report(say`${what}: ${problem}.`);

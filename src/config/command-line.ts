@@ -26,31 +26,32 @@ export interface CommandLine {
 const infoFlags = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
 const isInfoFlag = (arg: string): arg is keyof typeof infoFlags => Object.hasOwn(infoFlags, arg);
 
-interface Option {
+/** An option, by the flag that begins it. */
+interface Flag {
   readonly name: string;
-  /** `options` for an option of the command, and `settings` for a setting, which every command takes. */
+  /** `options` if only this command has the flag, and `settings` for a setting, which every command takes. */
   readonly owner: 'options' | 'settings';
-  readonly isSwitch: boolean;
-  readonly isSecret: boolean;
+  readonly isSwitch?: boolean;
+  readonly isSecret?: boolean;
 }
 
-type OptionsByFlag = ReadonlyMap<string, Option>;
+type Flags = ReadonlyMap<string, Flag>;
 
 /**
  * Parses the arguments of a command: its own options, and settings such as `--region jp-east-1`, `--region=jp-east-1` or `--read-only`.
- * @param furtherSettings names of settings that operation files add, without the prefix `CLOUDOPS_`
+ * @param addedSettings names of settings that operation files add, without the prefix `CLOUDOPS_`
  */
 export function parseCommandLine(
   args: readonly string[],
   syntax: CommandSyntax = {},
-  furtherSettings: readonly string[] = [],
+  addedSettings: readonly string[] = [],
 ): CommandLine {
   const { positionals: mostPositionals = 0, options = {} } = syntax;
-  const optionsByFlag = listOptions(options, furtherSettings);
+  const flags = listFlags(options, addedSettings);
 
   const positionals: string[] = [];
   const problems: SafeText[] = [];
-  const values: Record<Option['owner'], Record<string, string>> = { options: {}, settings: {} };
+  const values: Record<Flag['owner'], Record<string, string>> = { options: {}, settings: {} };
   let wants: CommandLine['wants'];
   /** Index of the argument that the last option took as its value. */
   let valueIndex = -1;
@@ -65,18 +66,19 @@ export function parseCommandLine(
       continue;
     }
 
-    const parsed = parseOption(arg, args[index + 1], optionsByFlag);
+    const parsed = parseOption(arg, args[index + 1], flags);
     if (parsed.takesNext) valueIndex = index + 1;
     if (parsed.kind === 'problem') problems.push(parsed.problem);
-    else values[parsed.option.owner][parsed.option.name] = parsed.value;
+    else values[parsed.flag.owner][parsed.flag.name] = parsed.value;
   }
 
   if (positionals.length > mostPositionals)
     problems.push(words('There is one argument too many: the command comes first, and options begin with --.'));
+  // `values` has the fields `options` and `settings`.
   return { positionals: positionals.slice(0, mostPositionals), ...values, problems, wants };
 }
 
-/** Tells options from other arguments. Node's parser does not parse the values, because its error would show a value and only one problem. */
+/** Tells options from other arguments with Node's parser. It is not used for values, because its error would show one, and one problem only. */
 function tokensOf(args: readonly string[]) {
   // Node would take `-name` for four options with one letter each, so it gets a second hyphen here.
   const longArgs = args.map((arg) => (/^-[^-]./.test(arg) ? `-${arg}` : arg));
@@ -86,41 +88,37 @@ function tokensOf(args: readonly string[]) {
     .map(({ kind, index }) => ({ index, arg: args[index] ?? '', isOption: kind === 'option' }));
 }
 
-/** All options by flag, such as `--region`. If a setting and an option of the command have the same flag, the command's option counts. */
-function listOptions(
-  ownOptions: NonNullable<CommandSyntax['options']>,
-  furtherSettings: readonly string[],
-): OptionsByFlag {
-  const byFlag = new Map<string, Option>();
+/** All flags, such as `--region`. If a setting and an option of the command have the same flag, the command's option counts. */
+function listFlags(options: NonNullable<CommandSyntax['options']>, addedSettings: readonly string[]): Flags {
+  const flags = new Map<string, Flag>();
   for (const { name, setting, isSecret } of inputs)
-    byFlag.set(optionName(name), { name, owner: 'settings', isSwitch: settings[setting].kind === 'switch', isSecret });
-  for (const name of furtherSettings)
-    byFlag.set(optionName(name), { name, owner: 'settings', isSwitch: false, isSecret: false });
-  for (const [name, kind] of Object.entries(ownOptions))
-    byFlag.set(`--${name}`, { name, owner: 'options', isSwitch: kind === 'switch', isSecret: false });
-  return byFlag;
+    flags.set(optionName(name), { name, owner: 'settings', isSwitch: settings[setting].kind === 'switch', isSecret });
+  for (const name of addedSettings) flags.set(optionName(name), { name, owner: 'settings' });
+  for (const [name, kind] of Object.entries(options))
+    flags.set(`--${name}`, { name, owner: 'options', isSwitch: kind === 'switch' });
+  return flags;
 }
 
 /** An option with its value, or a problem. `takesNext` is true if the value is the next argument. */
 type ParsedOption = { readonly takesNext: boolean } & (
-  | { readonly kind: 'value'; readonly option: Option; readonly value: string }
+  | { readonly kind: 'value'; readonly flag: Flag; readonly value: string }
   | { readonly kind: 'problem'; readonly problem: SafeText }
 );
 
-/** Parses an option. `next` is the argument after the option, and its value if the option needs one and has none after `=`. */
-function parseOption(arg: string, next: string | undefined, optionsByFlag: OptionsByFlag): ParsedOption {
-  const [flag = ''] = arg.split('=', 1);
-  const hasInlineValue = arg !== flag;
-  const option = optionsByFlag.get(flag);
-  const needsNext = !hasInlineValue && option?.isSwitch !== true;
-  // An unknown option also takes the next argument. It may be the secret value of a misspelt option, and must not be taken for a word.
+/** Parses an option. `next` is the following argument. It is the option's value if the option needs one and has none after `=`. */
+function parseOption(arg: string, next: string | undefined, flags: Flags): ParsedOption {
+  const [name = ''] = arg.split('=', 1);
+  const hasInlineValue = arg !== name;
+  const flag = flags.get(name);
+  const needsNext = !hasInlineValue && flag?.isSwitch !== true;
+  // An unknown option also takes the next argument. It may be the secret value of a misspelt option, and not a positional argument.
   const takesNext = needsNext && next !== undefined && !next.startsWith('--') && !isInfoFlag(next);
   const refuse = (problem: SafeText): ParsedOption => ({ kind: 'problem', problem, takesNext });
-  if (option === undefined) return refuse(say`${own(flag)} is not an option${hint(flag, [...optionsByFlag.keys()])}`);
-  if (option.isSecret) return refuse(secretOption(option.name));
-  let value = hasInlineValue ? arg.slice(flag.length + 1).trim() : '1';
+  if (flag === undefined) return refuse(say`${own(name)} is not an option${hint(name, [...flags.keys()])}`);
+  if (flag.isSecret) return refuse(secretOption(flag.name));
+  let value = hasInlineValue ? arg.slice(name.length + 1).trim() : '1';
   if (needsNext) value = takesNext ? next.trim() : '';
-  return value === '' ? refuse(say`${own(flag)} needs a value.`) : { kind: 'value', option, value, takesNext };
+  return value === '' ? refuse(say`${own(name)} needs a value.`) : { kind: 'value', flag, value, takesNext };
 }
 
 /** The problem that a secret is on the command line, where other users of the machine can read it. */

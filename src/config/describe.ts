@@ -37,7 +37,7 @@ const sharedSettings: readonly Setting[] = [
 export function describeConfig(
   { origins, sandbox, accounts }: Config,
   viewer: 'operator' | 'caller',
-  names: readonly string[] = [],
+  names: readonly string[],
 ): string {
   const rows = settingNames
     .filter((setting) => viewer === 'operator' || sharedSettings.includes(setting))
@@ -68,7 +68,7 @@ function settingRow(setting: Setting, origins: Config['origins']): readonly stri
 export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly SafeText[] =>
   sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
 
-/** True for variables of keys and endpoints. A variable that no setting has is the endpoint of an API that operation files add. */
+/** True for variables of keys and endpoints. A variable that is not in the table of settings is the endpoint of an API of operation files. */
 function isKeyOrEndpoint(variable: string): boolean {
   const name = variable.slice(prefix.length).replace(/_FILE$/, '');
   const isEndpoint = endpointSettings.some((setting) => setting === name);

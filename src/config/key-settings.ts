@@ -35,7 +35,7 @@ type IsGiven = (setting: KeySetting) => boolean;
 
 export const isKeySetting = (name: string): name is KeySetting => Object.hasOwn(keySettings, name);
 
-/** The source of an account's keys. The sources exclude each other, which `severalSourcesProblem` checks. */
+/** Where an account's keys come from. The sources exclude each other, which `severalSourcesProblem` checks. */
 export function keysOf(values: KeyValues, files: Readonly<Partial<Record<KeySetting, string>>>): KeySettings {
   if (values.PROFILE !== undefined) return { kind: 'profile', name: values.PROFILE };
   if (values.CREDENTIAL_PROCESS !== undefined) return { kind: 'process', command: values.CREDENTIAL_PROCESS };
@@ -61,7 +61,7 @@ const sources: readonly (readonly KeySetting[])[] = [
   ['PROFILE'],
 ];
 
-/** The problem that keys are set in several ways, because the ID and the secret of two keys do not match. */
+/** The problem that keys are set in several ways. They could be mixed, and the ID of one key does not match the secret of another. */
 export const severalSourcesProblem = (isGiven: IsGiven): SafeText | undefined =>
   sources.filter((settings) => settings.some(isGiven)).length > 1
     ? words('set one of keys, a program that prints them, and a profile')

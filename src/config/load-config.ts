@@ -17,7 +17,7 @@ import {
   reportKeySources,
 } from './accounts.js';
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
-import { allOperations, noOwnOperations, ownServices } from './own-operations.js';
+import { addedServices, allOperations, noOwnOperations } from './own-operations.js';
 import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
 import { prefix, type Setting, safeVariableName, settingNames, valueOfText } from './settings.js';
 import { type ConfigSources, type GatheredSettings, gatherSettings, type Report, readSettingFile } from './sources.js';
@@ -56,13 +56,14 @@ function parseEnvironment(
   const explicit = parseSettings(valuesOfTexts(texts), safeVariableName, report);
   const values = withDefaults(explicit);
 
-  const addedServices = ownServices(ownOperations.operations);
-  const urls = addedServices.map((service) => [service, endpointTexts[endpointSetting(service)]]);
+  const urlsByService = Object.fromEntries(
+    addedServices(ownOperations.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
+  );
   const nameOf = (service: Service) => safeVariableName(endpointSetting(service));
-  const endpoints = parseEndpoints(Object.fromEntries(urls), values.ALLOW_HTTP, nameOf, report);
+  const endpoints = parseEndpoints(urlsByService, values.ALLOW_HTTP, nameOf, report);
   reportContradictions(values, operations, safeVariableName, report);
-  const keySettings = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
-  reportKeySources((setting) => explicit[setting] !== undefined, keySettings, report);
+  const keyVariables = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
+  reportKeySources((setting) => explicit[setting] !== undefined, keyVariables, report);
   return { explicit, values, texts, files, endpoints, operations };
 }
 
@@ -90,10 +91,10 @@ function configOf(
     sandboxOptions: { stateFile: values.SANDBOX_STATE, seed: values.SANDBOX_SEED, fault: values.SANDBOX_FAULT },
     accounts,
     viewsForAll: values.VIEWS === 'on',
-    /** The first key signs tokens that clients bring back, and all keys verify them. Undefined if the process makes its own key. */
+    /** The first key seals tokens that clients bring back, and all keys open them. Undefined if the process makes its own key. */
     stateKeys: values.STATE_KEY,
     opensBrowser: values.OPEN_BROWSER === 'on',
-    /** How long a plan waits for a person on the page. */
+    /** How long a plan waits for a person on the page for decisions. */
     planLifetimeMs: values.PLAN_HOURS * 3_600_000,
     webhook:
       values.DECISIONS_WEBHOOK === undefined

@@ -29,32 +29,27 @@ export function openAccounts(
 
 /** Makes an account. Its `cloud()` resolves with the account's endpoints and keys, or with the sandbox's. */
 function openAccount(config: AccountConfig, dependencies: OpenAccountsDependencies): Account {
-  const { name, description, policy, confirm, confirmDelete, budget } = config;
+  const { cloud, keys, allowHttp: _, ...nameAndRules } = config;
   const { sandbox } = dependencies;
-  const cloudSettings = { ...config.cloud, account: name };
+  const cloudSettings = { ...cloud, account: config.name };
   /**
-   * Set when the account is first used, and then kept. The promise never rejects, because it only prepares the reading: files, profiles and
-   * programs are read again for each call of a tool.
+   * Set when the account is first used, and then kept. It does not reject, because the settings have been checked and no part of the keys is
+   * missing. For each call, changed files and profiles are read again, and programs run again if their keys are about to expire.
    */
   let keysOpening: Promise<OpenKeys> | undefined;
 
   const configuredCloud = async (): Promise<Cloud> => {
-    const missing = missingVariables(config.keys);
+    const missing = missingVariables(keys);
     if (missing.length > 0) return { ...cloudSettings, keys: { missing } };
 
-    keysOpening ??= loadAndOpenKeys(config.keys, dependencies);
+    keysOpening ??= loadAndOpenKeys(keys, dependencies);
     const openKeys = await keysOpening;
     const profile = await openKeys.profile?.();
     const profileSettings = profile === undefined ? {} : settingsOfProfile(config, profile);
     return { ...cloudSettings, keys: openKeys.keys, ...profileSettings };
   };
   return {
-    name,
-    description,
-    policy,
-    confirm,
-    confirmDelete,
-    budget,
+    ...nameAndRules,
     async cloud() {
       if (sandbox === undefined) return configuredCloud();
       const { credentials, ...sandboxCloud } = await sandbox();

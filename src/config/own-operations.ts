@@ -5,7 +5,7 @@ import type { CommandLine } from './command-line.js';
 import type { Environment } from './environment.js';
 import { prefix } from './settings.js';
 
-/** The built-in operations and the operations of files. A file may also add a follow-up read to a built-in operation. */
+/** The built-in operations, and those of the user's operation files, which may also add a follow-up read to a built-in operation. */
 export const allOperations = (
   builtIn: readonly Operation[],
   { operations, follows = {} }: OwnOperations,
@@ -23,8 +23,8 @@ export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 export const operationsPath = (env: Environment, { settings }: Pick<CommandLine, 'settings'>): string | undefined =>
   settings.OPERATIONS ?? (env[`${prefix}OPERATIONS`]?.trim() || undefined);
 
-/** The APIs that operation files add. `endpointSetting` names the setting for the endpoint of each. */
-export const ownServices = (operations: readonly Operation[]): Service[] => [
+/** The services that operation files add, one for each API. `endpointSetting` names the setting for the endpoint of each. */
+export const addedServices = (operations: readonly Operation[]): Service[] => [
   ...new Set(
     operations
       .map(({ service }) => service)
@@ -32,5 +32,6 @@ export const ownServices = (operations: readonly Operation[]): Service[] => [
   ),
 ];
 
-/** Names of the settings for the endpoints of APIs that operation files add, without the prefix `CLOUDOPS_`. */
-export const ownSettings = ({ operations }: OwnOperations): string[] => ownServices(operations).map(endpointSetting);
+/** Names of the settings for the endpoints of services that operation files add, without the prefix `CLOUDOPS_`. */
+export const addedSettings = ({ operations }: OwnOperations): string[] =>
+  addedServices(operations).map(endpointSetting);

@@ -133,6 +133,7 @@ function endpointProblem(text: string): SafeText | undefined {
   // For https://s3-{region}x.example.com, the text is "x.example.com", and the fixed labels are "example" and "com".
   const textAfterRegion = url.hostname.split(regionLabel).at(-1) ?? '';
   const fixedLabels = textAfterRegion.replace(/\.$/, '').split('.').slice(1);
+  // A top-level domain has a letter.
   const isDomain = fixedLabels.length >= 2 && !fixedLabels.includes('') && /[a-z]/.test(fixedLabels.at(-1) ?? '');
   if (isDomain) return undefined;
   return say`two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host`;

@@ -8,10 +8,10 @@ import { own, type SafeText } from '../util/safe-text.js';
 import { keySettings } from './key-settings.js';
 import * as schemas from './setting-schemas.js';
 
-/** The description of a setting. */
+/** A row of the table of settings (`sections`), which describes a setting. */
 export interface Row {
   /**
-   * `switch`: as an option, it needs no value. `path`: `client-config` makes it absolute. `list`: the elements are separated by commas.
+   * `switch`: as an option, it needs no value. `path`: the command `client-config` makes it absolute. `list`: commas separate the elements.
    * `command`: a program and its arguments, as a JSON array.
    */
   readonly kind?: 'switch' | 'path' | 'list' | 'command';

@@ -5,14 +5,14 @@ import { parseJson } from '../util/objects.js';
 import { own as ownName, say, type Wording } from '../util/safe-text.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
 import type { Environment } from './environment.js';
-import { noOwnOperations, ownSettings } from './own-operations.js';
+import { addedSettings, noOwnOperations } from './own-operations.js';
 import { inputs, optionName, prefix, type Setting, safeVariableName, settings, variableName } from './settings.js';
 
 export interface ConfigSources {
   readonly env: Environment;
   /** The parsed command line. Its settings win over the environment, and its problems are reported with all others. */
   readonly commandLine?: Pick<CommandLine, 'settings' | 'problems'>;
-  /** The operations of files. Each API that they add has a setting for its endpoint. */
+  /** The operations of the files that CLOUDOPS_OPERATIONS names. Each API that they add has a setting for its endpoint. */
   readonly own?: OwnOperations;
   readonly readFile: (path: string) => string;
 }
@@ -24,16 +24,16 @@ export interface GatheredSettings {
   readonly files: Readonly<Partial<Record<Setting, string>>>;
   /** Endpoints of the APIs that operation files add, by setting, such as `ENDPOINT_BILLING_URL`. */
   readonly endpoints: Readonly<Record<string, string>>;
-  readonly origins: readonly Origin[];
+  readonly origins: readonly GivenSetting[];
 }
 
-/** A setting that the user has given, with its origin, for people to read. */
-interface Origin {
+/** A setting that the user has given, for people to read: its value, and in `from` its origin. */
+interface GivenSetting {
   /** Name of the variable, such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
   readonly name: string;
   /** The value, or `set, not shown` for a secret. The address of a database has no password. */
   readonly value: string;
-  /** The value for agents and doctor. Of a command, it is only the program's name, because an argument may be a secret. */
+  /** The value that agents and the command `doctor` show. Of a command, it is only the program, because an argument may be a secret. */
   readonly shown: string;
   /** True if the real value is a secret or may hold one. */
   readonly secret: boolean;
@@ -46,7 +46,7 @@ interface Origin {
 export type Report = <const Text extends string>(problem: Wording<Text>) => void;
 
 /** A text that the environment or the command line gives for a setting. */
-interface SettingInput {
+interface GivenInput {
   readonly name: string;
   /** Undefined for the endpoint of an API that operation files add. */
   readonly setting: Setting | undefined;
@@ -57,37 +57,42 @@ interface SettingInput {
 }
 
 /** Collects the texts of all settings from the environment, the command line, and the files that both name. */
-export function gatherSettings(
-  { env, commandLine, own = noOwnOperations, readFile }: ConfigSources,
-  report: Report,
-): GatheredSettings {
-  const { settings: options = {}, problems = [] } = commandLine ?? {};
-  const addedInputs = ownSettings(own).map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
-  const knownInputs = [...inputs, ...addedInputs];
-  const knownVariables = knownInputs.map(({ name }) => variableName(name));
-  // If operation files could not be loaded, their APIs are not known. Then endpoints are ignored, and not reported as unknown settings.
-  const checkedEnv = own.problems.length > 0 ? withoutEndpoints(env) : env;
-  const variables = readVariables(checkedEnv, knownVariables, report);
-  for (const problem of problems) report(problem);
-
-  const usedInputs: SettingInput[] = [];
-  for (const input of knownInputs) {
-    const option = options[input.name];
-    const text = option ?? variables[input.name];
-    if (text !== undefined) usedInputs.push({ ...input, text, isOption: option !== undefined });
-  }
+export function gatherSettings(sources: ConfigSources, report: Report): GatheredSettings {
+  const given = givenInputs(sources, report);
   // Other users of the machine can read the command line, and so a password in it.
-  for (const input of usedInputs)
+  for (const input of given)
     if (input.isOption && isDatabase(input) && storePlace(input.text).holdsPassword) report(secretOption(input.name));
 
-  const files = usedInputs.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
-  const endpoints = usedInputs.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
+  const files = given.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
+  const endpoints = given.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
   return {
-    texts: textsOf(usedInputs, readFile, report),
+    texts: textsOf(given, sources.readFile, report),
     files: Object.fromEntries(files),
     endpoints: Object.fromEntries(endpoints),
-    origins: usedInputs.map(originOf),
+    origins: given.map(originOf),
   };
+}
+
+/** Finds the texts in the environment and on the command line, which wins. Reports the problems of both. */
+function givenInputs(
+  { env, commandLine, own: operationFiles = noOwnOperations }: ConfigSources,
+  report: Report,
+): GivenInput[] {
+  const { settings: settingsOnCommandLine = {}, problems = [] } = commandLine ?? {};
+  const endpointNames = addedSettings(operationFiles);
+  const endpointInputs = endpointNames.map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
+  const allInputs = [...inputs, ...endpointInputs];
+  const knownVariables = allInputs.map(({ name }) => variableName(name));
+  // If operation files could not be loaded, their APIs are not known. Then endpoints are ignored, and not reported as unknown settings.
+  const checkedEnv = operationFiles.problems.length > 0 ? withoutEndpoints(env) : env;
+  const settingsInEnvironment = readVariables(checkedEnv, knownVariables, report);
+  for (const problem of problems) report(problem);
+
+  return allInputs.flatMap((input) => {
+    const option = settingsOnCommandLine[input.name];
+    const text = option ?? settingsInEnvironment[input.name];
+    return text === undefined ? [] : [{ ...input, text, isOption: option !== undefined }];
+  });
 }
 
 /** Leaves out the endpoints of APIs that are not built in. */
@@ -96,12 +101,12 @@ const withoutEndpoints = (env: Environment): Environment =>
 
 /** Returns the text of each setting. If the user gave the path of a file, the text is read from the file. */
 function textsOf(
-  usedInputs: readonly SettingInput[],
+  given: readonly GivenInput[],
   readFile: ConfigSources['readFile'],
   report: Report,
 ): GatheredSettings['texts'] {
   const texts: Partial<Record<Setting, string>> = {};
-  for (const { name, setting, isFile, text } of usedInputs) {
+  for (const { name, setting, isFile, text } of given) {
     if (setting === undefined) continue;
     if (texts[setting] !== undefined)
       report(say`${safeVariableName(setting)} and ${safeVariableName(name)} are both set; set one.`);
@@ -111,7 +116,7 @@ function textsOf(
   return texts;
 }
 
-function originOf(input: SettingInput): Origin {
+function originOf(input: GivenInput): GivenSetting {
   const { name, setting, isFile, isSecret, isOption, text } = input;
   const inDatabase = isDatabase(input);
   const shownText = isSecret ? hiddenValue : text;
@@ -136,7 +141,7 @@ function programIn(text: string): string {
   return typeof program === 'string' ? program : hiddenValue;
 }
 
-const isDatabase = ({ name, text }: SettingInput): boolean => name === 'JOURNAL' && storePlace(text).path === undefined;
+const isDatabase = ({ name, text }: GivenInput): boolean => name === 'JOURNAL' && storePlace(text).path === undefined;
 
 /** Matches `${NAME}` and `$NAME`, which the MCP client should have replaced by a value. */
 const placeholder = /^(\$\{[^{}]*\}|\$[A-Z_]+)$/;
@@ -177,12 +182,15 @@ export function readSettingFile(
   const file = say`The file that ${name} names`;
   try {
     const text = readFile(path).trim();
-    if (text === '') report(say`${file} is empty.`);
-    else if (setting === 'JOURNAL' && storePlace(text).path !== undefined)
-      report(say`${file} must hold postgres://…; a journal in a file is ${safeVariableName(setting)}.`);
-    return text === '' ? undefined : text;
+    if (text !== '') {
+      // Returned in spite of the report, as any text is that can be read. With a problem, no configuration is made of it.
+      if (setting === 'JOURNAL' && storePlace(text).path !== undefined)
+        report(say`${file} must hold postgres://…; a journal in a file is ${safeVariableName(setting)}.`);
+      return text;
+    }
+    report(say`${file} is empty.`);
   } catch (error) {
     report(say`${file} cannot be read (${fileFault(error)}).`);
-    return undefined;
   }
+  return undefined;
 }

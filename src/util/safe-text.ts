@@ -2,7 +2,7 @@ import { countText as countedText, humanBytes, humanDuration, sentenceCase } fro
 import { escapeInvisible, escapeQuoted, quote, quoteName } from './quote.js';
 
 /**
- * Text that is safe to show to people and models: our own words, with everything from outside quoted, so that a value cannot pass for our
+ * Text that is safe to show to people and agents: our own words, with everything from outside quoted, so that a value cannot pass for our
  * words. Code that shows text takes this type and no `string`. Only this file makes it (test/util/safe-text.test.ts).
  *
  * The text is a list of parts, so that it can be shortened, stored and written for another reader without searching its words.
@@ -15,13 +15,13 @@ class SafeText {
     this.parts = joinWords(parts);
   }
 
-  /** The whole text, in the words for models. */
+  /** The whole text. If its words differ by reader, it has those for agents. */
   get text(): string {
     this.#text ??= this.parts.map(renderPart).join('');
     return this.#text;
   }
 
-  /** True if both texts are the same, in the words for models. */
+  /** True if agents read both as the same text. */
   equals(other: SafeText | undefined): boolean {
     return this.text === other?.text;
   }
@@ -43,7 +43,7 @@ export type Part =
   | { readonly kind: 'words'; readonly text: string }
   /** A value from outside, shown in quotation marks with at most `limit` characters. `shortNames` sets `longest` to show fewer. */
   | { readonly kind: 'quoted'; readonly value: string; readonly limit?: number; readonly longest?: number }
-  /** A name that this server defines, such as the name of a tool. */
+  /** A word without quotation marks, such as the name of a tool. It is quoted if it is not a plain word. */
   | { readonly kind: 'name'; readonly name: string; readonly longest?: number }
   /** An argument by its dotted path. A plan shows its name in words instead. */
   | { readonly kind: 'argument'; readonly path: string }
@@ -56,7 +56,7 @@ export type Part =
   /** Words that differ by reader. */
   | { readonly kind: 'readers'; readonly readers: Readonly<Record<Reader, readonly Part[]>> };
 
-/** Who reads a text: a model, the person whom it works for, or the person who runs this server and reads at a terminal. */
+/** Who reads a text: an agent, the person whom it works for, or the person who runs this server and reads at a terminal. */
 type Reader = 'agent' | 'person' | 'operator';
 
 /** Joins neighbouring parts that are our own words to one part. */
@@ -70,7 +70,7 @@ function joinWords(parts: readonly Part[]): readonly Part[] {
   return joined;
 }
 
-/** Writes a part as text. Of words that differ by reader, it writes those for models. */
+/** Writes a part as text. Of words that differ by reader, it writes those for agents. */
 function renderPart(part: Part): string {
   switch (part.kind) {
     case 'words':
@@ -130,20 +130,20 @@ export function say(words: TemplateStringsArray, ...values: readonly (string | n
 /** A text from outside in quotation marks, of which at most `limit` characters are shown: `quoted('my bucket', 60)`. */
 export const quoted = (value: string, limit: number): SafeText => new SafeText([{ kind: 'quoted', value, limit }]);
 
-/** A name that this server defines, without quotation marks, such as `own('list_parts')`. Quoted if it is not a single word. */
+/** A word such as the name of a tool or an error code, without quotation marks: `own('list_parts')`. Quoted if it is not a plain word. */
 export const own = (name: string): SafeText => new SafeText([{ kind: 'name', name }]);
 
 /** An argument of an operation, by its path: `argument('adminCluster.controlPlane')`. Plans show its name in words: `the control plane`. */
 export const argument = (path: string): SafeText => new SafeText([{ kind: 'argument', path }]);
 
-/** A list of names that this server defines, as `own` shows them: `list_parts, restore_instance`. */
+/** A list of words, each as `own` shows it: `list_parts, restore_instance`. */
 export const namesOf = (names: readonly string[], between: ', ' | ' or ' | '.' = ', '): SafeText =>
   join(names.map(own), between);
 
 /** A value that people copy, such as a URL, without quotation marks. Use it only at the end of a line, or if it cannot pass for words. */
 export const exact = (value: string): SafeText => new SafeText([{ kind: 'exact', value }]);
 
-/** Words from an operation's definition or a schema, which no call and no answer can change: `defined('must not be empty')`. */
+/** Takes the words of an operation's definition or a schema as our own, because no call and no answer can change them. */
 export const defined = (text: string): SafeText => ownWords(escapeInvisible(text));
 
 /** `Text` if it is the type of literals, such as `'a' | 'b'`; `never` if it is `string`. */
@@ -160,7 +160,7 @@ export const words = <const Text extends string>(text: Wording<Text>): SafeText 
 export const join = (texts: readonly SafeText[], between: '' | ' ' | ', ' | '; ' | ' or ' | '.' | '\n'): SafeText =>
   new SafeText(texts.flatMap((text, index) => (index === 0 ? text.parts : [wordsPart(between), ...text.parts])));
 
-/** The texts without repetitions. Two texts are the same if models read the same words. */
+/** The texts without repetitions. Two texts are the same if agents read the same words. */
 export const distinct = (texts: readonly SafeText[]): SafeText[] => [
   ...new Map(texts.map((text) => [text.text, text])).values(),
 ];
@@ -184,7 +184,7 @@ export const bytes = (count: number): SafeText => ownWords(humanBytes(count));
 /** A duration: `duration(5430)` reads `1 h 30 min`. */
 export const duration = (seconds: number): SafeText => ownWords(humanDuration(seconds));
 
-/** A time, given in ISO 8601. Models read it in UTC, and people at a terminal in their own time zone. Other text is shown as by `own`. */
+/** A time, given in ISO 8601. Agents read it in UTC, and people at a terminal in their own time zone. Other text is shown as by `own`. */
 export function time(iso: string): SafeText {
   const milliseconds = Date.parse(iso);
   return Number.isNaN(milliseconds) ? own(iso) : new SafeText([{ kind: 'time', time: milliseconds }]);
@@ -193,7 +193,7 @@ export function time(iso: string): SafeText {
 /** A remark inside a text that is left out first if the text has to be short: say`Create server ${name}${detail(say` in ${region}`)}`. */
 export const detail = (text: SafeText): SafeText => new SafeText([{ kind: 'detail', parts: text.parts }]);
 
-/** A text with different words for a model and for people. Without `operator`, the operator of this server reads the text for `person`. */
+/** A text with different words for an agent and for people. Without `operator`, the operator of this server reads the text for `person`. */
 export function forReader<
   const Agent extends string,
   const Person extends string,
@@ -234,7 +234,7 @@ export const longestName = 32;
 /** Length limit of a name on a button, or in a text with little space (characters). */
 export const longestLabelName = 24;
 
-/** Cuts each name and quoted value to `longest` characters. Show the whole name elsewhere. */
+/** Cuts each quoted value, and each name that has to be quoted, to `longest` characters. Show the whole name elsewhere. */
 export const shortNames = (text: SafeText, longest = longestName): SafeText =>
   new SafeText(mapParts(text.parts, (part) => [isName(part) ? { ...part, longest } : part]));
 
@@ -271,22 +271,26 @@ export const inFull = ({ lacks }: Shortened): SafeText[] =>
 const shortestName = 2;
 
 /**
- * Shortens a text to `limit` characters. It always cuts names to `longest` characters. If that is not enough, it drops details, the last
+ * Shortens a text to `limit` characters. It always cuts names to `nameLimit` characters. If that is not enough, it drops details, the last
  * first; then it cuts names further; and at last it cuts the text.
  */
-export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, longest = longestName): Shortened {
+export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLimit = longestName): Shortened {
   const details = text.parts.filter((part) => part.kind === 'detail');
-  for (let detailCount = details.length; detailCount >= 0; detailCount -= 1) {
-    const dropped = details.slice(detailCount);
+  /** The text without the details `dropped`, and with names of at most `longest` characters. Undefined if it is still too long. */
+  const shortenedBy = (dropped: typeof details, longest: number): Shortened | undefined => {
     const remaining = new SafeText(text.parts.filter((part) => !dropped.some((detail) => detail === part)));
+    const line = shortNames(remaining, longest);
+    if (line.text.length > limit) return undefined;
+    return { line, lacks: [...cutNames(remaining, longest), ...dropped.map(detailText)] };
+  };
 
-    // As long as there are details to drop, names are not cut further.
-    const shortest = detailCount === 0 ? shortestName : longest;
-    for (let nameLimit = longest; nameLimit >= shortest; nameLimit -= 1) {
-      const line = shortNames(remaining, nameLimit);
-      if (line.text.length > limit) continue;
-      return { line, lacks: [...cutNames(remaining, nameLimit), ...dropped.map(detailText)] };
-    }
+  for (let keptDetails = details.length; keptDetails >= 0; keptDetails -= 1) {
+    const shortened = shortenedBy(details.slice(keptDetails), nameLimit);
+    if (shortened !== undefined) return shortened;
+  }
+  for (let longest = nameLimit - 1; longest >= shortestName; longest -= 1) {
+    const shortened = shortenedBy(details, longest);
+    if (shortened !== undefined) return shortened;
   }
   return { line: cut(shortNames(withoutDetails(text), shortestName), limit), lacks: [text] };
 }
@@ -396,6 +400,9 @@ export function withStoredTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withStoredTexts(inner)]));
 }
 
-/** Reads back a text that this server sealed or sent to a view: the parts of `withStoredTexts`, or a string, which is our own words. */
+/**
+ * Reads back a text that this server sealed or made for a view: the parts of `withStoredTexts`, or a string. The string counts as our own
+ * words, so pass none that anybody else can have written.
+ */
 export const fromServer = (text: string | readonly Part[]): SafeText =>
   typeof text === 'string' ? ownWords(text) : new SafeText(text);

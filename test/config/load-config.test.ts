@@ -100,11 +100,11 @@ describe('a journal in a database', () => {
     const direct = config({ CLOUDOPS_JOURNAL: url });
     const fromFile = config({ CLOUDOPS_JOURNAL_FILE: '/run/journal' }, [], { '/run/journal': `${url}\n` });
     expect([direct.journal, fromFile.journal]).toEqual([url, url]);
-    expect(describeConfig(direct, 'operator')).toContain(
+    expect(describeConfig(direct, 'operator', [])).toContain(
       '| CLOUDOPS_JOURNAL | postgres://db.example.com:5433/journals | environment',
     );
-    expect(describeConfig(fromFile, 'operator')).toContain('| CLOUDOPS_JOURNAL | read from "/run/journal" |');
-    expect(describeConfig(direct, 'operator')).not.toMatch(/MARKER|sslmode/);
+    expect(describeConfig(fromFile, 'operator', [])).toContain('| CLOUDOPS_JOURNAL | read from "/run/journal" |');
+    expect(describeConfig(direct, 'operator', [])).not.toMatch(/MARKER|sslmode/);
   });
 
   test.each([
@@ -173,7 +173,7 @@ describe('endpoints', () => {
 
 test('the effective configuration names the program that prints keys, and none of its arguments', () => {
   const env = { CLOUDOPS_CREDENTIAL_PROCESS: '["/usr/bin/vault", "--token=MARKER", "MARKER"]' };
-  const text = describeConfig(config(env), 'operator');
+  const text = describeConfig(config(env), 'operator', []);
   expect(text).toContain('| CLOUDOPS_CREDENTIAL_PROCESS | /usr/bin/vault | environment |');
   expect(text).not.toContain('MARKER');
 });
@@ -184,7 +184,7 @@ test('the effective configuration names every setting, its value and its origin,
     CLOUDOPS_SECRET_ACCESS_KEY_FILE: '/run/secret',
     CLOUDOPS_REGION: 'jp-west-2',
   };
-  const text = describeConfig(config(env, ['--read-only'], { '/run/secret': 'MARKER' }), 'operator');
+  const text = describeConfig(config(env, ['--read-only'], { '/run/secret': 'MARKER' }), 'operator', []);
   expect(text).not.toContain('MARKER');
   for (const row of [
     '| CLOUDOPS_SESSION_TOKEN | set, not shown | environment |',
@@ -213,7 +213,7 @@ test('callers over HTTP are shown how calls behave, but no key ID, path or addre
     CLOUDOPS_HTTP_METRICS_PORT: '10.9.8.7:9464',
     CLOUDOPS_READ_ONLY: '1',
   };
-  const text = describeConfig(config(env, [], { '/run/MARKER': 'MARKER' }), 'caller');
+  const text = describeConfig(config(env, [], { '/run/MARKER': 'MARKER' }), 'caller', []);
   expect(text).not.toMatch(/marker|10\.9\.8\.7|_FILE|_URL/i);
   expect(text).toContain('| CLOUDOPS_READ_ONLY | 1 | environment |');
   expect(text).toContain('| CLOUDOPS_TIMEOUT_MS | 60000 | default |');

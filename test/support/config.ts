@@ -1,6 +1,6 @@
 import { parseCommandLine } from '../../src/config/command-line.js';
 import { loadConfig } from '../../src/config/load-config.js';
-import { ownSettings } from '../../src/config/own-operations.js';
+import { addedSettings } from '../../src/config/own-operations.js';
 import type { OwnOperations } from '../../src/operations/load-operations.js';
 
 /** The configuration of some variables, options and files. */
@@ -12,7 +12,7 @@ export const load = (
 ) =>
   loadConfig({
     env,
-    commandLine: parseCommandLine(args, {}, own === undefined ? [] : ownSettings(own)),
+    commandLine: parseCommandLine(args, {}, own === undefined ? [] : addedSettings(own)),
     ...(own !== undefined && { own }),
     readFile: (path) => {
       const text = files[path];
