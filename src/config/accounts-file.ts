@@ -33,7 +33,7 @@ const maximumCharacters = 1024 * 1024;
 const camelCase = (setting: string) =>
   setting.toLowerCase().replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The field of a setting in an account. Access keys are never in the accounts file: `secretAccessKeyFile` is the path of a file with one. */
+/** The field of a setting in an account. Access keys are never in the accounts file: `secretAccessKeyFile` is a file's path. */
 export const fieldOf = (setting: Setting): string => `${camelCase(setting)}${settings[setting].file ? 'File' : ''}`;
 
 const settingsByField: ReadonlyMap<string, Setting> = new Map(

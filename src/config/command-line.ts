@@ -78,7 +78,7 @@ export function parseCommandLine(
   return { positionals: positionals.slice(0, mostPositionals), ...values, problems, wants };
 }
 
-/** Tells options from other arguments with Node's parser. It is not used for values, because its error would show one, and one problem only. */
+/** Tells options from other arguments with Node's parser. It parses no values, because its error would show one, and only one problem. */
 function tokensOf(args: readonly string[]) {
   // Node would take `-name` for four options with one letter each, so it gets a second hyphen here.
   const longArgs = args.map((arg) => (/^-[^-]./.test(arg) ? `-${arg}` : arg));

@@ -68,7 +68,7 @@ function settingRow(setting: Setting, origins: Config['origins']): readonly stri
 export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly SafeText[] =>
   sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
 
-/** True for variables of keys and endpoints. A variable that is not in the table of settings is the endpoint of an API of operation files. */
+/** True for variables of keys and endpoints. Any variable outside the table of settings is an endpoint that operation files add. */
 function isKeyOrEndpoint(variable: string): boolean {
   const name = variable.slice(prefix.length).replace(/_FILE$/, '');
   const isEndpoint = endpointSettings.some((setting) => setting === name);

@@ -47,17 +47,17 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
 /** Checks the settings of the environment and the command line, and adds defaults. Reports every problem. */
 function parseEnvironment(
   { texts, files, endpoints: endpointTexts }: GatheredSettings,
-  ownOperations: OwnOperations = noOwnOperations,
+  operationFiles: OwnOperations = noOwnOperations,
   report: Report,
 ): ParsedEnvironment {
-  for (const problem of ownOperations.problems) report(problem);
-  const operations = allOperations(builtIn, ownOperations);
+  for (const problem of operationFiles.problems) report(problem);
+  const operations = allOperations(builtIn, operationFiles);
 
   const explicit = parseSettings(valuesOfTexts(texts), safeVariableName, report);
   const values = withDefaults(explicit);
 
   const urlsByService = Object.fromEntries(
-    addedServices(ownOperations.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
+    addedServices(operationFiles.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
   );
   const nameOf = (service: Service) => safeVariableName(endpointSetting(service));
   const endpoints = parseEndpoints(urlsByService, values.ALLOW_HTTP, nameOf, report);

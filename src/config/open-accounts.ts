@@ -33,8 +33,8 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
   const { sandbox } = dependencies;
   const cloudSettings = { ...cloud, account: config.name };
   /**
-   * Set when the account is first used, and then kept. It does not reject, because the settings have been checked and no part of the keys is
-   * missing. For each call, changed files and profiles are read again, and programs run again if their keys are about to expire.
+   * Set when the account is first used, and then kept. It does not reject, because the settings have been checked and no key is missing.
+   * For each call, changed files and profiles are read again, and programs run again if their keys are about to expire.
    */
   let keysOpening: Promise<OpenKeys> | undefined;
 

@@ -2,7 +2,7 @@ import { storePlace } from '../journal/store-place.js';
 import type { OwnOperations } from '../operations/load-operations.js';
 import { fileFault } from '../util/log.js';
 import { parseJson } from '../util/objects.js';
-import { own as ownName, say, type Wording } from '../util/safe-text.js';
+import { own, say, type Wording } from '../util/safe-text.js';
 import { type CommandLine, hint, secretOption } from './command-line.js';
 import type { Environment } from './environment.js';
 import { addedSettings, noOwnOperations } from './own-operations.js';
@@ -151,7 +151,7 @@ function readVariables(env: Environment, known: readonly string[], report: Repor
   const values: Record<string, string> = {};
   for (const [variable, value = ''] of Object.entries(env)) {
     if (!variable.startsWith(prefix)) continue;
-    const name = ownName(variable);
+    const name = own(variable);
     const text = value.trim();
     if (!known.includes(variable)) {
       report(say`${name} is not a setting${hint(variable, known)}`);

@@ -55,7 +55,7 @@ export const parserOfProfiles =
   ({ parseKnownFiles, externalDataInterceptor }: ProfileLoader): ParseProfiles =>
   async (init) => {
     for (const path of [init.configFilepath, init.filepath]) {
-      // A missing file counts as empty, because each of the two files is optional.
+      // A file that is missing or cannot be read counts as empty, because each of the two files is optional.
       const text = await readFile(path, 'utf8').catch(() => '');
       // The loader uses this text in place of the file. A section `__proto__` would make it refuse the file, so the section gets a kind that it
       // skips.
@@ -102,7 +102,8 @@ export function openProfile(options: ProfileOptions): {
   const paths = [files.config, files.credentials];
   const watched = watchFiles({ ...options, paths, initial: undefined, read: readFromFiles });
 
-  // One source for each state of the profile, because a source of process keys remembers the keys that the program has printed.
+  // One source for each state of the profile, because a source of process keys remembers the keys that the program has printed. The watched
+  // files return the same object until the profile changes.
   const sourceOf = memoized(({ keys }: Profile) => {
     if (!('command' in keys)) return fixedKeys(keys);
     const { command } = keys;
@@ -121,13 +122,16 @@ export function openProfile(options: ProfileOptions): {
         return areSameKeys(keys, refused) ? source.renewed(refused) : keys;
       },
     },
-    profile: watched.current,
+    profile: () => watched.current(),
   };
 }
 
 const correctProfile = words('Correct the profile in ~/.aws/config or ~/.aws/credentials.');
 
-/** @throws KeysUnavailable if the profile has neither keys nor a program that prints keys, or if it needs a sign-in */
+/**
+ * Reads the keys, region and endpoint of a profile.
+ * @throws KeysUnavailable if it has neither keys nor a program that prints keys, if its command cannot be split, or if it needs a sign-in
+ */
 function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
   const profile = say`${name}`;
   const { region, endpoint_url: endpointUrl, credential_process: program = '' } = settings;

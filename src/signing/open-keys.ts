@@ -9,7 +9,7 @@ import { runProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
 import { type FileAccess, watchFiles } from './watched-files.js';
 
-/** The source of an account's keys, as the settings name it. */
+/** Where an account's keys come from, by its settings. Nothing has been read from there yet. */
 export type KeySettings = FixedKeySettings | ProcessKeySettings | ProfileKeySettings;
 
 interface FixedKeySettings {
@@ -52,11 +52,11 @@ export interface OpenKeys {
  * @throws KeysUnavailable if keys are missing
  */
 export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDependencies): OpenKeys {
-  const files: FileAccess = { now, log, stat, sleep: (milliseconds) => delay(milliseconds) };
+  const access: FileAccess = { now, log, stat, sleep: (milliseconds) => delay(milliseconds) };
   const run = (command: readonly string[]) => runProgram(command, { env, stop });
   switch (settings.kind) {
     case 'keys':
-      return { keys: openFixedKeys(settings, files) };
+      return { keys: openFixedKeys(settings, access) };
     case 'process': {
       const { command } = settings;
       const id = `process ${JSON.stringify(command)}`;
@@ -65,7 +65,7 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
     }
     case 'profile': {
       const load = () => import('@smithy/shared-ini-file-loader').then(parserOfProfiles);
-      return openProfile({ ...files, name: settings.name, files: filesOfProfiles(env), load, run });
+      return openProfile({ ...access, name: settings.name, files: filesOfProfiles(env), load, run });
     }
   }
 }
@@ -73,7 +73,7 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
 /** Keys from settings and files. Keys in files are read again when the files change. */
 function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAccess): KeySource {
   const initial = wholeCredentials(credentials);
-  if (initial === undefined) throw new KeysUnavailable(words('keys are missing'), onlyTheKey);
+  if (initial === undefined) throw new KeysUnavailable(words('keys are missing'), keyFileRemedy);
 
   // Entries such as `['secretAccessKey', '/run/secrets/key']`.
   const fileEntries = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
@@ -82,7 +82,8 @@ function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAcc
   const readFromFiles = async () => {
     const texts = await Promise.all(fileEntries.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
     const keys = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
-    if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'), onlyTheKey);
+    // A file is empty, or holds more than a key, such as a second line.
+    if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'), keyFileRemedy);
     return keys;
   };
   const paths = fileEntries.map(([, path]) => path);
@@ -91,7 +92,7 @@ function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAcc
   return {
     // A key ID that is not in a file cannot change, so it identifies the source. Otherwise, the path of its file does.
     id: files.accessKeyId === undefined ? `key ${initial.accessKeyId}` : `file ${files.accessKeyId}`,
-    current: watched.current,
+    current: () => watched.current(),
     renewed: async (refused) => {
       const keys = await watched.settled();
       return areSameKeys(keys, refused) ? undefined : keys;
@@ -99,7 +100,7 @@ function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAcc
   };
 }
 
-const onlyTheKey = words('Write the key, and nothing else, into the file.');
+const keyFileRemedy = words('Write the key, and nothing else, into the file.');
 
 /** Size limit of a file with a key ID, a secret or a session token (bytes). All three are much shorter. */
 const maximumBytes = 64 * 1024;
@@ -107,14 +108,14 @@ const maximumBytes = 64 * 1024;
 /** Returns the text of a file without white space around it. */
 async function readKeyFile(path: string): Promise<string> {
   const { size } = await stat(path);
-  if (size > maximumBytes) throw new KeysUnavailable(words('a file of keys is larger than 64 KiB'), onlyTheKey);
+  if (size > maximumBytes) throw new KeysUnavailable(words('a file of keys is larger than 64 KiB'), keyFileRemedy);
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw unreadableKeys(error);
   });
   return text.trim();
 }
 
-/** Undefined if the key ID or secret is missing or empty, or if the key ID or session token cannot be sent in a header. */
+/** The credentials. Undefined if the key ID or secret is missing or empty, or if the key ID or session token cannot be sent in a header. */
 function wholeCredentials({
   accessKeyId,
   secretAccessKey,

@@ -3,7 +3,7 @@ import type { Log } from '../util/log.js';
 import { lazy, parseJson } from '../util/objects.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 import { areSameKeys, type KeySource, KeysUnavailable } from './keys.js';
-import type { ProgramResult, RunProgram } from './run-program.js';
+import type { RunProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
 
 interface ProcessKeysOptions {
@@ -22,10 +22,21 @@ const earlyMs = 5 * minuteMs;
 
 const headerText = /^[\x21-\x7e]+$/;
 
-/** The problem with keys that had expired when they were printed, or have expired since. */
-const haveExpired = words('printed keys that have expired');
+/** A reason for missing keys, and the step that makes keys available. */
+interface Failure {
+  readonly kind: 'failed';
+  readonly problem: SafeText;
+  readonly remedy: SafeText;
+}
 
-const signInAgain = words('Sign in again with the program that prints the keys.');
+/** For keys that had expired when they were printed, or have expired since. */
+const haveExpired: Failure = {
+  kind: 'failed',
+  problem: words('printed keys that have expired'),
+  remedy: words('Sign in again with the program that prints the keys.'),
+};
+
+/** The remedy if the program fails or prints something else. */
 const runByHand = words('Run the program by hand: it has to print the keys as JSON, and end with exit code 0.');
 
 /** The JSON that AWS defines as the output of `credential_process`. */
@@ -54,8 +65,8 @@ interface PrintedKeys {
  */
 export function createProcessKeys({ id, command, name, run, now, log }: ProcessKeysOptions): KeySource {
   let printed: PrintedKeys | undefined;
-  /** The problem to report if there are no valid keys. */
-  let problem = haveExpired;
+  /** The failure of the last run. Undefined before the first run, and after a run that printed valid keys. */
+  let failure: Failure | undefined;
   /** Time of the program's last start (milliseconds). */
   let startedAt: number | undefined;
   /** The run that has not ended yet. All calls share it. */
@@ -63,15 +74,14 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
 
   const runProgramOnce = async (): Promise<void> => {
     const result = await run(command);
-    const output = result.kind === 'failed' ? result : readOutput(result.stdout, now());
+    const output = result.kind === 'failed' ? { ...result, remedy: runByHand } : readOutput(result.stdout, now());
     if (output.kind === 'failed') {
-      problem = output.problem;
-      log('error', 'keys', { problem: say`${name} ${problem}` });
+      failure = output;
+      log('error', 'keys', { problem: say`${name} ${output.problem}` });
       return;
     }
     printed = output;
-    // The new keys are valid now. If there is a problem later, they have expired.
-    problem = haveExpired;
+    failure = undefined;
     log('info', 'keys', { key: printed.credentials.accessKeyId, expires: printed.expiration });
   };
 
@@ -101,7 +111,9 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
       }
 
       if (printed !== undefined && printed.expiresAt > now().getTime()) return printed.credentials;
-      throw new KeysUnavailable(say`${name} ${problem}`, problem === haveExpired ? signInAgain : runByHand);
+      // Without a failure, the last run printed valid keys, which have expired since.
+      const { problem, remedy } = failure ?? haveExpired;
+      throw new KeysUnavailable(say`${name} ${problem}`, remedy);
     },
     renewed: async (refused) => {
       const areStillRefused = () => printed === undefined || areSameKeys(printed.credentials, refused);
@@ -113,16 +125,16 @@ export function createProcessKeys({ id, command, name, run, now, log }: ProcessK
 }
 
 /** Reads the keys in the output of a program. Keys that have already expired are a failure. */
-function readOutput(stdout: string, now: Date): PrintedKeys | Extract<ProgramResult, { kind: 'failed' }> {
+function readOutput(stdout: string, now: Date): PrintedKeys | Failure {
   const { data } = outputSchema().safeParse(parseJson(stdout));
   if (data === undefined) {
     const problem = words('printed something other than the JSON of credential_process, version 1');
-    return { kind: 'failed', problem };
+    return { kind: 'failed', problem, remedy: runByHand };
   }
 
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = data;
   const expiresAt = Expiration ? Date.parse(Expiration) : Number.POSITIVE_INFINITY;
-  if (expiresAt <= now.getTime()) return { kind: 'failed', problem: haveExpired };
+  if (expiresAt <= now.getTime()) return haveExpired;
 
   const credentials = {
     accessKeyId: AccessKeyId,

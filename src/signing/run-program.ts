@@ -56,26 +56,29 @@ function resolveWithOutcome(
   killProgram: () => void,
   resolve: (result: ProgramResult) => void,
 ): void {
+  /** Removes the timers and listeners that are added below. */
+  const cleanUps: (() => void)[] = [];
   // Later events call this again, which has no effect because a promise is resolved only once.
   const finish = (result: ProgramResult) => {
-    clearTimeout(limitTimer);
-    clearTimeout(outputTimer);
-    process.off('exit', killProgram);
-    stop?.removeEventListener('abort', onStop);
+    for (const cleanUp of cleanUps) cleanUp();
     resolve(result);
   };
   const killAndFinish = (result: ProgramResult) => {
     killProgram();
+    // A process that left the group may hold the other end, and an open pipe would keep this process from ending.
     child.stdout?.destroy();
     finish(result);
   };
   const fail = (problem: SafeText) => killAndFinish({ kind: 'failed', problem });
 
   const limitTimer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
+  cleanUps.push(() => clearTimeout(limitTimer));
   const onStop = () => killAndFinish(stopped);
   stop?.addEventListener('abort', onStop);
+  cleanUps.push(() => stop?.removeEventListener('abort', onStop));
   // A program with its own process group would outlive this process, so it is killed when this process exits.
   process.once('exit', killProgram);
+  cleanUps.push(() => process.off('exit', killProgram));
 
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -94,9 +97,9 @@ function resolveWithOutcome(
     return { kind: 'failed', problem };
   };
   // After `exit`, the output may still be open. It is complete when `close` comes, which is usually at once.
-  let outputTimer: NodeJS.Timeout | undefined;
   child.once('exit', (code, signal) => {
-    outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
+    const outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
+    cleanUps.push(() => clearTimeout(outputTimer));
   });
   child.once('close', (code, signal) => finish(resultOf(code, signal)));
 }

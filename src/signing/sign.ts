@@ -30,7 +30,7 @@ interface UnsignedRequest {
   readonly body?: string;
 }
 
-/** Credentials, scope and variant (`profile`) of a signature. `date` is the signing time. */
+/** Credentials, scope and time of a signature, and the API's variant of Signature Version 4 in `profile`. */
 interface SigningContext {
   readonly profile: SigningProfile;
   readonly credentials: Credentials;

@@ -1,4 +1,7 @@
-/** An API's variant of Signature Version 4 (docs/API.md: Signing). Facts that the API reference leaves open are as in similar services. */
+/**
+ * An API's variant of Signature Version 4 (docs/API.md: Signing). It is no profile of AWS tools, as in `aws-profile.ts`. Facts that the API
+ * reference leaves open are as in similar services.
+ */
 export interface SigningProfile {
   readonly dateHeader: string;
   /** The header with the body's SHA-256. Only storage has one. */

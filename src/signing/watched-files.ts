@@ -40,7 +40,7 @@ interface WatchedFiles<Value> {
 }
 
 /** Files are read when none has changed for this time (milliseconds), so that a new key ID is not combined with an old secret. */
-const stillMs = 1000;
+const quietMs = 1000;
 const pollMs = 250;
 /** The longest wait for files that keep changing (milliseconds). */
 const longestWaitMs = 5000;
@@ -54,8 +54,8 @@ export function watchFiles<Value>(options: WatchOptions<Value>): WatchedFiles<Va
 interface FilesState {
   /** Text that changes when a file is written or replaced. */
   readonly fingerprint: string;
-  /** True if no file has changed for `stillMs`. */
-  readonly isStill: boolean;
+  /** True if no file has changed for `quietMs`. */
+  readonly isQuiet: boolean;
 }
 
 class FileWatcher<Value> implements WatchedFiles<Value> {
@@ -65,7 +65,7 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
   #readFingerprint: string | undefined;
   /** The latest fingerprint, and the time at which it was seen first (milliseconds). */
   #lastSeen: { readonly fingerprint: string; readonly since: number } | undefined;
-  /** The error to throw while there is no value. A failed read replaces it by its own error. */
+  /** The error to throw while there is no value. Until a read fails, the only reason is that files changed during each read. */
   #problem = new KeysUnavailable(words('a file was written while it was read'), words('Try again.'));
   #lastRefresh: Promise<unknown> = Promise.resolve();
   #settling: Promise<void> | undefined;
@@ -111,12 +111,12 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
     return refreshed;
   }
 
-  /** Reads changed files if they are still, or if there is no value yet. Resolves with false if the files may still be changing. */
+  /** Reads changed files if they have been quiet for `quietMs`, or if there is no value yet. Resolves with false if they were not. */
   async #refresh(): Promise<boolean> {
-    const { fingerprint, isStill } = await this.#filesState();
+    const { fingerprint, isQuiet } = await this.#filesState();
     if (fingerprint === this.#readFingerprint && this.#value !== undefined) return true;
-    if (isStill || this.#value === undefined) await this.#read(fingerprint);
-    return isStill;
+    if (isQuiet || this.#value === undefined) await this.#read(fingerprint);
+    return isQuiet;
   }
 
   async #filesState(): Promise<FilesState> {
@@ -129,12 +129,12 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
 
     // A missing file counts as changed just now, because it may be about to be written.
     const agesMs = files.map((file) => (file === undefined ? 0 : time - Math.max(file.mtimeMs, file.ctimeMs)));
-    // If nothing changes for `stillMs`, missing files and files with a time in the future are still, too.
-    const isStill = Math.min(...agesMs) >= stillMs || time - this.#lastSeen.since >= stillMs;
-    return { fingerprint, isStill };
+    // If nothing changes for `quietMs`, missing files and files with a time in the future count as quiet, too.
+    const isQuiet = Math.min(...agesMs) >= quietMs || time - this.#lastSeen.since >= quietMs;
+    return { fingerprint, isQuiet };
   }
 
-  /** Reads the files, which had this fingerprint before the read. If the read fails, the value that is in use stays. */
+  /** Reads the files, which had this fingerprint before. If that fails, the value that is in use stays until they change again. */
   async #read(fingerprint: string): Promise<void> {
     const { paths, read, log } = this.#options;
     const newValue = await read().catch((error: unknown) => {

@@ -105,13 +105,13 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
     send: async (request, signal) => {
       const { direct, proxied } = request.newConnection ? oneShot : keepAlive;
       const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
-      const bounds = { limits, takeTurn, byteLimit: request.byteLimit };
+      const context = { limits, takeTurn, byteLimit: request.byteLimit };
       const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
       if (signal.aborted) return failureOf(signal.reason, exchange, signal);
 
       try {
-        await dispatch(agent, request, exchange, bounds, signal);
-        return await readResponse(exchange, bounds);
+        await dispatch(agent, request, exchange, context, signal);
+        return await readResponse(exchange, context);
       } catch (error) {
         return failureOf(error, exchange, signal);
       }
@@ -147,8 +147,8 @@ function createAgents(
   };
 }
 
-/** Bounds for receiving and decoding a body. */
-interface BodyBounds {
+/** The limits for receiving and decoding a body, and the turns in which large bodies are decoded. */
+interface BodyContext {
   readonly limits: ExchangeLimits;
   readonly byteLimit: ByteLimit | undefined;
   readonly takeTurn: TakeTurn;
@@ -169,7 +169,7 @@ function dispatch(
   agent: Dispatcher,
   { method, origin, path, headers, body }: HttpRequest,
   exchange: Exchange,
-  { limits, byteLimit }: BodyBounds,
+  { limits, byteLimit }: BodyContext,
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -213,10 +213,10 @@ function dispatch(
 const quickBytes = 64 * 1024;
 
 /** Decodes the body of a complete response. Large bodies are decoded one after the other, which bounds the heap. */
-async function readResponse({ head, chunks, size }: Exchange, bounds: BodyBounds): Promise<HttpResponse> {
+async function readResponse({ head, chunks, size }: Exchange, context: BodyContext): Promise<HttpResponse> {
   if (head === undefined) throw new Error('the response has no final status');
-  const decode = () => decodeBody(Buffer.concat(chunks), head.headers, bounds);
-  return { ...head, body: await (size > quickBytes ? bounds.takeTurn(decode) : decode()) };
+  const decode = () => decodeBody(Buffer.concat(chunks), head.headers, context);
+  return { ...head, body: await (size > quickBytes ? context.takeTurn(decode) : decode()) };
 }
 
 /** Describes the failure of a request. If status and headers arrived before, returns a response with the failure of its body. */
@@ -250,7 +250,7 @@ const pieceBytes = 512 * 1024;
 async function decodeBody(
   received: Buffer,
   headers: Readonly<Record<string, string>>,
-  { limits, byteLimit }: BodyBounds,
+  { limits, byteLimit }: BodyContext,
 ): Promise<string> {
   let bytes = received;
   if (headers['content-encoding'] === 'gzip' && received.length > 0) {
@@ -269,9 +269,9 @@ async function decodeBody(
 }
 
 /** @param code the code of the error, such as `ECONNREFUSED`, or empty text */
-function failureCode(code: string, error: unknown, signal: AbortSignal, wasStarted: boolean): FailureCode {
+function failureCode(code: string, error: unknown, signal: AbortSignal, mayHaveArrived: boolean): FailureCode {
   if (signal.aborted) return signal.reason?.name === 'TimeoutError' ? 'CallTimeout' : 'Cancelled';
-  return wasStarted ? exchangeFailure(code, error) : connectFailure(code);
+  return mayHaveArrived ? exchangeFailure(code, error) : connectFailure(code);
 }
 
 /** The failure code of an error before the request was written. */

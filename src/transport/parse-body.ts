@@ -62,7 +62,8 @@ const decoder: EntityDecoderOptions = {
 };
 
 const parser = new XMLParser({
-  // A leading dot, which no XML name has, keeps the parser from renaming elements such as `toString` and from refusing others.
+  // A leading dot, which no XML name has, keeps the parser from renaming elements such as `toString` and from refusing others. For `<a/>`,
+  // the parser calls this a second time, with the name that it returned.
   transformTagName: (name) => (name.startsWith('.') ? name : `.${name}`),
   ignoreAttributes: true,
   ignoreDeclaration: true,
@@ -121,7 +122,7 @@ const plainPiece =
 
 /**
  * Parses a document that consists of elements and text only, as most answers do, in a fraction of the parser's time and memory. Returns
- * undefined for any other document, and for parts that the parser would read differently or refuse, such as `\r` and bare ampersands.
+ * undefined for any other document, also if a part is something that the parser would read differently or refuse, such as `\r`.
  */
 function parsePlain(text: string): Body | undefined {
   const [start, root] = beginning.exec(text) ?? [];

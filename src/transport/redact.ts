@@ -13,12 +13,12 @@ const removed = '[removed: it held a secret]';
 /** A text contains a secret if they share this number of consecutive characters, so that a wrapped or truncated secret is found too. */
 const sharedLength = 16;
 const pieceLength = sharedLength / 2;
-/** Shorter secrets are ignored, because ordinary words would match them. */
-const shortest = 8;
+/** Secrets with fewer characters are ignored, because ordinary words would match them. */
+const shortestSecret = 8;
 
 /**
- * Creates a redactor for some secrets. It ignores white space and the escapes of JSON, URLs and HTML, and finds secrets in base64 too. It
- * also finds private keys and signatures that are not among the secrets. Its time is proportional to the lengths of secrets and texts.
+ * Creates a redactor for some secrets. It also finds them in base64, broken by white space, or escaped as in JSON, URLs or HTML. It finds
+ * private keys and signatures even if they are not among the secrets. Its time is proportional to the lengths of secrets and texts.
  */
 export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
   /** The forms to search for: each secret as it is and in base64, and a part of every private key in base64. */
@@ -26,25 +26,26 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
     ...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))),
     ...keyInBase64,
   ]);
-  const shortForms = [...secretForms].filter((form) => form.length >= shortest && form.length < sharedLength);
+  // Forms shorter than a run must occur as a whole. Longer ones are found by a shared run.
+  const shortForms = [...secretForms].filter((form) => form.length >= shortestSecret && form.length < sharedLength);
   const sharesRun = createRunSearch(secretForms);
   const finds = (text: string): boolean => {
     const plain = normalise(text);
     return looksSecret.test(plain) || shortForms.some((form) => plain.includes(form)) || sharesRun(plain);
   };
 
-  const clean = (data: unknown): unknown => {
+  const removeSecrets = (data: unknown): unknown => {
     if (typeof data === 'string') return finds(data) ? removed : data;
-    if (Array.isArray(data)) return data.map(clean);
+    if (Array.isArray(data)) return data.map(removeSecrets);
     if (typeof data !== 'object' || data === null) return data;
     return Object.fromEntries(
-      Object.entries(data).map(([name, value]) => [finds(name) ? removed : name, clean(value)]),
+      Object.entries(data).map(([name, value]) => [finds(name) ? removed : name, removeSecrets(value)]),
     );
   };
   return {
     finds,
     // One search in all texts together comes first. Hardly any data holds a secret, so it is mostly the only one.
-    clean: (data) => (finds([...textsOf(data)].join('\0')) ? (clean(data) as typeof data) : data),
+    clean: (data) => (finds([...textsOf(data)].join('\0')) ? (removeSecrets(data) as typeof data) : data),
   };
 }
 
@@ -97,7 +98,10 @@ function substrings(texts: Iterable<string>, length: number): Set<string> {
 /** Matches private keys and signatures in a normalised text. */
 const looksSecret = /(?:BEGIN|END)[A-Z]{0,20}PRIVATEKEY|[Ss]ignature=[0-9a-f]{64}/;
 
-/** Returns the normalised forms of a secret: as it is, as UTF-8 bytes, and in base64. Of a JSON object, only the secret fields count. */
+/**
+ * Returns the normalised forms of a secret: as it is, with one character for each byte of UTF-8, as `decodePercents` leaves it, and in
+ * base64. Of a JSON object, only the secret fields count.
+ */
 function formsOf(secret: string): string[] {
   const inner = secretFields(secret);
   return (inner.length > 0 ? inner : [secret]).flatMap((text) =>
@@ -182,9 +186,10 @@ function decodePercents(text: string): string {
 
 const percent = 37;
 
-/** Returns the value of the two hexadecimal digits at a position. Negative if they are not digits, because `-1` has all bits. */
+/** Returns the value of the two hexadecimal digits at a position. Negative if one is no digit, because -1 has all bits set. */
 const byteAt = (text: string, at: number) => (digitAt(text, at) << 4) | digitAt(text, at + 1);
 
+/** Returns the value of the hexadecimal digit at a position, or -1 for another character. */
 function digitAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code >= 48 && code <= 57) return code - 48;

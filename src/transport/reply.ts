@@ -12,7 +12,7 @@ export type AttemptReply =
     }
   | { readonly kind: 'failed'; readonly failure: HttpFailure };
 
-/** Parses the body of a response. */
+/** Makes the reply of an attempt: parses the body of the response, or passes on the failure. */
 export function replyOf(result: HttpResponse | HttpFailure): AttemptReply {
   if (result.kind === 'failure') return { kind: 'failed', failure: result };
   const { body, ...response } = result;

@@ -8,7 +8,7 @@ import { encodeQuery, type Query } from '../util/uri.js';
 /** Name of the only account, if accounts have no names. */
 export const defaultAccount = 'default';
 
-/** The address of an API, with the account, the keys and the profile that sign its requests. */
+/** The address of an API, with the account, the keys and the variant of the signature (`profile`) for its requests. */
 export interface Endpoint {
   /** Scheme, host and port, without a slash at the end. */
   readonly origin: string;
@@ -21,7 +21,6 @@ export interface Endpoint {
   /** Name of the account that the keys belong to. */
   readonly account: string;
   readonly keys: KeySource;
-  /** True for the built-in sandbox. */
   readonly isSandbox?: boolean;
 }
 
@@ -38,8 +37,9 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The headers that the operation chose, if there are any. The idempotency key is made from them too. */
   readonly chosenHeaders?: Readonly<Record<string, string>>;
+  /** The text that is sent. */
   readonly body?: string;
-  /** The body before it was encoded as text. */
+  /** The value that was encoded as `body`. An `ApiRequest` has it as its `body`. */
   readonly content?: RequestBody;
 }
 
@@ -56,7 +56,7 @@ export function encodeRequest(
   const path = pathPrefix + request.path;
   const encodedQuery = encodeQuery(query);
 
-  const { text, headers: contentHeaders } = encodeContent(content);
+  const { text: body, headers: contentHeaders } = encodeContent(content);
   const chosenHeaders = chosenHeadersOf(content, request.headers ?? {});
   return {
     method,
@@ -65,7 +65,7 @@ export function encodeRequest(
     target: encodedQuery === '' ? path : `${path}?${encodedQuery}`,
     headers: { ...contentHeaders, ...chosenHeaders },
     ...(Object.keys(chosenHeaders).length > 0 && { chosenHeaders }),
-    ...(text !== undefined && { body: text }),
+    ...(body !== undefined && { body }),
     ...(content !== undefined && { content }),
   };
 }
@@ -73,13 +73,16 @@ export function encodeRequest(
 /** Matches visible ASCII with spaces in between. Other text would be sent in another form than it is signed in. */
 const headerValue = /^(?:[!-~]+(?: +[!-~]+)*)?$/;
 
-/** The headers that an operation chose, with lower-case names. A content type is among them only if it is not the body's usual type. */
+/** The headers that an operation chose, with lower-case names. A content type is among them only if it is not the content's usual type. */
 function chosenHeadersOf(
-  body: RequestBody | undefined,
+  content: RequestBody | undefined,
   operationHeaders: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
-  const usualType = body && contentTypes[body.kind];
-  const all = { ...(body?.contentType !== undefined && { 'content-type': body.contentType }), ...operationHeaders };
+  const usualType = content && contentTypes[content.kind];
+  const all = {
+    ...(content?.contentType !== undefined && { 'content-type': content.contentType }),
+    ...operationHeaders,
+  };
   const chosen: [name: string, value: string][] = [];
   for (const [name, value] of Object.entries(all)) {
     const lowerCase = name.toLowerCase();
@@ -108,10 +111,10 @@ const contentTypes = {
  * Encodes the content of a request.
  * @throws TypeError for values that JSON or XML cannot hold
  */
-export function encodeContent(body: RequestBody | undefined): EncodedContent {
-  if (body === undefined) return { text: undefined, headers: {} };
-  const text = writeBody(body);
-  const headers = { 'content-type': contentTypes[body.kind] };
-  if (body.contentMd5 !== true) return { text, headers };
+export function encodeContent(content: RequestBody | undefined): EncodedContent {
+  if (content === undefined) return { text: undefined, headers: {} };
+  const text = writeBody(content);
+  const headers = { 'content-type': contentTypes[content.kind] };
+  if (content.contentMd5 !== true) return { text, headers };
   return { text, headers: { ...headers, 'content-md5': createHash('md5').update(text).digest('base64') } };
 }

@@ -1,32 +1,35 @@
+import type { FailureCode } from './http-client.js';
 import type { AttemptReply } from './reply.js';
 import { readServiceError } from './service-error.js';
 
 const repeatableStatuses: readonly number[] = [429, 500, 502, 503, 504, 509];
+/** Failures after which another attempt would end in the same way. */
+const finalFailures: readonly FailureCode[] = ['Cancelled', 'CallTimeout', 'ResponseTooLarge'];
 
 /**
  * Returns the pause before the next attempt in milliseconds; undefined if there must be no other attempt.
- * @param repeatable true for a read. A change is repeated only if the service did nothing: it got no request, or answered with 429
- * @param failures the number of earlier attempts
+ * @param repeatable true if the request may be carried out twice. Otherwise it is repeated only if the service did nothing, because
+ * it got no request or answered with 429
+ * @param attemptsBefore the number of attempts before the one that got this reply
  */
 export function retryDelay(
   reply: AttemptReply,
   repeatable: boolean,
-  failures: number,
+  attemptsBefore: number,
   now: Date,
   random: () => number,
 ): number | undefined {
-  // Doubles with each failure up to 5 s. Up to half is random, so that callers do not retry at the same time.
-  const backoff = Math.round(Math.min(5000, 200 * 2 ** failures) * (0.5 + random() / 2));
+  // Doubles with each attempt up to 5 s. Up to half is random, so that callers do not retry at the same time.
+  const backoff = Math.round(Math.min(5000, 200 * 2 ** attemptsBefore) * (0.5 + random() / 2));
   if (reply.kind === 'failed') {
     const { code, mayHaveArrived } = reply.failure;
-    // Another attempt would end in the same way.
-    if (code === 'Cancelled' || code === 'CallTimeout' || code === 'ResponseTooLarge') return undefined;
+    if (finalFailures.includes(code)) return undefined;
     return repeatable || !mayHaveArrived ? backoff : undefined;
   }
 
   const { status, headers, bodyFailure } = reply.response;
   if (status === 429 || (repeatable && repeatableStatuses.includes(status))) return retryAfter(headers, now) ?? backoff;
-  const isIncomplete = bodyFailure !== undefined && bodyFailure.code !== 'ResponseTooLarge';
+  const isIncomplete = bodyFailure !== undefined && !finalFailures.includes(bodyFailure.code);
   return repeatable && isIncomplete && status < 300 ? backoff : undefined;
 }
 

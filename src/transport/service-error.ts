@@ -15,10 +15,10 @@ export interface ServiceError {
 /** Reads the details of an error from headers and body, in the forms of similar services, because the API reference documents no errors. */
 export function readServiceError(body: Body, headers: Readonly<Record<string, string>>): ServiceError {
   return {
-    ...withText('code', plainCode(headers['x-amzn-errortype'])),
+    ...textField('code', plainCode(headers['x-amzn-errortype'])),
     ...errorInBody(body),
-    ...withText('region', headers['x-amz-bucket-region']),
-    ...withText('host', headers.location),
+    ...textField('region', headers['x-amz-bucket-region']),
+    ...textField('host', headers.location),
   };
 }
 
@@ -29,9 +29,9 @@ function errorInBody(body: Body): ServiceError {
     case 'json':
       return errorInJson(body.value);
     case 'html':
-      return withText('message', pageText(body.text));
+      return textField('message', pageText(body.text));
     case 'text':
-      return withText('message', body.text);
+      return textField('message', body.text);
     case 'malformed':
       return { message: `(the body looked like ${body.format}, but ${body.problem})` };
     case 'empty':
@@ -45,9 +45,9 @@ function errorInJson(value: unknown): ServiceError {
   const code = valueAt(error, 'code');
   const isQualified = typeof code === 'string' && code.includes('#');
   return {
-    ...withText('code', plainCode(valueAt(error, '__type'))),
+    ...textField('code', plainCode(valueAt(error, '__type'))),
     ...errorFields(error),
-    ...(isQualified && withText('code', plainCode(code))),
+    ...(isQualified && textField('code', plainCode(code))),
   };
 }
 
@@ -57,7 +57,7 @@ function errorInXml(document: Readonly<Record<string, unknown>>): ServiceError {
   const inner = document.Error ?? valueAt(root, 'Error') ?? valueAt(root, 'Errors.Error');
   const firstError = Array.isArray(inner) ? inner[0] : inner;
   const requestId = valueAt(root, 'RequestId') ?? valueAt(root, 'RequestID');
-  return { ...withText('requestId', requestId), ...errorFields(firstError ?? root) };
+  return { ...textField('requestId', requestId), ...errorFields(firstError ?? root) };
 }
 
 /** Takes the code out of AWS's form `namespace#Code:address`. */
@@ -66,20 +66,20 @@ const plainCode = (value: unknown) =>
 
 /** Shortens the code and the message that an operation's `errorOf` returned. */
 export const shortenServiceError = (error: Readonly<Record<string, unknown>>): ServiceError => ({
-  ...withText('code', plainCode(error.code)),
-  ...withText('message', error.message),
+  ...textField('code', plainCode(error.code)),
+  ...textField('message', error.message),
 });
 
 /** Reads the fields of an error, with names as in XML or as in JSON. If the error is only a text, the text is the message. */
 const errorFields = (source: unknown): ServiceError => ({
-  ...withText('code', valueAt(source, 'Code') ?? valueAt(source, 'code')),
-  ...withText(
+  ...textField('code', valueAt(source, 'Code') ?? valueAt(source, 'code')),
+  ...textField(
     'message',
     typeof source === 'string' ? source : (valueAt(source, 'Message') ?? valueAt(source, 'message')),
   ),
-  ...withText('requestId', valueAt(source, 'RequestId') ?? valueAt(source, 'requestId')),
-  ...withText('region', valueAt(source, 'Region')),
-  ...withText('host', valueAt(source, 'Endpoint')),
+  ...textField('requestId', valueAt(source, 'RequestId') ?? valueAt(source, 'requestId')),
+  ...textField('region', valueAt(source, 'Region')),
+  ...textField('host', valueAt(source, 'Endpoint')),
 });
 
 /** Length limits in characters. */
@@ -92,7 +92,7 @@ const maximumLengths: Readonly<Record<keyof ServiceError, number>> = {
 };
 
 /** Returns an object with one field; empty without text. The text becomes a single line, so that it cannot pass for a line of this server. */
-const withText = (name: keyof ServiceError, value: unknown): ServiceError => {
+const textField = (name: keyof ServiceError, value: unknown): ServiceError => {
   const line = typeof value === 'string' ? value.slice(0, maximumLengths[name]).replace(/\s+/g, ' ').trim() : '';
   return line === '' ? {} : { [name]: escapeInvisible(line) };
 };

@@ -40,7 +40,7 @@ export class NotSent extends Error {}
 export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
 
 export interface SignedClientOptions {
-  /** True if a request may be carried out twice. Otherwise it is repeated only if the service provably did nothing. */
+  /** True if a request may be carried out twice, as any read may. Otherwise it is repeated only if the service did nothing. */
   readonly repeatable: boolean;
   /** Texts to remove from answers in addition to the credentials. */
   readonly secrets: readonly (string | undefined)[];
@@ -79,7 +79,6 @@ export function createSignedClients(dependencies: SignedClientDependencies): Ope
   return (endpoint, options) => new CallClient(endpoint, options, dependencies, redactorOf);
 }
 
-/** A reply, and the credentials that signed its request. */
 interface SignedReply {
   readonly reply: AttemptReply;
   readonly credentials: Credentials;
@@ -164,6 +163,7 @@ class CallClient implements SignedClient {
     const { repeatable, span, byteLimit } = this.#options;
     const { origin } = this.#endpoint;
     const { method, target, body } = request;
+    // If signing fails, this span never ends, so it is not exported.
     const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, attemptsBefore));
 
     const { headers, credentials } = await this.#sign(request, renewed).catch((cause: unknown) => {
@@ -175,7 +175,7 @@ class CallClient implements SignedClient {
     const newConnection = !repeatable;
     const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
     const result = await this.#dependencies.httpClient.send(signed, this.#limit.signal);
-    // Secrets are removed after parsing, because a comment in the middle of a secret would hide it before.
+    // The parser drops XML comments. A secret that a comment splits is found only after that.
     const reply = this.#withoutSecrets(replyOf(result));
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return { reply, credentials };
@@ -207,9 +207,9 @@ class CallClient implements SignedClient {
   }
 
   /** Returns the pause before the next attempt in milliseconds; undefined if there is no next attempt. */
-  #pauseAfter(reply: AttemptReply, failures: number): number | undefined {
+  #pauseAfter(reply: AttemptReply, attemptsBefore: number): number | undefined {
     const { now, random, maximumAttempts } = this.#dependencies;
-    if (failures + 1 >= maximumAttempts || this.#limit.signal.aborted) return undefined;
+    if (attemptsBefore + 1 >= maximumAttempts || this.#limit.signal.aborted) return undefined;
 
     // After a refusal because of the time, the next attempt is signed with the service's time, without a pause.
     const newOffset = this.#offsetMs === 0 ? clockOffset(reply, now()) : undefined;
@@ -218,7 +218,7 @@ class CallClient implements SignedClient {
       return now().getTime() < this.#deadline ? 0 : undefined;
     }
 
-    const pauseMs = retryDelay(reply, this.#options.repeatable, failures, now(), random);
+    const pauseMs = retryDelay(reply, this.#options.repeatable, attemptsBefore, now(), random);
     return pauseMs !== undefined && now().getTime() + pauseMs < this.#deadline ? pauseMs : undefined;
   }
 

@@ -1,6 +1,6 @@
 /**
  * Returns the `count` values of a list that a misspelt value most likely means, in the order of the list. A value with the same words and
- * another number is nearer than a value with other words. For `h2-large20`, sizes of `h2-large` are chosen, and 16 rather than 48.
+ * another number is nearer than a value with other words. To `h2-large20`, `h2-large16` is nearest, then `h2-large48`, then `h2-small20`.
  */
 export function nearest(misspelt: string, values: readonly string[], count = 3): string[] {
   const byDistance = values
