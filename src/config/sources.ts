@@ -31,7 +31,7 @@ export interface GatheredSettings {
 interface GivenSetting {
   /** Name of the variable, such as `CLOUDOPS_REGION` or `CLOUDOPS_STATE_KEY_FILE`. */
   readonly name: string;
-  /** The value, or `set, not shown` for a secret. The address of a database has no password. */
+  /** The value that `client-config` copies, or `set, not shown` for a secret. The address of a database has no password. */
   readonly value: string;
   /** The value that agents and the command `doctor` show. Of a command, it is only the program, because an argument may be a secret. */
   readonly shown: string;
@@ -183,7 +183,7 @@ export function readSettingFile(
   try {
     const text = readFile(path).trim();
     if (text !== '') {
-      // Returned in spite of the report, as any text is that can be read. With a problem, no configuration is made of it.
+      // The text is returned in spite of this report, because no settings are used after a report.
       if (setting === 'JOURNAL' && storePlace(text).path !== undefined)
         report(say`${file} must hold postgres://…; a journal in a file is ${safeVariableName(setting)}.`);
       return text;
