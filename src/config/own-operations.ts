@@ -17,7 +17,7 @@ export const allOperations = (
   ...operations,
 ];
 
-/** No operation files. In these names, `own` means the user's and not this server's. */
+/** No operation files. In the type and here, `own` means the user's and not this server's. */
 export const noOwnOperations: OwnOperations = { operations: [], problems: [] };
 
 /** The path that `--operations` or CLOUDOPS_OPERATIONS gives. Undefined if neither is set. */
