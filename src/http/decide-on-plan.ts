@@ -27,7 +27,7 @@ export interface DecisionDependencies {
   readonly stateKeys: SealingKeys;
   readonly now: () => Date;
   readonly log: Log;
-  /** Finds the caller of a plan with its present scopes. Undefined if the caller no longer exists, or if callers have no names. */
+  /** Finds the caller of a plan with its present scopes. Undefined if the caller no longer exists, or if the plan has no `caller`. */
   readonly callerOf: (plan: FoundPlan) => Promise<Principal | undefined>;
 }
 
@@ -58,7 +58,7 @@ interface ClickResult {
   readonly earlier?: SafeText | undefined;
 }
 
-/** Codes of failures that may not occur with the next click, so the plan continues to wait for it. */
+/** Codes of failures that another click may avoid. After such a failure, the plan continues to wait for a click. */
 const temporaryFailures = [
   'NobodyAsked',
   'WrongName',
@@ -71,7 +71,7 @@ const temporaryFailures = [
 
 /**
  * Carries out a person's decision on a plan by making the call of the plan with the click. So policy, scopes and limits are checked again.
- * The call also refuses the click if it would not send the request that the person saw. Only the first click that decides stores its
+ * The call also refuses the click if its request is no longer the one that the person saw. Only the first click that decides stores its
  * person with the plan. Any later click gets the outcome of the first decision.
  */
 async function decideOnPlan(
@@ -90,19 +90,24 @@ async function decideOnPlan(
   if (plan.state === 'decided') return earlierDecision(plan, callOfPlan, dependencies);
 
   let hasDecided = false;
-  // Called when the call has stored this decision with the plan.
-  const onClaim = () => {
-    hasDecided = true;
+  const page = {
+    person,
+    // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
+    repeats: plan.repeats,
+    // Called when the call has stored this decision with the plan, by `plans.claim`.
+    onClaim: () => {
+      hasDecided = true;
+    },
   };
-  const page = { person, repeats: plan.repeats, onClaim };
   const outcome = await callOfPlan({ click: { decision, claims: claimsOf(plan), reason, typedName, page } });
   // Cannot happen, because a call with a click takes the click as its consent, and never asks its user.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
+  if (outcome.kind === 'succeeded') return { outcome };
 
-  const code = outcome.kind === 'failed' ? outcome.failure.code : undefined;
+  const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return earlierDecision(plan, callOfPlan, dependencies);
   // A call that has decided stores its outcome with the plan itself. After a temporary failure, the plan continues to wait.
-  if (hasDecided || code === undefined || temporaryFailures.includes(code)) return { outcome };
+  if (hasDecided || temporaryFailures.includes(code)) return { outcome };
 
   // The call was refused before it could store the decision.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
@@ -110,7 +115,7 @@ async function decideOnPlan(
   return isFirst ? { outcome } : earlierDecision(plan, callOfPlan, dependencies);
 }
 
-/** Ends a plan that its call could not decide, such as because of the policy, so that the caller learns why. False if it was decided before. */
+/** Ends a plan whose call was refused before the decision, for example by the policy. False if an earlier click decided the plan. */
 async function endRefusedPlan(
   plan: FoundPlan,
   decision: PlanDecision,
@@ -118,12 +123,12 @@ async function endRefusedPlan(
   dependencies: DecisionDependencies,
 ): Promise<boolean> {
   const { plans } = dependencies;
-  const result = await plans
+  const claimResult = await plans
     .claim(plan.nonce, decision)
     .catch((error: unknown) => logUnavailable(plan, error, dependencies));
-  // For a plan that has expired or cannot be written, only the person who clicked learns the outcome.
-  if (result === 'claimed') await plans.settle(plan.nonce, outcome);
-  return result !== 'taken';
+  // Stores the outcome for the caller, unless the plan has expired or cannot be written. The person who clicked gets it anyway.
+  if (claimResult === 'claimed') await plans.settle(plan.nonce, outcome);
+  return claimResult !== 'taken';
 }
 
 /** The result of a click on a plan that is decided already. The call of the plan looks up the outcome of the earlier decision. */
@@ -143,6 +148,7 @@ async function earlierDecision(
   };
 }
 
+/** The values by which a call names its plan. */
 const claimsOf = ({ digest, nonce, issuedAt }: FoundPlan) => ({ digest, nonce, issuedAt });
 
 function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionDependencies): undefined {
@@ -150,7 +156,13 @@ function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionD
 }
 
 const refused = (plan: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): ClickResult => ({
-  outcome: { kind: 'failed', failure: refusalFailure(plan.tool, new Refusal(...refusal), true) },
+  outcome: refusedChange(plan, new Refusal(...refusal)),
+});
+
+/** The outcome of a call of a plan that was refused. `true` says that the tool makes a change, as the tool of every plan does. */
+const refusedChange = ({ tool }: FoundPlan, refusal: Refusal): EndedOutcome => ({
+  kind: 'failed',
+  failure: refusalFailure(tool, refusal, true),
 });
 
 /** The decision on a plan for people: a sentence, and the reason if there is one. */
@@ -162,9 +174,9 @@ function decisionSentence({ decision }: FoundPlan): SafeText {
 }
 
 /** The outcome that is shown for a decided plan if the outcome of its change is not known. */
-const decidedBefore = ({ tool, decision }: FoundPlan): EndedOutcome => {
-  const more = decision === undefined ? {} : { reason: decisionText(decision) };
-  return { kind: 'failed', failure: refusalFailure(tool, new Refusal('AlreadyDecided', [], more), true) };
+const decidedBefore = (plan: FoundPlan): EndedOutcome => {
+  const more = plan.decision === undefined ? {} : { reason: decisionText(plan.decision) };
+  return refusedChange(plan, new Refusal('AlreadyDecided', [], more));
 };
 
 /** Makes the call of a plan in the name of its caller: with a click that decides, or only to look up the outcome. */
@@ -210,7 +222,7 @@ export function shownPlan(stored: FoundPlan, mayDecide: boolean, related: readon
   return resultOf(stored.outcome ?? decidedBefore(stored), stored, decisionSentence(stored));
 }
 
-/** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no claims and shows no buttons. */
+/** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, there are no claims for a ticket (see `resultOf`). */
 function waitingOutcome(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): EndedOutcome {
   const { plan, accept, typedName, issuedAt, expiresAt, digest, nonce } = stored;
   return {
@@ -227,13 +239,15 @@ function waitingOutcome(stored: FoundPlan, mayDecide: boolean, related: readonly
 }
 
 /**
- * Makes the result of a call for the change view: an outcome together with its plan. The views of chat clients get an action token, with
- * which they can decide. Here, the nonce of the plan takes its place, because a click counts only with the session of the page.
+ * Makes the result of a call for the change view: an outcome together with its plan. The view shows buttons only if it gets a ticket, which
+ * it sends with a click. In chats, the ticket is a sealed token with the plan's claims. On our pages, the ticket is the plan's nonce, because
+ * the page itself proves who clicks.
+ * @param decisionNote says how the plan was decided, if the view should show that
  */
-function resultOf(outcome: EndedOutcome, stored: FoundPlan, earlier?: SafeText): object {
+function resultOf(outcome: EndedOutcome, stored: FoundPlan, decisionNote?: SafeText): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const metaOf = (shown: EndedOutcome) =>
-    viewMeta(shown, stored, { seal: () => stored.nonce }, { onPage: true, earlier });
+    viewMeta(shown, stored, { seal: () => stored.nonce }, { onPage: true, earlier: decisionNote });
   const planMeta = metaOf(waitingOutcome(stored, false));
   // If both have the same field, the outcome's field counts.
   return { content: [], structuredContent, _meta: { ...planMeta, ...metaOf(outcome) } };
@@ -263,7 +277,7 @@ interface PlanClick {
   readonly decision: 'accept' | 'decline' | 'look';
   /** Why the person declines. */
   readonly reason?: string | undefined;
-  /** The name that the person typed. */
+  /** The name of the thing to delete, as the person typed it. */
   readonly name?: string | undefined;
 }
 
@@ -275,16 +289,18 @@ const toolCall = z.object({
 /** Carries out a click. Returns the new content of the change view. */
 export async function answerClick(
   plan: FoundPlan,
-  { decision, ...typed }: Omit<PlanClick, 'nonce'>,
+  click: Omit<PlanClick, 'nonce'>,
   user: PageUser,
   dependencies: DecisionDependencies,
 ): Promise<object> {
   const { accounts, plans, log } = dependencies;
+  const { decision } = click;
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, user, accounts) === undefined);
 
-  const { outcome, earlier } = await decideOnPlan(plan, { decision, ...typed }, user, dependencies);
+  // `decision` is repeated for its type, which excludes `look` here.
+  const { outcome, earlier } = await decideOnPlan(plan, { ...click, decision }, user, dependencies);
   log('info', 'decision', { tool: plan.tool, decision, person: user.person, caller: plan.caller });
-  // Without a name, there is nothing to tell about this decision.
+  // If the person has no name, there is no sentence about who decided.
   if (earlier !== undefined || user.person === undefined) return resultOf(outcome, plan, earlier);
   // A signed-in person reads who decided and when, as everybody else does who opens the plan later.
   const decidedPlan = await plans.find(plan.nonce).catch(() => undefined);

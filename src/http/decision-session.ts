@@ -37,8 +37,8 @@ export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
   createSealedCookie<DecisionSession>({ name: 'session', purpose: 'cloudops decisions session', schema, keys, now });
 
 /** Makes a session with a new `csrf` proof. */
-export const newSession = (person: Omit<DecisionSession, 'csrf'>): DecisionSession => ({
-  ...person,
+export const newSession = (session: Omit<DecisionSession, 'csrf'>): DecisionSession => ({
+  ...session,
   csrf: randomBytes(16).toString('base64url'),
 });
 

@@ -38,8 +38,9 @@ export interface DecisionsOptions extends DecisionDependencies {
   readonly signIn: SignIn;
 }
 
-/** Size limit of the body of a click, in bytes. */
+/** Size limit of the body of a click, and of all clicks together that are being received, in bytes. */
 const maximumBody = 64 * 1024;
+const maximumBodies = 16 * maximumBody;
 
 /** True for the paths that `createDecisions` serves. */
 export const isDecisionsPath = (path: string) => path === '/decisions' || path.startsWith('/decisions/');
@@ -119,7 +120,8 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
         return next();
       }
 
-      // POST requests come from the view's script, which shows an error and cannot show the sign-in page.
+      // POST requests come from the script of the page around the view, which shows an error and cannot show the sign-in page. Only
+      // signing out is a form, and without a session it has nothing left to do.
       if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
       sessionCookie.clear(context);
       return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
@@ -127,19 +129,18 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
 
     requirePlan: async (context, next) => {
       const nonce = context.req.param('nonce') ?? '';
-      const plan = await plans.find(nonce).catch((error) => unreadableAnswer(context, error, options));
-      // The plan cannot be read, and this is the answer that says so.
-      if (plan instanceof Response) return plan;
-      if (plan === undefined || !isVisible(plan, context.get('session'), options))
+      const planOrAnswer = await plans.find(nonce).catch((error) => unreadableAnswer(context, error, options));
+      if (planOrAnswer instanceof Response) return planOrAnswer;
+      if (planOrAnswer === undefined || !isVisible(planOrAnswer, context.get('session'), options))
         return context.html(problemPage(words('No such plan'), goneText), 404);
-      context.set('plan', plan);
+      context.set('plan', planOrAnswer);
       return next();
     },
 
     readVisiblePlans: async (context, next) => {
-      const all = await plans.list().catch((error) => unreadableAnswer(context, error, options));
-      if (all instanceof Response) return all;
-      const visible = all.filter((plan) => isVisible(plan, context.get('session'), options));
+      const plansOrAnswer = await plans.list().catch((error) => unreadableAnswer(context, error, options));
+      if (plansOrAnswer instanceof Response) return plansOrAnswer;
+      const visible = plansOrAnswer.filter((plan) => isVisible(plan, context.get('session'), options));
       context.set('visiblePlans', visible);
       return next();
     },
@@ -160,6 +161,7 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
   };
 }
 
+/** Adds the sign-in page, and the requests with which a person signs in. */
 function addSignIn(
   pages: Pages,
   { signIn, stateKeys, now, log }: DecisionsOptions,
@@ -171,14 +173,14 @@ function addSignIn(
   const reception: Reception = {
     stateKeys,
     readForm,
-    refuse(context, { status, text, reason }, plan) {
+    refuse(context, { status, text, reason }, planNonce) {
       logRefusal(context.env.incoming, reason);
-      return context.html(signInPage(words('Sign in'), signIn.form(queryOf(plan)), text), status);
+      return context.html(signInPage(words('Sign in'), signIn.form(queryOf(planNonce)), text), status);
     },
-    admit(context, person, plan) {
-      sessionCookie.write(context, newSession(person));
-      log('info', 'sign-in', { person: person.person });
-      return context.redirect(plan === undefined ? '/decisions' : `/decisions/${plan}/`, 303);
+    admit(context, session, planNonce) {
+      sessionCookie.write(context, newSession(session));
+      log('info', 'sign-in', { person: session.person });
+      return context.redirect(planNonce === undefined ? '/decisions' : `/decisions/${planNonce}/`, 303);
     },
   };
 
@@ -196,10 +198,10 @@ function addList(pages: Pages, { accounts, now }: DecisionsOptions, checks: Chec
   });
 }
 
-/** Adds the page of a plan, the link to the next plan, and the two requests of the page's view: for its content, and for a click. */
+/** Adds the page of a plan, the link to the next plan, and two requests of the page: `call` for the view's content, and `tool` for a click. */
 function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void {
   const { accounts } = options;
-  const readBody = createBodyReader(maximumBody, 16 * maximumBody);
+  const readBody = createBodyReader(maximumBody, maximumBodies);
   const canDecide = (plan: FoundPlan, session: DecisionSession) => reasonAgainst(plan, session, accounts) === undefined;
 
   pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
@@ -230,7 +232,7 @@ function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void 
   });
 }
 
-/** True if a person may see a plan: the person's own, or for people with the scope `cloudops:approve`, any plan of their accounts. */
+/** True if a person may use the account of a plan and, without the scope `cloudops:approve`, also asked for the plan. */
 const isVisible = (plan: FoundPlan, session: DecisionSession, { accounts }: DecisionsOptions): boolean =>
   (session.mayApprove || plan.caller === session.person) && accountOfPlan(plan, session, accounts) !== undefined;
 
@@ -242,7 +244,7 @@ function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOp
 
 const planPath = '/decisions/:nonce{[0-9a-f]{16}}';
 const planInPath = (path: string) => /^\/decisions\/([0-9a-f]{16})(?:\/|$)/.exec(path)?.[1];
-const queryOf = (plan: string | undefined) => (plan === undefined ? '' : `?plan=${plan}`);
+const queryOf = (planNonce: string | undefined) => (planNonce === undefined ? '' : `?plan=${planNonce}`);
 const unreadableText = words('They and their outcomes are kept. Load this page again in a few seconds.');
 const goneText = words(
   'It has expired, was never there, or is for somebody else. If it was decided, the journal has its outcome.',

@@ -33,7 +33,7 @@ export interface IssuerOptions {
 
 /** Authenticates callers by JWTs of one issuer for one audience. `unavailable` means that the token could not be verified now. */
 export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, log }: IssuerOptions): Authenticate {
-  const limitLog = createRateLimiter(loggedPerSecond, now, 1);
+  const secondsUntilNextLog = createRateLimiter(loggedPerSecond, now, 1);
   return async (token) => {
     try {
       const verified = await verify(token, keys, {
@@ -51,7 +51,7 @@ export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, 
 
       // `createKeySource` logs an IssuerProblem itself.
       const isLogged = error instanceof IssuerProblem;
-      if (!isLogged && limitLog('') === 0) log('warn', 'issuer', { error: reasonOf(error) });
+      if (!isLogged && secondsUntilNextLog() === 0) log('warn', 'issuer', { error: reasonOf(error) });
       return { kind: 'unavailable', reason: 'issuer' };
     }
   };

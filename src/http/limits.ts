@@ -2,7 +2,7 @@ import { Refusal } from '../consent/refusal.js';
 import { say } from '../util/safe-text.js';
 import { busy } from './http-helpers.js';
 
-/** Limits of one server process. Times are in milliseconds, sizes in bytes, and the others are numbers that may exist at a time. */
+/** Limits of one server process. Times are in milliseconds, and sizes in bytes. The others count things that may exist at the same time. */
 export const defaultHttpLimits = {
   /** Size limit of a body. The largest call fits, also in a sealed token: a plan of 40,000 characters, or a service account key of 65,536. */
   bodyBytes: 256 * 1024,
@@ -82,14 +82,15 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
       /** Takes a place after a question. Neither the caller's limit nor a full queue stops a call that has run before. */
       const takeAgain = async () => {
         await places.takeFirst();
-        uncountCall = countCall(caller, true);
+        uncountCall = countCall(caller, { mayExceed: true });
         hasPlace = true;
       };
 
       return {
         leave,
         async waitOutside(work) {
-          const endQuestion = countQuestion(caller ?? '');
+          // Without authentication, calls are not counted, but the questions of all callers together count as those of one caller.
+          const endQuestion = countQuestion(caller);
           leave();
           try {
             return await work();
@@ -107,9 +108,9 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
 function createCallerCounter(maximum: number) {
   const enter = createCounter(maximum);
   /** Counts a call or message. Returns the function that takes it off the count. @throws HttpError at the maximum, unless `mayExceed` is true */
-  return (caller: string | undefined, mayExceed = false): (() => void) => {
+  return (caller: string | undefined, options: CountOptions = {}): (() => void) => {
     if (caller === undefined) return () => undefined;
-    const leave = enter(caller, mayExceed);
+    const leave = enter(caller, options);
     if (leave === undefined) throw busy();
     return leave;
   };
@@ -165,7 +166,7 @@ function createQuestionCounter({ questions, questionsOfCaller }: HttpLimits) {
   let openQuestions = 0;
 
   /** Counts a question. Returns the function to call when the question is answered. @throws Refusal if too many questions are open */
-  return (caller: string): (() => void) => {
+  return (caller: string | undefined): (() => void) => {
     if (openQuestions >= questions)
       throw new Refusal('TooManyQuestions', [say`${questions} questions of all callers wait`]);
     const uncountForCaller = countForCaller(caller);
@@ -180,12 +181,17 @@ function createQuestionCounter({ questions, questionsOfCaller }: HttpLimits) {
   };
 }
 
+interface CountOptions {
+  /** True for a thing that is counted even at the maximum. */
+  readonly mayExceed?: boolean;
+}
+
 /** Counts things per key, such as calls per caller, up to `maximum` for each key. A key whose count is 0 again takes no memory. */
 export function createCounter(maximum: number) {
   const counts = new Map<string, number>();
   const count = (key: string) => counts.get(key) ?? 0;
-  /** Increments a count. Returns the function that decrements it. At the maximum, returns undefined, unless the count `mayExceed` it. */
-  return (key: string, mayExceed = false): (() => void) | undefined => {
+  /** Increments a count. Returns the function that decrements it. At the maximum, returns undefined, unless `mayExceed` is true. */
+  return (key = '', { mayExceed = false }: CountOptions = {}): (() => void) | undefined => {
     if (count(key) >= maximum && !mayExceed) return undefined;
     counts.set(key, count(key) + 1);
     return () => void (count(key) > 1 ? counts.set(key, count(key) - 1) : counts.delete(key));
@@ -197,11 +203,12 @@ const rememberedKeys = 10_000;
 
 /**
  * Limits the rate per key with token buckets, which are full at first. `burst` is the size of a bucket.
- * @returns a function that takes a token and returns 0, or returns the number of seconds after which to try again if there is none
+ * @returns a function that returns 0 and removes one token from the bucket of a key. If the bucket is empty, it returns the number of
+ *   seconds after which to try again
  */
-export function createRateLimiter(perSecond: number, now: () => Date, burst = 2 * perSecond): (key: string) => number {
+export function createRateLimiter(perSecond: number, now: () => Date, burst = 2 * perSecond): (key?: string) => number {
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
-  return (key) => {
+  return (key = '') => {
     const at = now().getTime();
     const bucket = buckets.get(key) ?? { tokens: burst, at };
     const tokens = Math.min(burst, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * perSecond);

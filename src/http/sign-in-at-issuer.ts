@@ -43,7 +43,7 @@ const mostEnded = 10_000;
 /** The scopes for people. `cloudops:audit` is not among them, because strict issuers refuse a request for a scope that the client may not have. */
 const requestedScopes = ['openid', readScope, writeScope, approveScope];
 
-/** The cookie of a sign-in between its two steps, while the person is at the issuer. `nonce` names the plan to show afterwards. */
+/** The cookie of a sign-in while the person is at the issuer. `nonce` is that of the plan to show afterwards, not of OpenID Connect. */
 const pendingSchema = lazy(() =>
   z.object({ state: z.string(), verifier: z.string(), nonce: z.string().optional(), expiresAt: z.number() }),
 );
@@ -75,39 +75,39 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
   const countStart = createCounter(mostWaiting);
   const countCallback = createCounter(mostWaiting);
 
-  const refuseForNow = (context: Context<PageEnv>, text: SafeText, reason: string, plan: string | undefined) => {
+  const refuseForNow = (context: Context<PageEnv>, text: SafeText, reason: string, planNonce: string | undefined) => {
     context.header('retry-after', String(networkSeconds));
-    return refuse(context, { status: 503, text, reason }, plan);
+    return refuse(context, { status: 503, text, reason }, planNonce);
   };
 
   const pages = new Hono<PageEnv>();
   pages.get('/decisions/start', async (context) => {
-    const plan = planInQuery(context);
-    const uncount = countStart('');
-    if (uncount === undefined) return refuseForNow(context, tooMany, 'busy', plan);
+    const planNonce = planInQuery(context);
+    const uncount = countStart();
+    if (uncount === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
     const started = await issuer.start().catch(problemOf).finally(uncount);
     if ('problem' in started)
-      return refuseForNow(context, words('The issuer does not answer now.'), started.problem, plan);
+      return refuseForNow(context, words('The issuer does not answer now.'), started.problem, planNonce);
 
     const { url, state, verifier } = started;
-    pendingCookie.write(context, { state, verifier, nonce: plan, expiresAt: now().getTime() + signInMs });
+    pendingCookie.write(context, { state, verifier, nonce: planNonce, expiresAt: now().getTime() + signInMs });
     return context.redirect(url, 303);
   });
 
   pages.get('/decisions/callback', async (context) => {
     const pending = pendingCookie.read(context);
     if (pending === undefined) throw notFound();
-    const plan = pending.nonce;
-    const uncount = countCallback('');
+    const { nonce: planNonce } = pending;
+    const uncount = countCallback();
     // The cookie is not cleared yet, so that the browser can try again.
-    if (uncount === undefined) return refuseForNow(context, tooMany, 'busy', plan);
+    if (uncount === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
 
     pendingCookie.clear(context);
     const { search } = new URL(context.req.url);
-    const session = await issuer.finish(pending, search).catch(problemOf).finally(uncount);
-    if (!('problem' in session)) return admit(context, session, plan);
+    const finished = await issuer.finish(pending, search).catch(problemOf).finally(uncount);
+    if (!('problem' in finished)) return admit(context, finished, planNonce);
     const text = words('Signing in did not work, or you may not decide here.');
-    return refuse(context, { status: 401, text, reason: session.problem }, plan);
+    return refuse(context, { status: 401, text, reason: finished.problem }, planNonce);
   });
   return pages;
 }
@@ -179,12 +179,12 @@ async function sessionOf(
   const { name, scopes } = principal;
   const mayApprove = scopes.includes(approveScope);
   if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) return { problem: 'scope' };
-  // The session ends with the token at the latest. Its own time is used, because `expires_in` in the answer is unsigned and often missing.
+  // The session ends with the token at the latest: by the token's `exp`, because `expires_in` in the answer is unsigned and often missing.
   const end = Math.min(now().getTime() + sessionMs, expiresAt);
   return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
 }
 
-/** Returns a function that reads the issuer's metadata and caches it for `metadataMs`. */
+/** Returns a function that reads the issuer's metadata and caches it for `metadataMs`. A failure is cached too, so that it costs one request. */
 function createDiscovery({ issuer, clientId, clientSecret, httpClient, now }: IssuerSignInOptions) {
   const url = new URL(issuer);
   const clientAuthentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);

@@ -22,12 +22,12 @@ export interface SignIn {
 /** Functions of the pages for decisions that every way to sign in needs. */
 export interface Reception {
   /** Signs the person in. Redirects to the plan that the person wants to see, or to the list. */
-  admit(context: Context<PageEnv>, person: NewSession, plan: string | undefined): Response;
+  admit(context: Context<PageEnv>, session: NewSession, planNonce: string | undefined): Response;
   /** Shows the sign-in page again with `text`, and logs `reason`: a fixed word, or the code of an error. */
   refuse(
     context: Context<PageEnv>,
     refusal: { readonly status: 401 | 503; readonly text: SafeText; readonly reason: string },
-    plan: string | undefined,
+    planNonce: string | undefined,
   ): Response | Promise<Response>;
   /** Reads the fields of a form. @throws HttpError if the form is too large */
   readForm(request: IncomingMessage): Promise<URLSearchParams>;
@@ -40,7 +40,10 @@ export type NewSession = Omit<DecisionSession, 'csrf'>;
 export const planInQuery = ({ req }: Pick<Context, 'req'>): string | undefined =>
   /^[0-9a-f]{16}$/.exec(req.query('plan') ?? '')?.[0];
 
-/** True for a scope that names an account, even if no account could have that name. Such a scope still limits the person, who then has no account. */
+/**
+ * True for a scope that names an account. Unlike `isAccountScope`, also true for a name that no account can have: such a scope still limits
+ * the person, who then has no account.
+ */
 export const namesAccount = (scope: string) => scope.startsWith(accountScopePrefix);
 
 /**
@@ -64,11 +67,15 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
         const form = await readForm(context.env.incoming);
         const token = form.get('token') ?? '';
         const rights = await rightsOf(token);
-        const plan = planInQuery(context);
+        const planNonce = planInQuery(context);
 
         if (rights !== undefined)
-          return admit(context, { ...rights, token, expiresAt: now().getTime() + sessionMs }, plan);
-        return refuse(context, { status: 401, text: words('This token cannot decide here.'), reason: 'token' }, plan);
+          return admit(context, { ...rights, token, expiresAt: now().getTime() + sessionMs }, planNonce);
+        return refuse(
+          context,
+          { status: 401, text: words('This token cannot decide here.'), reason: 'token' },
+          planNonce,
+        );
       }),
     async renew(session) {
       if (session.token === undefined) return undefined;

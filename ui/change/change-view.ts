@@ -91,8 +91,10 @@ class ChangeView {
   /** Sends a click to cloudops-mcp, and shows its progress and its outcome. */
   async #decide(decision: 'accept' | 'decline'): Promise<void> {
     const stage = click(this.#stage, decision);
+    // `click` returns the same stage if it ignores the click, for example because an earlier click is being sent.
+    if (stage === this.#stage) return;
     this.#enter(stage);
-    // At any other stage, such as during an earlier click, `click` has ignored this click.
+    // Only for the types: `click` returned a new stage, which is always `sending` and has a ticket.
     if (stage.kind !== 'sending' || stage.change.ticket === undefined) return;
 
     // Long before the call's own time limit, the view offers "Ask again". A late answer is still shown.
@@ -111,7 +113,10 @@ class ChangeView {
 
   async #makeNewPlan(): Promise<void> {
     const stage = planAgain(this.#stage);
+    // `planAgain` returns the same stage if it ignores the click.
+    if (stage === this.#stage) return;
     this.#enter(stage);
+    // Only for the types, as in `#decide`.
     if (stage.kind !== 'planning' || stage.change.ticket === undefined) return;
     const result = await this.#call(stage.change.ticket, 'again', shortAnswerMs).catch(() => undefined);
     this.#enter(plannedAgain(this.#stage, result, Date.now()));

@@ -24,8 +24,8 @@ export interface Upload {
   readonly parts: readonly UploadPart[] | undefined;
   /** The sizes in `parts` are rounded to a multiple of this number; 1 if they are exact. */
   readonly unit: number;
-  /** The highest part number that is stored or expected. */
-  readonly numbers: number;
+  /** The highest part number that is stored or expected, up to `highestDrawn`. */
+  readonly highestNumber: number;
   readonly percent: number | undefined;
   /** The percentage if all parts in flight count as stored. Undefined if it hardly differs from `percent`. */
   readonly percentWithInFlight: number | undefined;
@@ -46,19 +46,19 @@ export interface Upload {
 }
 
 /** Higher part numbers are not drawn. The documented API allows 10,000 parts, and other storage services may allow more. */
-const maximumNumbers = 100_000;
+const highestDrawn = 100_000;
 
 /** Reads a result of `list_parts` that is not an error. `args` are those of the call, and name the upload if the answer does not. */
 export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
   const answer = fieldsOf(structured.answer);
 
-  // Both are missing if the packed parts were cut, or packed by another version. The view then shows only the figures of the answer.
+  // Parts and unit are missing if the packed parts were cut, or packed by another version. The view then shows only the figures of the answer.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
 
   const inFlight = rangesIn(answer.inFlight);
   const expectedRanges = [...inFlight, ...rangesIn(answer.toCome)];
   const highestStored = parts?.at(-1)?.partNumber ?? 0;
-  const highestNumber = expectedRanges.reduce((highest, { to }) => Math.max(highest, to), highestStored);
+  const highestOfAll = expectedRanges.reduce((highest, { to }) => Math.max(highest, to), highestStored);
 
   return {
     account: readText(structured.account),
@@ -72,7 +72,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     expectedBytes: numberOf(answer.expectedBytes),
     parts,
     unit,
-    numbers: Math.min(maximumNumbers, highestNumber),
+    highestNumber: Math.min(highestDrawn, highestOfAll),
     percent: numberOf(answer.percent),
     percentWithInFlight: numberOf(answer.percentWithInFlight),
     pace: (formatTime) => paceIn(answer, formatTime),
@@ -96,8 +96,10 @@ const rangesIn = (value: unknown): Range[] =>
   });
 
 /** The tool's sentences about speed and time left. A time that cannot be parsed is left out, because it could not be formatted. */
-const paceIn = (answer: Fields, formatTime: FormatTime): string =>
-  paceSentences(
+function paceIn(answer: Fields, formatTime: FormatTime): string {
+  // `fromServer` makes the safe text that the sentences need. It is for texts of the server, and a formatted time is as safe.
+  const safeTime = (time: string, style: 'minute' | 'zone') => fromServer(formatTime(Date.parse(time), style));
+  return paceSentences(
     {
       partCount: numberOf(answer.partCount),
       idleSeconds: numberOf(answer.idleSeconds),
@@ -110,11 +112,9 @@ const paceIn = (answer: Fields, formatTime: FormatTime): string =>
       secondsLeft: rangeOfSeconds(answer.secondsLeft),
       checkedAt: timeOf(answer.checkedAt) === undefined ? undefined : readText(answer.checkedAt),
     },
-    {
-      timeOfDay: (time) => fromServer(formatTime(Date.parse(time), 'minute')),
-      zoneAt: (time) => fromServer(formatTime(Date.parse(time), 'zone')),
-    },
+    { timeOfDay: (time) => safeTime(time, 'minute'), zoneAt: (time) => safeTime(time, 'zone') },
   ).join(' ');
+}
 
 const rangeOfSeconds = (value: unknown) => {
   const { from, to } = fieldsOf(value);
@@ -128,21 +128,21 @@ const minimumPartSize = 5 * 1024 * 1024;
 export const partStates = ['there', 'new', 'small', 'sending', 'passed', 'expected'] as const;
 export type PartState = (typeof partStates)[number];
 
-/** The states of the part numbers from 1 to `numbers`. The state of number 1 is at index 0. */
+/** The states of the part numbers from 1 to `highestNumber`. The state of number 1 is at index 0. */
 export function statesOf(
-  { parts = [], numbers, inFlight, passedOver }: Upload,
+  { parts = [], highestNumber, inFlight, passedOver }: Upload,
   previous: Upload | undefined,
 ): PartState[] {
-  const states = Array.from({ length: numbers }, (): PartState => 'expected');
+  const states = Array.from({ length: highestNumber }, (): PartState => 'expected');
   for (const { from, to } of passedOver) states.fill('passed', from - 1, to);
   for (const { from, to } of inFlight) states.fill('sending', from - 1, to);
 
   // If the previous parts are not known, no part counts as new.
   const previousNumbers = previous?.parts && new Set(previous.parts.map(({ partNumber }) => partNumber));
   for (const { partNumber, size } of parts) {
-    if (partNumber < 1 || partNumber > numbers) continue;
+    if (partNumber < 1 || partNumber > highestNumber) continue;
 
-    const isSmall = size < minimumPartSize && partNumber < numbers;
+    const isSmall = size < minimumPartSize && partNumber < highestNumber;
     const isNew = previousNumbers?.has(partNumber) === false;
     if (isSmall) states[partNumber - 1] = 'small';
     else states[partNumber - 1] = isNew ? 'new' : 'there';
@@ -169,7 +169,7 @@ function shareTexts({ percent, percentWithInFlight: atMost, partCount, expectedP
   if (percent === undefined) return [];
   if (percent >= 1 || partCount === 0)
     return [atMost === undefined ? `${percent}%` : `${Math.floor(percent)} to ${Math.ceil(atMost)}%`];
-  // The bytes of parts that are too small do not count, so "under 1%" could contradict the share of the parts that have arrived.
+  // `percent` leaves out parts that are too small. If the text shows at least 1% of the parts, "under 1%" would seem to contradict it.
   const showsMoreParts = expectedParts !== undefined && partCount >= 0.01 * expectedParts;
   return showsMoreParts ? [] : ['under 1%'];
 }

@@ -55,7 +55,7 @@ describe('what an upload is', () => {
     ['no more than can be drawn', { toCome: [{ from: 4, to: 1e12 }] }, 100_000],
     ['the highest part, whatever else the answer says', { toCome: 'many' }, 3],
   ])('it goes up to %s', async (_, answer, numbers) => {
-    expect((await readUpload(result(answer), {})).numbers).toBe(numbers);
+    expect((await readUpload(result(answer), {})).highestNumber).toBe(numbers);
   });
 });
 
