@@ -99,9 +99,9 @@ async function showInBrowser(
   const end = AbortSignal.any([terminal.interrupted(), shown.over]);
   const page = await serveViewPage({
     port,
-    host: await readView('page'),
-    view: await readView(viewName),
-    call: shown.load,
+    pageHtml: await readView('page'),
+    viewHtml: await readView(viewName),
+    content: shown.load,
     callTool: shown.callTool,
   });
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
-import { type Principal, readScope, scopeOf, scopes, writeScope } from '../calls/policy.js';
+import { type Principal, readScope, scopeOf, scopes as serverScopes, writeScope } from '../calls/policy.js';
 import type { Operation } from '../tools/define-operation.js';
 import { HttpError, onlyHeader, unavailable } from './http-helpers.js';
 
@@ -24,7 +24,7 @@ export interface ProtectedResource {
 }
 
 /** The scopes that the metadata offers. The scope for auditors is left out, because clients request every scope that is offered. */
-const callerScopes = [readScope, writeScope];
+const offeredScopes = [readScope, writeScope];
 
 const metadataPath = '/.well-known/oauth-protected-resource';
 
@@ -35,7 +35,7 @@ export const isMetadataPath = (path: string) => path === metadataPath || path ==
 export const resourceMetadata = ({ url, issuer }: ProtectedResource) => ({
   resource: url,
   authorization_servers: [issuer],
-  scopes_supported: callerScopes,
+  scopes_supported: offeredScopes,
   bearer_methods_supported: ['header'],
   resource_name: 'cloudops-mcp',
 });
@@ -67,7 +67,10 @@ export async function authenticateRequest(
 
   const authentication = await authenticate(token);
   if (authentication.kind === 'unavailable')
-    throw unavailable(authentication.reason, 'The token cannot be verified now.', 5, closing);
+    throw unavailable(authentication.reason, 'The token cannot be verified now.', {
+      retryAfterSeconds: 5,
+      headers: closing,
+    });
   if (authentication.kind === 'invalid') {
     onFailedLogin(request, authentication.reason);
     throw challenge(resource, 401, 'token', 'The token is not valid here.', {
@@ -77,7 +80,7 @@ export async function authenticateRequest(
   }
 
   const { principal } = authentication;
-  if (!principal.scopes.some((scope) => scopes.includes(scope)))
+  if (!principal.scopes.some((scope) => serverScopes.includes(scope)))
     throw challenge(resource, 403, 'scope', 'The token has no scope of this server.', insufficient(readScope));
   return principal;
 }
@@ -107,7 +110,7 @@ export function checkScope(
 
 /** The scopes that a client should request from the issuer. Undefined without an issuer, because tokens of a file have fixed scopes. */
 const requestedScopes = (resource: ProtectedResource | undefined) =>
-  resource === undefined ? undefined : { scope: callerScopes.join(' ') };
+  resource === undefined ? undefined : { scope: offeredScopes.join(' ') };
 
 const insufficient = (scope: string) => ({ error: 'insufficient_scope', scope });
 

@@ -13,7 +13,7 @@ import { isObject } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { SharedMessages } from './replica-messages.js';
 
-/** A message of a client for which a call of the same client waits. */
+/** A message of a client for which a call of the same client may wait. */
 export interface ClientReply {
   /** An answer to a question, or a cancellation of the call that asks the question. */
   readonly kind: 'answer' | 'cancellation';
@@ -76,6 +76,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   const receivers = new Map<string, Receive>();
   const keyOf = ({ caller, session }: Correspondent, { kind, id }: Pick<ClientReply, 'kind' | 'id'>) =>
     digestOf([caller, session, kind, id]);
+  // Sealing makes a text longer by about a third, because of base64, so twice the size is enough.
   const sealFor = (key: string) =>
     createSeal(stateKeys, { purpose: 'cloudops reply', associatedData: key, longest: 2 * maximumReply });
   const logFailure = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });

@@ -39,6 +39,7 @@ export const filterIn = (query: (name: string) => string | undefined): ListFilte
 
 /** A plan with the values by which it is filtered and grouped. */
 interface ListedPlan {
+  /** The record in the store. Its field `plan` is the content that people read. */
   readonly stored: FoundPlan;
   /** Empty if callers are not authenticated. */
   readonly caller: string;
@@ -46,7 +47,7 @@ interface ListedPlan {
   readonly account: string;
 }
 
-/** The page with the list of changes: first those that wait, the oldest first, and then those that were decided, the newest first. */
+/** The page with the list of changes: first the waiting changes, oldest request first, and then the decided changes, newest request first. */
 export function listPage(session: DecisionSession, { plans, areNamed, filter, now }: PlanListOptions): Html {
   const all = plans.map((stored) => ({
     stored,
@@ -170,13 +171,13 @@ function planItem(
   marksSandbox: boolean,
   now: Date,
 ): Html {
-  const { nonce, plan, decision, issuedAt, expiresAt, state } = stored;
+  const { nonce, plan: content, decision, issuedAt, expiresAt, state } = stored;
   const isWaiting = state === 'waiting';
 
   const marks: Mark[] = [...related];
-  if (isWaiting) marks.push(...plan.risks.map((risk) => riskMarks[risk]));
+  if (isWaiting) marks.push(...content.risks.map((risk) => riskMarks[risk]));
   else marks.push(statusMark(stored.outcome));
-  if (marksSandbox && plan.sandbox === true) marks.push(['in-sandbox', 'Sandbox']);
+  if (marksSandbox && content.sandbox === true) marks.push(['in-sandbox', 'Sandbox']);
   const markElements = marks.map(([cssClass, text]) => html`<span class="${cssClass}">${text}</span> `);
 
   const inAccount = account !== '' && html`<span class="account">account ${nameHtml(account)}</span>`;
@@ -184,7 +185,7 @@ function planItem(
   const expiry = isWaiting && html` · expires in ${timeText(expiresAt, timeLeft(expiresAt, now))}`;
   const byPerson = decision?.person !== undefined && html` by ${nameHtml(decision.person)}`;
   const decided = !isWaiting && decision !== undefined && html` · decided${byPerson} ${ago(decision.at, now)}`;
-  return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(plan.summary))}</a><p class="facts">${markElements}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
+  return html`<li class="plan"><a dir="auto" href="/decisions/${nonce}/">${isolated(shortNames(content.summary))}</a><p class="facts">${markElements}${inAccount}<small>${asked}${expiry}${decided}</small></p></li>`;
 }
 
 /** A text with each quoted value in a `<bdi>` element, so that a value in a right-to-left script cannot reorder our words. */

@@ -24,11 +24,10 @@ export class HttpError extends Error {
 export const unavailable = (
   reason: string,
   message: string,
-  retryAfterSeconds: number,
-  headers: HttpError['headers'] = {},
+  { retryAfterSeconds, headers = {} }: { readonly retryAfterSeconds: number; readonly headers?: HttpError['headers'] },
 ) => new HttpError(503, reason, message, { 'retry-after': String(retryAfterSeconds), ...headers });
 
-export const busy = () => unavailable('busy', 'Too many calls are running.', 1);
+export const busy = () => unavailable('busy', 'Too many calls are running.', { retryAfterSeconds: 1 });
 
 /** Sends a whole JSON answer and ends the response. */
 export function sendJson(
@@ -84,7 +83,7 @@ export function checkMetricsHost(request: IncomingMessage, hosts: readonly strin
 }
 
 /**
- * Returns the value of a header that may come only once. Of two values, a proxy in front of this server might have checked the other.
+ * Returns the value of a header that may come only once. If it came twice, a proxy might have checked one value while this server uses the other.
  * @throws HttpError
  */
 export function onlyHeader(
@@ -102,17 +101,17 @@ const wrongHost = () => new HttpError(403, 'host', 'The Host header names a host
 
 /**
  * Creates a function that reads the body of a request. It rejects if the client closes the connection.
- * @param bodyBytes size limit of one body
- * @param bodiesBytes limit for the total size of all bodies that are being received
+ * @param maximumBody size limit of one body (bytes)
+ * @param maximumTotal limit for the total size of all bodies that are being received (bytes)
  */
-export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
-  const tooLarge = () => new HttpError(413, 'body', `A request has ${bodyBytes} bytes at most.`);
+export function createBodyReader(maximumBody: number, maximumTotal: number) {
+  const tooLarge = () => new HttpError(413, 'body', `A request has ${maximumBody} bytes at most.`);
   /** Total size of all bodies that are being received. */
   let receivedBytes = 0;
 
   /** @throws HttpError if one of the size limits is exceeded */
   return async (request: IncomingMessage): Promise<Buffer> => {
-    if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
+    if (Number(request.headers['content-length'] ?? 0) > maximumBody) throw tooLarge();
 
     /** Holds the body in its first `size` bytes, and free space behind it. */
     let buffer = Buffer.alloc(0);
@@ -122,11 +121,12 @@ export function createBodyReader(bodyBytes: number, bodiesBytes: number) {
       for await (const chunk of request.iterator({ destroyOnReturn: false })) {
         size += chunk.length;
         receivedBytes += chunk.length;
-        if (size > bodyBytes) throw tooLarge();
-        if (receivedBytes > bodiesBytes) throw busy();
+        if (size > maximumBody) throw tooLarge();
+        if (receivedBytes > maximumTotal) throw busy();
 
         // Chunks are copied into one buffer, because Node needs hundreds of bytes to keep a chunk of one byte.
-        if (size > buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * size, bodyBytes));
+        // `concat` copies the buffer into a larger one.
+        if (size > buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * size, maximumBody));
         buffer.set(chunk, size - chunk.length);
       }
       return buffer.subarray(0, size);

@@ -14,7 +14,7 @@ const freshMs = 10 * 60_000;
 const lastGoodMs = 24 * 60 * 60_000;
 /** Pause between two attempts to fetch the keys (milliseconds), because more requests would not help an issuer in trouble. */
 const pauseMs = 5000;
-/** Maximum number of requests that wait for the issuer. Anybody can send a token, and must not occupy all connections of a proxy. */
+/** Maximum number of requests that wait for a fetch. Anybody can send a token, and the waiting requests must not take all connections of a proxy before us. */
 const mostWaiting = 32;
 /** Maximum number of names that are remembered as unknown keys. */
 const mostUnknown = 1000;
@@ -23,13 +23,13 @@ const longestKeyName = 256;
 /** Size limit of a document with metadata or keys (bytes). */
 export const documentBytes = 1024 * 1024;
 
-/** Thrown if the keys of an issuer are not available. Its message says why, as a sentence without the period. */
+/** Thrown if the keys of an issuer are not available. Its message says why, in a clause in which "it" is the issuer. */
 export class IssuerProblem extends ShownError {}
 
 /** The public keys with which an issuer signs tokens. */
 export interface IssuerKeys {
   /**
-   * Finds the key of a token. Fetches the keys again if they do not have it, because the issuer may have added it.
+   * Finds the key of a token. Fetches the keys again if the key is not among them, because the issuer may have added the key.
    * @throws JWKSNoMatchingKey if the issuer does not have the key, and IssuerProblem if the keys cannot be fetched or too many requests wait
    */
   readonly keyOf: JWTVerifyGetKey;
@@ -53,7 +53,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   /** Names of keys that the last fetch did not have. Tokens with such a key are refused at once, until the keys are fetched again. */
   const unknownKeys = new Set<string>();
   const source = createKeySource(options, () => unknownKeys.clear());
-  // jose needs an address, but `source` finds the address of the keys itself. Its pause also replaces jose's cooldown.
+  // jose needs an address, but `source` finds the address of the keys itself. With an infinite cooldown, jose never fetches by itself for
+  // an unknown key. `keyOf` does that, with the pause of `source`.
   const keySet = createRemoteJWKSet(new URL(options.issuer), {
     cacheMaxAge: freshMs,
     cooldownDuration: Number.POSITIVE_INFINITY,
@@ -63,17 +64,18 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 
   /** Fetches the keys and waits for them. @throws IssuerProblem if too many requests wait */
   const waitForFetch = async (): Promise<void> => {
-    const leave = enterWaiting('');
+    const leave = enterWaiting();
     if (leave === undefined) throw new IssuerProblem(words('too many requests wait for it'));
     await keySet.reload().finally(leave);
   };
   // `source` logs the problem.
   const fetchInBackground = () => keySet.reload().catch(() => undefined);
 
-  /** Fetches the keys again if the cache is too old. */
+  /** Fetches the keys again if jose's cache is too old, or in the background if the last attempt to fetch them failed. */
   const refreshCache = async (): Promise<void> => {
     if (!keySet.fresh || source.isLastGoodTooOld()) return waitForFetch();
-    // After a failed fetch, jose got the last good keys, takes them for new, and would not try again for `freshMs`. So this does.
+    // After a failed attempt, jose got the last good keys, takes them for new, and would not fetch again for `freshMs`. So the next attempt
+    // is started here.
     if (source.lastProblem() !== undefined && source.pauseLeft() === 0) void fetchInBackground();
   };
 
@@ -94,7 +96,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       const knownKey = await cachedKey(header, token);
       if (knownKey !== undefined) return knownKey;
 
-      // If the last fetch did not have the key, it is not fetched again in the pause after that fetch.
+      // A key that the last fetch did not have is refused without a new fetch until the pause is over.
       const name = nameOfKey(header);
       if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
       await waitForFetch();
@@ -159,10 +161,11 @@ function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOpti
     async fetchKeys(): Promise<KeySet> {
       const isPauseAfterProblem = pauseLeft() > 0 && lastAttempt?.problem !== undefined;
       if (!isPauseAfterProblem) {
-        // After an attempt that succeeded, the caller waits, because it needs a key that is new.
+        // So soon after an attempt that succeeded, the caller can only need a key that those keys did not have, so a new attempt is due.
         if (pauseLeft() > 0) await sleep(pauseLeft());
         await attempt();
       }
+      // Then the last attempt has failed, so it has a problem.
       if (lastGood === undefined || isLastGoodTooOld()) throw lastAttempt?.problem;
       return lastGood.keys;
     },
@@ -193,14 +196,14 @@ export async function findKeys(issuer: string, httpClient: HttpClient): Promise<
   for (const url of metadataUrls) {
     const document = await fetchJson(url, httpClient);
     const { data: metadata } = metadataSchema.safeParse(document.json);
-    if (metadata !== undefined) return await fetchKeys(metadata, issuer, httpClient);
+    if (metadata !== undefined) return await fetchKeysNamedIn(metadata, issuer, httpClient);
     problems.push(say`${exact(url)} ${document.problem ?? words('has no metadata of an issuer')}`);
   }
   throw new IssuerProblem(join(problems, '; '));
 }
 
 /** Fetches the keys from the address in an issuer's metadata. @throws IssuerProblem */
-async function fetchKeys(
+async function fetchKeysNamedIn(
   metadata: z.output<typeof metadataSchema>,
   issuer: string,
   httpClient: HttpClient,
@@ -223,7 +226,7 @@ async function fetchKeys(
   throw new IssuerProblem(say`${quoted(href, 200)} ${problem}`);
 }
 
-/** Explains the most common mistake: a slash at the end of the address, which makes it another issuer. */
+/** Says how the address in the metadata differs from the configured address: mostly by a slash at the end, which makes it another issuer. */
 function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
   if (issuerInMetadata.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
     return words(', which is not what CLOUDOPS_HTTP_ISSUER says');

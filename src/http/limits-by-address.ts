@@ -58,7 +58,7 @@ export function createFailedLogins(now: () => Date, log: Log, event: LogEvent = 
   const checkAll = createRateLimiter(loggedPerSecond, now);
   let unlogged = 0;
   return ({ socket: { remoteAddress = 'unknown' } }, reason) => {
-    if (checkNetwork(networkOf(remoteAddress)) > 0 || checkAll('') > 0) {
+    if (checkNetwork(networkOf(remoteAddress)) > 0 || checkAll() > 0) {
       unlogged += 1;
       return;
     }

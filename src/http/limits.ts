@@ -4,7 +4,7 @@ import { busy } from './http-helpers.js';
 
 /** Limits of one server process. Times are in milliseconds, and sizes in bytes. The others count things that may exist at the same time. */
 export const defaultHttpLimits = {
-  /** Size limit of a body. The largest call fits, also in a sealed token: a plan of 40,000 characters, or a service account key of 65,536. */
+  /** Size limit of a body. Fits the largest call (a plan of 40,000 characters, or a key of 65,536), and a view's ticket, which seals a call. */
   bodyBytes: 256 * 1024,
   /** Total size of all bodies that are being received. */
   bodiesBytes: 64 * 1024 * 1024,

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FoundPlan } from '../consent/plans.js';
 import { readView } from '../mcp/views/view-of-tool.js';
-import type { Log } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import {
   answerClick,
@@ -16,9 +15,8 @@ import {
 import { serveViewPage } from './view-page.js';
 
 interface LocalPageOptions extends Omit<DecisionDependencies, 'callerOf'> {
-  /** Opens the browser at a URL, by a file that redirects to it. `remove` deletes the file, if one was needed. */
+  /** Opens the browser at a URL. If this needs a file that redirects to the URL, resolves with the file, which `remove` deletes. */
   readonly open: (url: string) => Promise<{ remove(): Promise<void> } | undefined>;
-  readonly log: Log;
 }
 
 /** The person at this machine. Over stdio, neither callers nor the people who decide have names. */
@@ -35,21 +33,21 @@ const oldestWaiting = (plans: readonly FoundPlan[]) => plans.find(({ state }) =>
 
 /**
  * Serves the page on loopback on which the person at this machine decides on waiting plans. One browser tab shows the plans one by one,
- * the oldest first. While it shows a plan, it polls for another plan to show.
+ * the oldest first. The tab polls for the next plan to show.
  */
-export async function serveLocalPage({ open, log, ...dependencies }: LocalPageOptions) {
+export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions) {
   const { plans, accounts, now } = dependencies;
   /** Number of polls that wait for their answer. */
   let openPolls = 0;
   /** Between two polls, the tab counts as open until this time (milliseconds since 1970). */
   let tabIsOpenUntil = Number.NEGATIVE_INFINITY;
-  /** The last opening of the browser, if it needed a file. */
-  let opening: Awaited<ReturnType<LocalPageOptions['open']>>;
+  /** The file by which the browser was last opened, if a file was needed. */
+  let redirectFile: Awaited<ReturnType<LocalPageOptions['open']>>;
 
   /** Returns the content of the tab. `follows` makes the tab poll for other plans. */
   const showOldestPlan = async () => {
     // The tab has loaded, so the file with its address is not needed any more.
-    await opening?.remove();
+    await redirectFile?.remove();
     const all = await plans.list();
     const plan = oldestWaiting(all);
     if (plan === undefined) return { follows: true, note: 'No change waits for a decision.' };
@@ -64,7 +62,7 @@ export async function serveLocalPage({ open, log, ...dependencies }: LocalPageOp
     const plan = click && (await plans.find(click.nonce));
     if (click === undefined || plan === undefined) throw new Error('this is no decision on a plan that waits');
     // Over stdio, callers have no names.
-    return answerClick(plan, click, personHere, { ...dependencies, callerOf: async () => undefined, log });
+    return answerClick(plan, click, personHere, { ...dependencies, callerOf: async () => undefined });
   };
 
   /** Answers a poll of the tab as soon as the oldest waiting plan is not the plan that the tab shows, or after `longestPollMs`. */
@@ -86,24 +84,24 @@ export async function serveLocalPage({ open, log, ...dependencies }: LocalPageOp
 
   const page = await serveViewPage({
     port: 0,
-    host: await readView('page'),
-    view: await readView('change'),
-    call: showOldestPlan,
+    pageHtml: await readView('page'),
+    viewHtml: await readView('change'),
+    content: showOldestPlan,
     callTool: decide,
-    next: waitForOtherPlan,
+    poll: waitForOtherPlan,
   });
 
   return {
     /** Opens a tab for the waiting plans. If a tab is open, does nothing, because that tab will show them. */
     async show(): Promise<void> {
       if (openPolls > 0 || now().getTime() < tabIsOpenUntil) return;
-      await opening?.remove();
+      await redirectFile?.remove();
       // The tab cannot poll before the browser has started.
       tabIsOpenUntil = now().getTime() + startMs + goneMs;
-      opening = await open(page.url);
+      redirectFile = await open(page.url);
     },
     async close(): Promise<void> {
-      await opening?.remove();
+      await redirectFile?.remove();
       await page.close();
     },
   };

@@ -55,7 +55,7 @@ interface Exchange {
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, server, newId, log, now } = options;
   const onFailedLogin = createFailedLogins(now, log);
-  const checkRate = createRateLimiter(options.rate, now);
+  const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
   const sessions = createMcpSessions(server.stateKeys, newId);
   const inbox = createInbox({ shared: options.shared, stateKeys: server.stateKeys, log });
@@ -67,7 +67,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   const admit = async (request: IncomingMessage): Promise<Principal | undefined> => {
     const principal = authenticate && (await authenticateRequest(request, authenticate, resource, onFailedLogin));
     if (request.method !== 'POST') throw new HttpError(405, 'method', 'Only POST is served here.', { allow: 'POST' });
-    const retryAfterSeconds = checkRate(principal?.name ?? '');
+    const retryAfterSeconds = secondsUntilAllowed(principal?.name);
     if (retryAfterSeconds > 0)
       throw new HttpError(429, 'rate', 'Too many requests.', { 'retry-after': String(retryAfterSeconds) });
     if (!isJsonContentType(request.headers['content-type'] ?? null))
@@ -75,15 +75,15 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     return principal;
   };
 
-  const receiveBody = async (request: IncomingMessage, caller: string | undefined): Promise<Buffer> => {
-    const arrived = concurrency.receive(caller);
+  const receiveBody = async (request: IncomingMessage, principal: Principal | undefined): Promise<Buffer> => {
+    const arrived = concurrency.receive(principal?.name);
     return readBody(request).finally(arrived);
   };
 
   /** @throws HttpError if the request is refused */
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const principal = await admit(request);
-    const body = await receiveBody(request, principal?.name);
+    const body = await receiveBody(request, principal);
     const caller = principal?.name ?? '';
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
 
@@ -93,7 +93,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     if (session !== undefined && reply !== undefined) {
       // A reply takes no place among the calls, because the calls that wait for replies could occupy all places.
       await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
-        throw unavailable('reply', 'The reply cannot be passed on now.', 1);
+        throw unavailable('reply', 'The reply cannot be passed on now.', { retryAfterSeconds: 1 });
       });
       response.writeHead(202).end();
       return;
@@ -113,7 +113,7 @@ function createCallServer(
 ) {
   const catalog = createToolCatalog(server.operations, server.accounts);
 
-  /** The client's session, which only requests before the 2026-07-28 protocol need. */
+  /** What a request before the 2026-07-28 protocol needs of the client's session. */
   const conversationOf = ({ caller, session }: Exchange): Conversation => ({
     newId,
     begin: (client) => sessions.begin(caller, client),
@@ -125,6 +125,7 @@ function createCallServer(
     const place = await concurrency.take(principal?.name);
     const { call, allEnded } = observeCalls(server.call, metrics, now);
     const createSdkServer = (waitForPerson: Wait) => {
+      // While the call waits for a person, it also gives up its place.
       const wait: Wait = (work) => place.waitOutside(() => waitForPerson(work));
       return createServer({ ...server, principal, call, session: session?.client, listLifeMs, wait }, catalog);
     };
@@ -136,7 +137,7 @@ function createCallServer(
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
       await serveMessage(createSdkServer, message, request, response, { log, conversation: conversationOf(exchange) });
     } finally {
-      // If the client has gone, its change still runs, and keeps its place until it ends.
+      // If the client has gone, its call is cancelled. A change that was sent still runs, and keeps its place until it ends.
       await allEnded();
       place.leave();
     }

@@ -3,9 +3,9 @@ import type { Client } from '../mcp/client.js';
 import { lazy } from '../util/objects.js';
 import { createSeal, type SealingKeys } from '../util/seal.js';
 
-/** A session, as its ID holds it. Only protocols before 2026-07-28 have sessions. */
+/** The content of a sealed session ID. Only protocols before 2026-07-28 have sessions. */
 export interface McpSession {
-  /** Unique among the sessions of one caller. */
+  /** Unique among the sessions of one caller. The client knows only the sealed ID that contains this ID. */
   readonly id: string;
   readonly client: Client;
 }
@@ -23,7 +23,7 @@ const schema = lazy(() =>
 const longest = 2048;
 
 /**
- * Issues and reads session IDs. An ID holds the client's capabilities, sealed for its caller. So this server keeps no state, and any replica
+ * Issues and reads session IDs. A session ID is an `McpSession`, sealed for its caller. So this server keeps no state, and any replica
  * with the same key can read the ID. An ID alone gives no access. It never expires, because clients go on with an ID that was refused
  * and do not start a new session (https://github.com/modelcontextprotocol/typescript-sdk/issues/1708).
  */
@@ -31,11 +31,11 @@ export function createMcpSessions(stateKeys: SealingKeys, newId: () => string) {
   const sealOf = (caller: string) =>
     createSeal(stateKeys, { purpose: 'cloudops session', associatedData: caller, longest });
   return {
-    /** Returns the ID of a new session. `caller` is empty if callers are not authenticated. */
+    /** Returns the sealed ID of a new session. `caller` is empty if callers are not authenticated. */
     begin: (caller: string, client: Client): string => sealOf(caller).seal(JSON.stringify({ id: newId(), client })),
-    /** Returns the session of an ID; undefined if the ID was issued to another caller or with another key. */
-    find(caller: string, id: string | undefined): McpSession | undefined {
-      const text = id === undefined ? undefined : sealOf(caller).open(id);
+    /** Returns the session of a sealed ID; undefined if the ID was issued to another caller or with another key. */
+    find(caller: string, sealedId: string | undefined): McpSession | undefined {
+      const text = sealedId === undefined ? undefined : sealOf(caller).open(sealedId);
       return text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;
     },
   };

@@ -4,7 +4,7 @@ import { HttpError } from './http-helpers.js';
 const maximumValues = 5_000;
 
 /**
- * Parses a body with one message. Refuses a batch (an array), because only an old protocol version has batches, which is not supported.
+ * Parses a body with one message. Refuses a batch (an array), because batches exist only in a protocol version that is not supported.
  * @throws HttpError
  */
 export function parseMessage(body: Buffer): object {

@@ -25,7 +25,8 @@ const rows = z.array(z.object({ key: z.string(), message: z.string() }));
 
 /**
  * Keeps the messages in a table next to the journal. Replicas have to poll the table: PostgreSQL notifies only a connection that stays
- * open for this, and behind PgBouncer there is none if it pools transactions.
+ * open for this, and behind PgBouncer there is none if it pools transactions. The column `expected` is the time of the last `expect` for a
+ * key. It is set by default when a row is inserted.
  */
 export function createPostgresMessages(database: Database): SharedMessages {
   const { run, close } = database.connect(connections);

@@ -34,7 +34,7 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
     setCookie(context, name, value, { path: '/', maxAge, httpOnly: true, secure: true, sameSite: 'Lax' });
 
   return {
-    /** Returns the value of the request's cookie; undefined if it is missing, forged or expired. */
+    /** Returns the value of the request's cookie; undefined if the cookie is missing, forged or expired, or came twice. */
     read(context: Context): Value | undefined {
       const text = hasTwo(context, name) ? undefined : seal.open(getCookie(context, name) ?? '');
       const value = text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;
@@ -43,6 +43,7 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
     /** Sets the cookie in the answer. @throws HttpError if the value is too long for a cookie */
     write(context: Context, value: Value): void {
       const sealed = seal.seal(JSON.stringify(value));
+      // Only the token of a person who signs in can make a value too long.
       if (sealed.length > maximumLength) throw new HttpError(400, 'sign-in', 'The token is too long for this page.');
       set(context, sealed, Math.max(0, Math.floor((value.expiresAt - now().getTime()) / 1000)));
     },
@@ -50,7 +51,7 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
   };
 }
 
-/** True if a cookie came twice. Another host of the domain may have set the cookie that comes first, which Hono would read. */
+/** True if a cookie came twice. In a browser that does not know `__Host-`, another host may have set the first one, which Hono would read. */
 function hasTwo(context: Context, name: string): boolean {
   const pairs = (context.req.header('cookie') ?? '').split(';');
   return pairs.filter((pair) => pair.trim().startsWith(`${name}=`)).length > 1;

@@ -12,7 +12,7 @@ import { type Client, describeClient } from '../mcp/client.js';
 import { type ClientReply, cancelledIn } from './client-replies.js';
 import { sendJson, webHeaders, webRequest, whenClosed } from './http-helpers.js';
 
-/** The session of a client, for one request of a protocol before 2026-07-28. */
+/** What one request of a protocol before 2026-07-28 needs of its client's session. */
 export interface Conversation {
   /** Starts a session with a client that has sent `initialize`. Returns the session's ID. */
   begin(client: Client): string;
@@ -40,7 +40,10 @@ const eventStream = {
  * Serves a request of a protocol before 2026-07-28. The answer is JSON. It becomes a stream of events if a notification or a question
  * comes before the result, or if the result takes longer than `keepAliveMs`. The SDK's own transport is not used: it streams every answer,
  * which takes a quarter of the CPU time of a call, and it keeps sessions in one process.
- * @param create makes the SDK server, which must wait for people by `wait`. Meanwhile, the client can cancel its request
+ *
+ * The SDK server (`server`) is connected to `transport`: `send` gets the messages of the server, and `receive` passes messages of the client
+ * to the server.
+ * @param create makes the SDK server, which must wait for people by `wait`. During the wait, a cancellation from the client is received
  */
 export async function serveLegacyRequest(
   create: (wait: Wait) => Server,
@@ -112,8 +115,8 @@ function writeEvent(response: ServerResponse, text: string): void {
 
 /** The questions of one call. The client gets other IDs than the SDK server's, which repeat and which other clients could guess. */
 function createQuestions({ expect, newId }: Conversation) {
-  /** The open questions by the ID that the SDK server gave them. */
-  const openQuestions = new Map<RequestId, { readonly clientId: string; stopExpecting: () => void }>();
+  /** The questions of the call, also those that were answered, by the ID that the SDK server gave them. */
+  const questions = new Map<RequestId, { readonly clientId: string; stopExpecting: () => void }>();
   let hasEnded = false;
 
   return {
@@ -121,24 +124,24 @@ function createQuestions({ expect, newId }: Conversation) {
     async ask(question: JSONRPCRequest, receive: (reply: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
       if (expect === undefined) throw new Error('There is no session in which the client could answer.');
       const clientId = newId();
-      // Replaced below, when the wait has begun.
-      const openQuestion = { clientId, stopExpecting: () => {} };
-      openQuestions.set(question.id, openQuestion);
-      const reply = { kind: 'answer', id: clientId } as const;
-      openQuestion.stopExpecting = await expect(reply, (received) => receive({ ...received, id: question.id }));
-      // The call ended while the wait began, so `end` could not stop it.
-      if (hasEnded) openQuestion.stopExpecting();
+      // `stopExpecting` is replaced below, when the wait has begun.
+      const asked = { clientId, stopExpecting: () => {} };
+      questions.set(question.id, asked);
+      const expectedReply = { kind: 'answer', id: clientId } as const;
+      asked.stopExpecting = await expect(expectedReply, (reply) => receive({ ...reply, id: question.id }));
+      // The call ended while the wait began, so `end` could not stop the wait.
+      if (hasEnded) asked.stopExpecting();
       return { ...question, id: clientId };
     },
     /** Writes the client's ID into a notification that cancels a question. Returns other notifications unchanged. */
     withClientId(notification: JSONRPCNotification): JSONRPCNotification {
-      const openQuestion = openQuestions.get(cancelledIn(notification) ?? '');
-      if (openQuestion === undefined) return notification;
-      return { ...notification, params: { ...notification.params, requestId: openQuestion.clientId } };
+      const asked = questions.get(cancelledIn(notification) ?? '');
+      if (asked === undefined) return notification;
+      return { ...notification, params: { ...notification.params, requestId: asked.clientId } };
     },
     end(): void {
       hasEnded = true;
-      for (const { stopExpecting } of openQuestions.values()) stopExpecting();
+      for (const { stopExpecting } of questions.values()) stopExpecting();
     },
   };
 }

@@ -21,7 +21,7 @@ import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
 
 export interface HttpOptions extends McpEndpointOptions {
   readonly listen: Address;
-  /** A second address, for `GET /metrics` and for probes that no limit by address refuses. Undefined if there is none. */
+  /** A second address, for `GET /metrics` and for probes that no limit by client address refuses. Undefined if there is none. */
   readonly metricsAt: Address | undefined;
   /** The host names (without port) by which clients reach this server. Pages of these hosts may also call it from a browser. */
   readonly hosts: readonly string[];
@@ -141,7 +141,7 @@ function createRouter(
 
     const serve = handlerOf(path);
     if (serve === undefined) throw new HttpError(404, 'path', 'MCP is served at /mcp.');
-    if (isStopping()) throw unavailable('stopping', 'This server is stopping.', 1);
+    if (isStopping()) throw unavailable('stopping', 'This server is stopping.', { retryAfterSeconds: 1 });
     const leave = enter(request);
     await serve(request, response).finally(leave);
   };

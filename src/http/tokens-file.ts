@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { isAccountScope } from '../calls/account.js';
-import { approveScope, scopes as callerScopes, type Principal, readScope, writeScope } from '../calls/policy.js';
+import { approveScope, type Principal, readScope, scopes as serverScopes, writeScope } from '../calls/policy.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
@@ -13,7 +13,7 @@ interface StaticToken extends Principal {
 }
 
 /** The scopes that a line may have, in addition to scopes that name accounts. */
-const knownScopes = [...callerScopes, approveScope];
+const knownScopes = [...serverScopes, approveScope];
 
 /** True if a token with these scopes can decide on changes and nothing else. It may also have scopes that limit it to some accounts. */
 export const decidesOnly = (scopes: readonly string[]): boolean =>
@@ -33,15 +33,16 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
   /** The values of the earlier lines. */
   const taken = { names: new Set<string>(), digests: new Set<string>() };
   for (const [index, line] of text.split('\n').entries()) {
-    const [name = '', digest = '', ...scopes] = line.trim().split(/\s+/);
+    const [name = '', digestText = '', ...scopes] = line.trim().split(/\s+/);
     if (name === '' || name.startsWith('#')) continue;
 
-    const entry = { name, hex: digest.toLowerCase(), scopes: scopes.length === 0 ? [readScope, writeScope] : scopes };
+    const digestHex = digestText.toLowerCase();
+    const entry = { name, digestHex, scopes: scopes.length === 0 ? [readScope, writeScope] : scopes };
     const problem = problemOf(entry, taken);
     if (problem === undefined) {
-      tokens.push({ name, digest: Buffer.from(entry.hex, 'hex'), scopes: entry.scopes });
+      tokens.push({ name, digest: Buffer.from(digestHex, 'hex'), scopes: entry.scopes });
       taken.names.add(name);
-      taken.digests.add(entry.hex);
+      taken.digests.add(digestHex);
     } else {
       problems.push(say`Line ${index + 1} of the tokens file ${problem}.`);
     }
@@ -52,17 +53,17 @@ export function parseTokens(text: string): { tokens: readonly StaticToken[]; pro
 
 /** The problem of a line, as the end of a sentence; undefined if there is none. */
 function problemOf(
-  { name, hex, scopes }: Principal & { readonly hex: string },
+  { name, digestHex, scopes }: Principal & { readonly digestHex: string },
   taken: { readonly names: ReadonlySet<string>; readonly digests: ReadonlySet<string> },
 ): SafeText | undefined {
   if (name.length > maximumName) return say`has a name of more than ${maximumName} characters`;
-  if (!/^[0-9a-f]{64}$/.test(hex)) return say`has no SHA-256 in hex after the name`;
+  if (!/^[0-9a-f]{64}$/.test(digestHex)) return say`has no SHA-256 in hex after the name`;
   if (scopes.some((scope) => !knownScopes.includes(scope) && !isAccountScope(scope)))
     return say`names a scope that is none of ${namesOf(knownScopes)} and names no account`;
   if (scopes.includes(approveScope) && !decidesOnly(scopes))
     return say`gives ${own(approveScope)} together with what callers do; a token that decides can do nothing else`;
   if (taken.names.has(name)) return say`has the name of an earlier line`;
-  return taken.digests.has(hex) ? say`has the token of an earlier line` : undefined;
+  return taken.digests.has(digestHex) ? say`has the token of an earlier line` : undefined;
 }
 
 /** Reads the text of a tokens file. @throws NodeJS.ErrnoException, or Error if it is not a regular file or larger than 1 MiB */
@@ -109,6 +110,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     try {
       newText = await read();
     } catch (error) {
+      // Without `previous`, the file could not be read before either, and that was logged.
       if (previous !== undefined)
         log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
       return undefined;

@@ -9,47 +9,48 @@ interface ViewPage {
   /** Port on loopback; 0 takes any free port. */
   readonly port: number;
   /** The HTML of the page around the view. */
-  readonly host: string;
+  readonly pageHtml: string;
   /** The HTML of the view. */
-  readonly view: string;
+  readonly viewHtml: string;
   /** Returns the content of the view: a call with its result. */
-  call(): Promise<object>;
+  content(): Promise<object>;
   /** Calls a tool for the view. Rejects if the view may not call it. */
   callTool(params: unknown): Promise<object>;
   /** Answers a poll of the page: when it has something else to show, or after a time limit. `gone` aborts when the connection closes. */
-  next?(params: unknown, gone: AbortSignal): Promise<object>;
+  poll?(params: unknown, gone: AbortSignal): Promise<object>;
 }
 
 /** Maximum number of connections. A browser opens six, and other users of the machine can open some without knowing the address. */
 const mostConnections = 64;
-/** Time limit for the headers of a request (milliseconds), after which a connection of another user ends. */
+/** Time limit for the headers of a request (milliseconds), so that other users of the machine cannot keep connections open. */
 const headersMs = 10_000;
 
-/** Size limit of a request's body, in bytes. Any call that a view can show is smaller. */
+/** Size limit of a request's body, and of all bodies that are being received, in bytes. Any call that a view can show is smaller. */
 const maximumBody = 512 * 1024;
+const maximumBodies = 4 * maximumBody;
 
 /**
  * Serves a view on loopback, for the browser of the person at this machine. Its address is a secret of 128 random bits, so that no other
  * user of the machine and no other page in the browser can guess it.
  * @throws NodeJS.ErrnoException if the port cannot be listened on
  */
-export async function serveViewPage({ port, host, view, call, callTool, next }: ViewPage) {
-  const readBody = createBodyReader(maximumBody, 4 * maximumBody);
+export async function serveViewPage({ port, pageHtml, viewHtml, content, callTool, poll }: ViewPage) {
+  const readBody = createBodyReader(maximumBody, maximumBodies);
   const jsonOf = async ({ env }: Context<PageEnv>): Promise<unknown> =>
     JSON.parse(String(await readBody(env.incoming)));
   const path = `/${randomBytes(16).toString('base64url')}`;
 
   const pages = createPages<PageEnv>();
-  pages.get(`${path}/`, hostHeaders('no-referrer'), (context) => context.html(host));
-  pages.get(`${path}/view`, viewHeaders('no-referrer'), (context) => context.html(view));
+  pages.get(`${path}/`, hostHeaders('no-referrer'), (context) => context.html(pageHtml));
+  pages.get(`${path}/view`, viewHeaders('no-referrer'), (context) => context.html(viewHtml));
   pages.post(`${path}/*`, requireJson);
-  pages.post(`${path}/call`, async (context) => context.json(await call()));
+  pages.post(`${path}/call`, async (context) => context.json(await content()));
   pages.post(`${path}/tool`, async (context) => context.json(await callTool(await jsonOf(context))));
-  if (next !== undefined) {
+  if (poll !== undefined) {
     pages.post(`${path}/next`, async (context) => {
       const gone = new AbortController();
       context.env.outgoing.once('close', () => gone.abort());
-      return context.json(await next(await jsonOf(context), gone.signal));
+      return context.json(await poll(await jsonOf(context), gone.signal));
     });
   }
 

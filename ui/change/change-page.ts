@@ -54,14 +54,15 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
       const change = changeOf(stage);
       const outcomeNodes = outcomeAt(stage, host.formatTime);
       outcome.replaceChildren(...outcomeNodes);
-      plan.show(change, outcomeNodes.length > 0, host.formatTime);
+      const isPlanCollapsed = outcomeNodes.length > 0;
+      plan.show(change, isPlanCollapsed, host.formatTime);
       showExpiry(stage, host);
       progress.replaceChildren(...progressLines(stage, host));
 
       const shownButtons = buttonsAt(stage, host);
       buttons.show(shownButtons);
       // A single button is "Plan again" or "Ask again", for which there is nothing to type.
-      const canDecide = shownButtons.areOffered && shownButtons.decline !== '';
+      const canDecide = shownButtons.areOffered && shownButtons.decline !== undefined;
       inputs.show(change, canDecide);
 
       // The clicked button may be hidden now. The heading of the outcome takes its focus, so that keyboard users keep their place.
@@ -147,9 +148,9 @@ function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<v
     show(shown: ShownButtons) {
       buttons.hidden = !shown.areOffered;
       setText(accept, shown.accept);
-      accept.className = shown.isFinal ? 'accept final' : 'accept';
-      setText(decline, shown.decline);
-      decline.hidden = shown.decline === '';
+      accept.className = shown.hasNoWayBack ? 'accept final' : 'accept';
+      setText(decline, shown.decline ?? '');
+      decline.hidden = shown.decline === undefined;
       for (const button of [accept, decline]) button.ariaDisabled = shown.areBusy ? 'true' : null;
     },
   };
@@ -159,21 +160,21 @@ function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<v
 interface ShownButtons {
   readonly areOffered: boolean;
   readonly accept: string;
-  /** The label of the second button. Empty if only the first button is shown. */
-  readonly decline: string;
+  /** The label of the second button. Undefined if only the first button is shown. */
+  readonly decline: string | undefined;
   readonly areBusy: boolean;
   /** True if accepting cannot be undone. */
-  readonly isFinal: boolean;
+  readonly hasNoWayBack: boolean;
 }
 
 /** The buttons at a stage: those of the plan while it is open, or otherwise a single one to plan or ask again. */
 function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons {
-  const buttonsFor = (change: ProposedChange | undefined, accept: string, decline = ''): ShownButtons => ({
+  const buttonsFor = (change: ProposedChange | undefined, accept: string, decline?: string): ShownButtons => ({
     areOffered: change?.ticket !== undefined && callsTools,
     accept,
     decline,
     areBusy: stage.kind === 'sending' || stage.kind === 'planning',
-    isFinal: false,
+    hasNoWayBack: false,
   });
 
   const isUnanswered = stage.kind === 'lost' || (stage.kind === 'sending' && stage.earlierClickLost);
@@ -181,11 +182,12 @@ function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons {
 
   if (stage.kind === 'open' || stage.kind === 'sending') {
     const { change } = stage;
-    return { ...buttonsFor(change, change.accept, change.decline), isFinal: change.risks.includes('no way back') };
+    return { ...buttonsFor(change, change.accept, change.decline), hasNoWayBack: change.risks.includes('no way back') };
   }
 
-  // `expiredPlan` returns undefined at all other stages, and then no button is offered.
-  return buttonsFor(stage.kind === 'planning' ? stage.change : expiredPlan(stage), 'Plan again');
+  // Undefined at a stage without a plan to replace, at which no button is offered.
+  const planToReplace = stage.kind === 'planning' ? stage.change : expiredPlan(stage);
+  return buttonsFor(planToReplace, 'Plan again');
 }
 
 const collapsedPlan = (change: ProposedChange, formatTime: FormatTime) =>
@@ -259,7 +261,7 @@ function progressLines(stage: Stage, host: HostFacts): readonly Node[] {
 function openPlanLines({ ticket, otherWays }: ProposedChange, note: string | undefined, { callsTools }: HostFacts) {
   const notes = note === undefined ? [] : [paragraph(note, 'problem')];
   if (ticket !== undefined && callsTools) return notes;
-  // Without a ticket, the view cannot decide. The chat asks the person in another way.
+  // A note says that a click was not passed on. Without a ticket and a note, the view never offered buttons: the chat itself asks the person.
   if (ticket === undefined && note === undefined) return [paragraph('The decision is made in the chat.')];
   const section = element('section', { class: 'elsewhere' }, element('h2', {}, 'This chat does not pass clicks on'));
   if (otherWays.length === 0) {

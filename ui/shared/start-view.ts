@@ -8,7 +8,10 @@ interface ViewEvents extends Omit<HostEvents, 'onContext'> {
   onAppearance?(): void;
 }
 
-/** Connects a view to its host and reports its size. If no host answers, says so and resolves with undefined. Events come only afterwards. */
+/**
+ * Connects a view to its host and reports its size. If that fails, says that no chat answered and resolves with undefined. The first event
+ * comes after the promise has resolved, because a host sends none before `connectHost` has told it that the view is ready.
+ */
 export async function startView(name: string, main: HTMLElement, events: ViewEvents): Promise<Host | undefined> {
   const onContext = (context: HostContext) => {
     applyAppearance(document, context);

@@ -1,23 +1,23 @@
 interface AutoRefreshOptions {
   /** The time from the last `restart` until the task runs (milliseconds). */
-  readonly everyMs: number;
+  readonly delayMs: number;
   /** True if the task still has a purpose. `restart` asks for this before it starts the timer. */
   isNeeded(): boolean;
   run(): void;
 }
 
-/** Runs a task once, `everyMs` after the last `restart`. While the view is hidden, no timer runs. When it appears, a new interval begins. */
-export function createAutoRefresh(view: Element, { everyMs, isNeeded, run }: AutoRefreshOptions) {
+/** Runs a task `delayMs` after the last `restart`. While the view is hidden, no timer runs. When the view appears, the delay begins again. */
+export function createAutoRefresh(view: Element, { delayMs, isNeeded, run }: AutoRefreshOptions) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isScrolledIntoView = true;
   const restart = () => {
     clearTimeout(timer);
     if (!isScrolledIntoView || document.visibilityState !== 'visible' || !isNeeded()) return;
-    timer = setTimeout(run, everyMs);
+    timer = setTimeout(run, delayMs);
   };
 
   const observer = new IntersectionObserver((entries) => {
-    // The last entry is the newest. Entries without a change must not begin a new interval.
+    // The last entry is the newest. Entries without a change must not begin the delay again.
     const isIntersecting = entries.at(-1)?.isIntersecting === true;
     if (isIntersecting === isScrolledIntoView) return;
     isScrolledIntoView = isIntersecting;

@@ -203,7 +203,7 @@ const smallestReadable = 5;
 const densityWidth = 56;
 const densityGap = 8;
 
-/** Draws a bar at the right of each row. Its length is the share of the row's parts that are there. */
+/** Draws a bar at the right of each row. Its length is the share of usable parts: stored, and not too small. */
 function drawDensity(
   context: CanvasRenderingContext2D,
   { columns, rows, pitch, partsPerCell }: MapLayout,

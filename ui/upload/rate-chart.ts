@@ -20,7 +20,7 @@ export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefi
   const to = Math.max(last, checkedAt ?? 0);
   if (timed.length < 2 || to <= from) return undefined;
 
-  // A step is long enough for two parts on average. In shorter steps, a steady upload would seem to have pauses.
+  // A step is long enough for two parts on average, or 0 ms if all parts arrived at once, which leads to `maximumSteps`. In shorter steps, a steady upload would seem to have pauses.
   const shortestStepMs = (2 * (last - from)) / timed.length;
   const steps = Math.max(1, Math.min(maximumSteps, Math.floor((to - from) / shortestStepMs)));
   const stepMs = (to - from) / steps;
@@ -36,8 +36,8 @@ export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefi
   return { from, to, perSecond };
 }
 
-/** Returns a round number at or above the highest rate, for the end of the scale: 1, 2, 5, 10, … or 500 bytes, KiB, MiB and so on. */
-export function scaleEnd(highest: number): number {
+/** Returns a round number at or above the highest rate, for the top of the scale: 1, 2, 5, 10, … or 500 bytes, KiB, MiB and so on. */
+export function scaleTopFor(highest: number): number {
   const unit = 1024 ** Math.max(0, Math.min(5, Math.floor(Math.log2(Math.max(1, highest)) / 10)));
   const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1024];
   return (steps.find((step) => step * unit >= highest) ?? 1024) * unit;
@@ -80,24 +80,24 @@ export class RateChart {
     this.#followKeyboard();
   }
 
-  /** Draws the rates. @param changedAt the time of the last change of speed, which is marked by a vertical line */
-  show(rates: Rates, formatTime: FormatTime, changedAt: number | undefined): void {
+  /** Draws the rates. @param rateSince the time of the last change of speed, which is marked by a vertical line */
+  show(rates: Rates, formatTime: FormatTime, rateSince: number | undefined): void {
     const { from, to, perSecond } = rates;
     const highest = Math.max(...perSecond);
-    const end = scaleEnd(highest);
-    const isInChart = changedAt !== undefined && changedAt > from && changedAt < to;
-    const markedAt = isInChart ? changedAt : undefined;
+    const scaleTop = scaleTopFor(highest);
+    const isInChart = rateSince !== undefined && rateSince > from && rateSince < to;
+    const markedTime = isInChart ? rateSince : undefined;
 
     // Screen readers read this in place of the drawing.
-    const changeText = markedAt === undefined ? '' : `, changed at ${formatTime(markedAt)}`;
+    const changeText = markedTime === undefined ? '' : `, changed at ${formatTime(markedTime)}`;
     const label = `Rate over time, from ${formatTime(from)} to ${formatTime(to)}: at most ${rateText(highest)}${changeText}.`;
 
-    this.#bars = barsOf(rates, end);
+    this.#bars = barsOf(rates, scaleTop);
     this.#barTexts = barTextsOf(rates, formatTime);
     this.#plot.querySelector('svg')?.remove();
-    this.#plot.prepend(drawingOf(rates, this.#bars, markedAt, label));
+    this.#plot.prepend(drawingOf(rates, this.#bars, markedTime, label));
 
-    const scaleTexts = [rateText(end), rateText(end / 2), '0'];
+    const scaleTexts = [rateText(scaleTop), rateText(scaleTop / 2), '0'];
     this.#scale.replaceChildren(...scaleTexts.map((text) => element('span', {}, text)));
     this.#times.replaceChildren(element('span', {}, formatTime(from, 'second')), element('span', {}, formatTime(to)));
     this.#showSelected();
@@ -162,11 +162,11 @@ function indexForKey(key: string, selected: number, count: number): number | und
   return targets[key];
 }
 
-/** @param end the rate at the top of the chart, in bytes per second */
-const barsOf = ({ perSecond }: Rates, end: number): SVGElement[] =>
+/** @param scaleTop the rate at the top of the chart, in bytes per second */
+const barsOf = ({ perSecond }: Rates, scaleTop: number): SVGElement[] =>
   perSecond.map((rate, index) => {
     // Any rate above 0 has at least a thin bar.
-    const barHeight = Math.max(rate > 0 ? 1 : 0, (rate / end) * height);
+    const barHeight = Math.max(rate > 0 ? 1 : 0, (rate / scaleTop) * height);
     return svgElement('rect', { x: index * barStep, y: height - barHeight, width: barWidth, height: barHeight });
   });
 
@@ -176,11 +176,11 @@ function barTextsOf({ from, to, perSecond }: Rates, formatTime: FormatTime): str
   return perSecond.map((rate, index) => `${timeAt(index)} to ${timeAt(index + 1)}: ${rateText(rate)}`);
 }
 
-/** The bars in front of horizontal lines, with a vertical line at `markedAt`. Screen readers read `label` in place of the drawing. */
+/** The bars in front of horizontal lines, with a vertical line at `markedTime`. Screen readers read `label` in place of the drawing. */
 function drawingOf(
   { from, to, perSecond }: Rates,
   bars: readonly SVGElement[],
-  markedAt: number | undefined,
+  markedTime: number | undefined,
   label: string,
 ): SVGElement {
   const width = perSecond.length * barStep;
@@ -202,8 +202,8 @@ function drawingOf(
     ...bars,
   );
 
-  if (markedAt !== undefined) {
-    const x = ((markedAt - from) / (to - from)) * width;
+  if (markedTime !== undefined) {
+    const x = ((markedTime - from) / (to - from)) * width;
     drawing.append(svgElement('line', { class: 'change', x1: x, y1: 0, x2: x, y2: height }));
   }
   return drawing;

@@ -97,10 +97,10 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
 /** Keeps right-to-left letters in a name from reordering the words around it. */
 const isolated = (name: string) => element('bdi', {}, name);
 
-/** The maximum length of a name in the heading (characters). The heading shows only the end of a longer name. */
+/** The maximum length of a name in the heading (characters). Of a longer name, the heading shows only the end, at half of this length. */
 const longestTitle = 80;
 
-/** The name, or "…" and its last 40 characters if it is too long for the heading. Keeps the quotation marks of a quoted name. */
+/** The name, or "…" and the end of the name if it is too long for the heading. Keeps the quotation marks of a quoted name. */
 function titleText(name: string): string {
   if (name.length <= longestTitle) return name;
   return `${name.startsWith('"') ? '"' : ''}…${[...name].slice(-longestTitle / 2).join('')}`;
@@ -171,7 +171,10 @@ function createControls(onRefresh: () => void, onAutomatic: () => void) {
 const chartedRates = ({ parts, checkedAt, hasRate }: Upload) =>
   parts === undefined || !hasRate ? undefined : ratesOf(parts, checkedAt);
 
-/** A progress bar for the share of bytes. If some parts are too small, it shows the shares of usable and of small parts instead. */
+/**
+ * A progress bar for the share of bytes. If some parts are too small, it shows the shares of usable and of small parts instead. That needs
+ * `expectedParts`, because `states` may otherwise lack parts that are still to come. Screen readers get the share of bytes in any case.
+ */
 function createBar() {
   const usable = element('span', { class: 'usable' });
   const unusable = element('span', { class: 'unusable' });

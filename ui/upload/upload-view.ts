@@ -23,7 +23,7 @@ class UploadView {
     onAutomatic: () => this.#autoRefresh.restart(),
   });
   readonly #autoRefresh = createAutoRefresh(this.#page.main, {
-    everyMs: refreshMs,
+    delayMs: refreshMs,
     isNeeded: () => this.#page.isAutomatic() && this.#mayGrow(),
     run: () => void this.#refresh(),
   });
@@ -70,13 +70,14 @@ class UploadView {
     if (host === undefined || this.#isRefreshing) return;
     this.#setRefreshing(true);
 
-    // The arguments of a single page are left out, because a refresh reads all parts.
+    // A refresh reads all parts, as the view `summary` does, so the arguments for a single page of parts are left out.
     const { maxParts: _, partNumberMarker: __, ...requestedArgs } = this.#args;
     // The names in the shown state stand in for arguments that were left out, such as the account.
     const shownNames = this.#upload === undefined ? {} : namesOf(this.#upload);
     const args = { ...shownNames, ...requestedArgs, view: 'summary' };
     try {
       const result = await host.callTool('list_parts', args, answerMs);
+      // Read after the call, because a result of the host may have arrived meanwhile.
       const previous = this.#upload;
       await this.#showResult(result, previous);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ratesOf, scaleEnd } from '../../../ui/upload/rate-chart.js';
+import { ratesOf, scaleTopFor } from '../../../ui/upload/rate-chart.js';
 
 const start = Date.parse('2026-11-20T12:00:00Z');
 const part = (partNumber: number, seconds: number) => ({ partNumber, size: 1000, uploadedAt: start + 1000 * seconds });
@@ -33,6 +33,6 @@ test.each([
   [8.1 * 1024 ** 2, 10 * 1024 ** 2],
   [501 * 1024 ** 2, 1024 ** 3],
 ])('the scale of a rate of %d ends at %d', (highest, end) => {
-  expect(scaleEnd(highest)).toBeGreaterThanOrEqual(Math.min(highest, end));
-  expect(scaleEnd(highest)).toBe(end);
+  expect(scaleTopFor(highest)).toBeGreaterThanOrEqual(Math.min(highest, end));
+  expect(scaleTopFor(highest)).toBe(end);
 });
