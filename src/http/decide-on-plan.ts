@@ -222,7 +222,7 @@ export function shownPlan(stored: FoundPlan, mayDecide: boolean, related: readon
   return resultOf(stored.outcome ?? decidedBefore(stored), stored, decisionSentence(stored));
 }
 
-/** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, there are no claims for a ticket (see `resultOf`). */
+/** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no ticket (see `resultOf`). */
 function waitingOutcome(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): EndedOutcome {
   const { plan, accept, typedName, issuedAt, expiresAt, digest, nonce } = stored;
   return {
@@ -240,8 +240,8 @@ function waitingOutcome(stored: FoundPlan, mayDecide: boolean, related: readonly
 
 /**
  * Makes the result of a call for the change view: an outcome together with its plan. The view shows buttons only if it gets a ticket, which
- * it sends with a click. In chats, the ticket is a sealed token with the plan's claims. On our pages, the ticket is the plan's nonce, because
- * the page itself proves who clicks.
+ * it sends with a click. In chats, the ticket is a sealed action token. On our pages, it is the plan's nonce, because the page proves who
+ * clicks.
  * @param decisionNote says how the plan was decided, if the view should show that
  */
 function resultOf(outcome: EndedOutcome, stored: FoundPlan, decisionNote?: SafeText): object {

@@ -47,7 +47,7 @@ interface ListedPlan {
   readonly account: string;
 }
 
-/** The page with the list of changes: first the waiting changes, oldest request first, and then the decided changes, newest request first. */
+/** The page with the list of changes: first those that wait, oldest request first, then those that were decided, newest request first. */
 export function listPage(session: DecisionSession, { plans, areNamed, filter, now }: PlanListOptions): Html {
   const all = plans.map((stored) => ({
     stored,

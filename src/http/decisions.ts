@@ -198,7 +198,7 @@ function addList(pages: Pages, { accounts, now }: DecisionsOptions, checks: Chec
   });
 }
 
-/** Adds the page of a plan, the link to the next plan, and two requests of the page: `call` for the view's content, and `tool` for a click. */
+/** Adds the page of a plan, the link to the next plan, and the page's requests: `call` for the view's content, and `tool` for a click. */
 function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void {
   const { accounts } = options;
   const readBody = createBodyReader(maximumBody, maximumBodies);

@@ -63,7 +63,7 @@ export async function listen(server: Server, { host, port }: Address): Promise<n
 }
 
 /** Closes a server. Resolves when all connections have ended. After `graceMs`, they are cut off. */
-export async function close(server: Server, graceMs: number): Promise<void> {
+export async function close(server: Server, { graceMs }: { readonly graceMs: number }): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await new Promise((resolve) => server.close(resolve));
   clearTimeout(timer);
@@ -83,7 +83,7 @@ export function checkMetricsHost(request: IncomingMessage, hosts: readonly strin
 }
 
 /**
- * Returns the value of a header that may come only once. If it came twice, a proxy might have checked one value while this server uses the other.
+ * Returns the value of a header that may come only once. If it came twice, a proxy could check one value while this server uses the other.
  * @throws HttpError
  */
 export function onlyHeader(

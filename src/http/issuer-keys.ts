@@ -14,7 +14,7 @@ const freshMs = 10 * 60_000;
 const lastGoodMs = 24 * 60 * 60_000;
 /** Pause between two attempts to fetch the keys (milliseconds), because more requests would not help an issuer in trouble. */
 const pauseMs = 5000;
-/** Maximum number of requests that wait for a fetch. Anybody can send a token, and the waiting requests must not take all connections of a proxy before us. */
+/** Maximum number of requests that wait for a fetch. Anybody can send a token, and must not block all connections of a proxy before us. */
 const mostWaiting = 32;
 /** Maximum number of names that are remembered as unknown keys. */
 const mostUnknown = 1000;
@@ -226,7 +226,7 @@ async function fetchKeysNamedIn(
   throw new IssuerProblem(say`${quoted(href, 200)} ${problem}`);
 }
 
-/** Says how the address in the metadata differs from the configured address: mostly by a slash at the end, which makes it another issuer. */
+/** Says how the address in the metadata differs from the configured one: mostly by a slash at the end, which makes it another issuer. */
 function spellingHint(issuerInMetadata: string, issuer: string): SafeText {
   if (issuerInMetadata.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
     return words(', which is not what CLOUDOPS_HTTP_ISSUER says');

@@ -33,7 +33,7 @@ export interface IssuerOptions {
 
 /** Authenticates callers by JWTs of one issuer for one audience. `unavailable` means that the token could not be verified now. */
 export function authenticateByIssuer({ issuer, audience, scopeClaim, keys, now, log }: IssuerOptions): Authenticate {
-  const secondsUntilNextLog = createRateLimiter(loggedPerSecond, now, 1);
+  const secondsUntilNextLog = createRateLimiter(loggedPerSecond, now, { burst: 1 });
   return async (token) => {
     try {
       const verified = await verify(token, keys, {

@@ -54,7 +54,7 @@ const loggedPerSecond = 5;
 
 /** Logs failed logins with address and reason, within limits. `unlogged` in an entry is the number of logins that were not logged before it. */
 export function createFailedLogins(now: () => Date, log: Log, event: LogEvent = 'login failed'): OnFailedLogin {
-  const checkNetwork = createRateLimiter(loggedPerMinute / 60, now, loggedPerMinute);
+  const checkNetwork = createRateLimiter(loggedPerMinute / 60, now, { burst: loggedPerMinute });
   const checkAll = createRateLimiter(loggedPerSecond, now);
   let unlogged = 0;
   return ({ socket: { remoteAddress = 'unknown' } }, reason) => {

@@ -4,7 +4,7 @@ import { busy } from './http-helpers.js';
 
 /** Limits of one server process. Times are in milliseconds, and sizes in bytes. The others count things that may exist at the same time. */
 export const defaultHttpLimits = {
-  /** Size limit of a body. Fits the largest call (a plan of 40,000 characters, or a key of 65,536), and a view's ticket, which seals a call. */
+  /** Size limit of a body. Fits the largest call (a plan of 40,000 characters, or a key of 65,536), or a ticket that seals this call. */
   bodyBytes: 256 * 1024,
   /** Total size of all bodies that are being received. */
   bodiesBytes: 64 * 1024 * 1024,
@@ -206,7 +206,11 @@ const rememberedKeys = 10_000;
  * @returns a function that returns 0 and removes one token from the bucket of a key. If the bucket is empty, it returns the number of
  *   seconds after which to try again
  */
-export function createRateLimiter(perSecond: number, now: () => Date, burst = 2 * perSecond): (key?: string) => number {
+export function createRateLimiter(
+  perSecond: number,
+  now: () => Date,
+  { burst = 2 * perSecond }: { readonly burst?: number } = {},
+): (key?: string) => number {
   const buckets = new Map<string, { readonly tokens: number; readonly at: number }>();
   return (key = '') => {
     const at = now().getTime();

@@ -51,7 +51,7 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
   };
 }
 
-/** True if a cookie came twice. In a browser that does not know `__Host-`, another host may have set the first one, which Hono would read. */
+/** True if a cookie came twice. In browsers that do not know `__Host-`, another host may have set the first, which Hono would read. */
 function hasTwo(context: Context, name: string): boolean {
   const pairs = (context.req.header('cookie') ?? '').split(';');
   return pairs.filter((pair) => pair.trim().startsWith(`${name}=`)).length > 1;

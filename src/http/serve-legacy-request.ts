@@ -41,8 +41,7 @@ const eventStream = {
  * comes before the result, or if the result takes longer than `keepAliveMs`. The SDK's own transport is not used: it streams every answer,
  * which takes a quarter of the CPU time of a call, and it keeps sessions in one process.
  *
- * The SDK server (`server`) is connected to `transport`: `send` gets the messages of the server, and `receive` passes messages of the client
- * to the server.
+ * The SDK's `server` is connected to `transport`: `send` gets the server's messages, and `receive` passes the client's messages to it.
  * @param create makes the SDK server, which must wait for people by `wait`. During the wait, a cancellation from the client is received
  */
 export async function serveLegacyRequest(

@@ -38,7 +38,7 @@ export async function serveMessage(
   return serveByHandler(handler, message, incoming, response);
 }
 
-/** True for a request that `serveLegacyRequest` serves. The SDK's handler gets all others, and refuses those of a protocol before 2026-07-28. */
+/** True for a request that `serveLegacyRequest` serves. The SDK's handler gets all others, and refuses those of an old protocol. */
 function isLegacyRequest(message: unknown, { headers }: IncomingMessage): message is JSONRPCRequest {
   const { accept = '' } = headers;
   if (!accept.includes('application/json') || !accept.includes('text/event-stream')) return false;

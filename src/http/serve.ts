@@ -68,7 +68,7 @@ export async function serveHttp(options: HttpOptions) {
 
   const server = createMainServer(options, onRequest, () => metrics.refused('connections'));
   const metricsServer = createMetricsServer(metrics, handleProbe, hosts, limits);
-  const closeAll = () => Promise.all([close(server, flushMs), close(metricsServer, flushMs)]);
+  const closeAll = () => Promise.all([server, metricsServer].map((each) => close(each, { graceMs: flushMs })));
   try {
     return {
       metricsPort: options.metricsAt && (await listen(metricsServer, options.metricsAt)),

@@ -184,7 +184,7 @@ async function sessionOf(
   return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
 }
 
-/** Returns a function that reads the issuer's metadata and caches it for `metadataMs`. A failure is cached too, so that it costs one request. */
+/** Returns a function that reads the issuer's metadata and caches it for `metadataMs`, also a failure, so that it costs one request. */
 function createDiscovery({ issuer, clientId, clientSecret, httpClient, now }: IssuerSignInOptions) {
   const url = new URL(issuer);
   const clientAuthentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret);

@@ -66,5 +66,5 @@ export async function serveViewPage({ port, pageHtml, viewHtml, content, callToo
   });
   server.maxConnections = mostConnections;
   const listeningPort = await listen(server, { host: '127.0.0.1', port });
-  return { url: `http://127.0.0.1:${listeningPort}${path}/`, close: () => close(server, 0) };
+  return { url: `http://127.0.0.1:${listeningPort}${path}/`, close: () => close(server, { graceMs: 0 }) };
 }

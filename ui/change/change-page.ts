@@ -261,7 +261,7 @@ function progressLines(stage: Stage, host: HostFacts): readonly Node[] {
 function openPlanLines({ ticket, otherWays }: ProposedChange, note: string | undefined, { callsTools }: HostFacts) {
   const notes = note === undefined ? [] : [paragraph(note, 'problem')];
   if (ticket !== undefined && callsTools) return notes;
-  // A note says that a click was not passed on. Without a ticket and a note, the view never offered buttons: the chat itself asks the person.
+  // A note says that a click was not passed on. Without it, the view never had a ticket, because the chat itself asks the person.
   if (ticket === undefined && note === undefined) return [paragraph('The decision is made in the chat.')];
   const section = element('section', { class: 'elsewhere' }, element('h2', {}, 'This chat does not pass clicks on'));
   if (otherWays.length === 0) {

@@ -6,7 +6,7 @@ interface AutoRefreshOptions {
   run(): void;
 }
 
-/** Runs a task `delayMs` after the last `restart`. While the view is hidden, no timer runs. When the view appears, the delay begins again. */
+/** Runs a task `delayMs` after the last `restart`. While the view is hidden, no timer runs. When it appears, the delay begins again. */
 export function createAutoRefresh(view: Element, { delayMs, isNeeded, run }: AutoRefreshOptions) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isScrolledIntoView = true;

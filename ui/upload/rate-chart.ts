@@ -20,7 +20,8 @@ export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefi
   const to = Math.max(last, checkedAt ?? 0);
   if (timed.length < 2 || to <= from) return undefined;
 
-  // A step is long enough for two parts on average, or 0 ms if all parts arrived at once, which leads to `maximumSteps`. In shorter steps, a steady upload would seem to have pauses.
+  // A step is long enough for two parts on average. In shorter steps, a steady upload would seem to have pauses. If all parts arrived at
+  // once, the length is 0, and the division by it leads to `maximumSteps`.
   const shortestStepMs = (2 * (last - from)) / timed.length;
   const steps = Math.max(1, Math.min(maximumSteps, Math.floor((to - from) / shortestStepMs)));
   const stepMs = (to - from) / steps;

@@ -52,7 +52,7 @@ const highestDrawn = 100_000;
 export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
   const answer = fieldsOf(structured.answer);
 
-  // Parts and unit are missing if the packed parts were cut, or packed by another version. The view then shows only the figures of the answer.
+  // Parts and unit are missing if the packed parts were cut, or packed by another version. The view then shows only the answer's figures.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
 
   const inFlight = rangesIn(answer.inFlight);
