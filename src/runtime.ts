@@ -41,7 +41,7 @@ export interface Runtime {
   readonly journal: Journal;
   /** Plans that wait for a person. */
   readonly plans: Plans;
-  /** The dependencies of `createServer`. */
+  /** For `createServer`, which makes one MCP server per connection. */
   readonly server: ServerDependencies;
   /** Waits at most `graceMs` for the changes under way, and closes everything. */
   close(graceMs: number): Promise<void>;
@@ -123,7 +123,7 @@ export async function startRuntime(
     pendingNotes: notices.take,
     plans,
     page: plans === undefined ? localPage : await signInPage(config, now, log),
-    // Without a page, the plans in memory live as long as a planId.
+    // With a local page, plans in memory live as long as configured. Without a page, as long as a planId, by default.
     ...(localPage !== undefined && { planLifetimeMs }),
     openCallStack: (calling) =>
       openLazily({ ...calling, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
@@ -187,14 +187,14 @@ interface RuntimeParts
   readonly tracer?: Tracer | undefined;
 }
 
-/** How long a call with a planId waits for the decision (milliseconds). Clients give up after 30 to 60 seconds. */
-const longestStatusMs = 25_000;
+/** How long a status call, which brings the planId, waits for the decision (milliseconds). Clients give up after 30 to 60 seconds. */
+const defaultStatusWaitMs = 25_000;
 
 /** Creates everything that runs calls, and the dependencies of `createServer`. */
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
-  const { version, configuration, sandbox, tracer, openCallStack, accounts, journal, log, now } = parts;
-  const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = longestStatusMs } = parts;
+  const { tracer, accounts, journal, log, now } = parts;
+  const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = defaultStatusWaitMs } = parts;
 
   // Without a configured key, tokens are valid only in this process.
   const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);
@@ -202,10 +202,21 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
     parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs: planLifetimeMs });
   const questions = createQuestionQueue();
   const refusals = createRefusals(journal, now, randomUUID, log);
-  const consent = { newNonce, questions, questionLimits, refusals, plans, statusWaitMs };
-
   const inFlight = createInFlightCalls();
-  const callStack = openCallStack({ ...parts, ...consent, operations, newId: randomUUID, inFlight });
+
+  const callStack = parts.openCallStack({
+    ...parts,
+    // These two may be absent in `parts`.
+    plans,
+    statusWaitMs,
+    operations,
+    newId: randomUUID,
+    newNonce,
+    questions,
+    questionLimits,
+    refusals,
+    inFlight,
+  });
   const call = tracer === undefined ? callStack.call : withTracing(callStack.call, tracer);
   return {
     call,
@@ -215,16 +226,17 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
     plans,
     callStack,
     server: {
-      version,
+      version: parts.version,
       now,
       operations,
       accounts,
       call,
       stateKeys,
-      configuration,
+      // Functions that return the texts of resources.
+      configuration: parts.configuration,
       journal: (caller: string | undefined, ofAccounts: readonly string[] | undefined) =>
         journalText(journal, caller, ofAccounts),
-      sandbox,
+      sandbox: parts.sandbox,
     },
   };
 }
@@ -283,7 +295,7 @@ function createNotices(recover: () => Promise<readonly RecordedChange[]>) {
   let recovering = recover();
   return {
     take: async (caller: string | undefined) => {
-      // Changes that were interrupted since the last call. The next recovery runs meanwhile.
+      // The recovery that the start or the last call began. The next recovery runs until the next call.
       unreported = [...unreported, ...(await recovering)];
       recovering = recover();
 

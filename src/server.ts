@@ -45,7 +45,7 @@ export interface ServerDependencies extends ResourceTexts {
   readonly session?: Client | undefined;
   /** How long clients may keep lists (milliseconds). Default: an hour. */
   readonly listLifeMs?: number;
-  /** Runs work that waits for a person outside the limit of concurrent calls. */
+  /** Runs work that waits for a person, without counting it against the limit of concurrent calls. */
   readonly wait?: Wait | undefined;
   /** Aborts when the process shuts down. */
   readonly stop?: AbortSignal | undefined;
@@ -57,7 +57,10 @@ const defaultListLifeMs = 60 * 60_000;
 /** Tools, resources and prompts do not change while this server runs. */
 const unchanging = { listChanged: false };
 
-/** Makes the MCP server of a connection. The lists of the SDK's `McpServer` cannot depend on the client, and its errors say less. */
+/**
+ * Makes the MCP server of a connection. It uses the SDK's low-level `Server`, because the lists of `McpServer` cannot depend on the client, and
+ * its errors say less.
+ */
 export function createServer(
   dependencies: ServerDependencies,
   catalog: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
@@ -145,11 +148,11 @@ interface Connection {
   readonly clientFor: (context: ServerContext) => Client;
 }
 
-/** Lists the offered tools and calls any tool. The call of a tool that is not offered is refused with the reason. */
+/** Lists the offered tools and calls any tool, because `dependencies.call` says why it refuses a tool that is not offered. */
 function serveTools(connection: Connection, allTools: readonly Tool[], offeredTools: readonly OfferedTool[]): void {
   const { server, clientFor } = connection;
-  const changes = offeredTools.map(({ operation }) => operation).filter(({ change }) => change !== undefined);
-  const hasDecideTool = (client: Client) => client.views && changes.length > 0;
+  const changingOperations = offeredTools.flatMap(({ operation }) => (operation.change === undefined ? [] : operation));
+  const hasDecideTool = (client: Client) => client.views && changingOperations.length > 0;
 
   server.setRequestHandler('tools/list', (_request, context) => {
     const client = clientFor(context);
@@ -163,7 +166,7 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offeredTo
     const tool = allTools.find(({ operation }) => operation.name === name);
     if (tool !== undefined) return callOperation(connection, tool, args, context);
     if (name === decideToolListing.name && hasDecideTool(clientFor(context))) {
-      return callDecideTool(connection, changes, args, context);
+      return callDecideTool(connection, changingOperations, args, context);
     }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
   });
@@ -193,17 +196,19 @@ async function callOperation(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { dependencies, tokens, actionTokens, clientFor } = connection;
   const client = clientFor(context);
-  // Some clients get other names for arguments.
-  const argumentName = argumentNamesFor(client, input);
-  const args = swapArguments(clientArgs, argumentName);
+  // Some clients get other names for arguments. `swapName` translates a name in either direction.
+  const swapName = argumentNamesFor(client, input);
+  const args = swapArguments(clientArgs, swapName);
 
   const sendProgress = progressSender(context);
-  const callContext: CallContext = { ...contextOf(connection, client, context, sendProgress), argumentName };
   const onWaiting = () => sendProgress('waiting for the answer of the user');
   const isRead = operation.effect === 'read';
   const outcome = await dependencies.call(operation, args, {
-    ...callContext,
+    ...contextOf(connection, client, context, sendProgress),
+    argumentName: swapName,
+    // Asks the user in a form of the client.
     elicitor: isRead ? undefined : elicitorFor(client, context, onWaiting),
+    // Sends the user to a page.
     guide: isRead ? undefined : guideFor(client, context, onWaiting),
   });
 
@@ -251,17 +256,19 @@ function contextOf(
   sendProgress: (message: string) => void,
 ): CallContext {
   const { principal, session, wait, stop } = dependencies;
+  const { signal, envelope } = context.mcpReq;
+  const isOldProtocol = envelope === undefined;
   return {
-    signal: context.mcpReq.signal,
+    signal,
     wait,
     stop,
-    // Sends no progress for the last page, because some clients cannot handle progress that arrives together with the answer.
+    // Not called for the last page, because some clients cannot handle progress that arrives together with the answer.
     onFollowedPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens,
     hasView: client.views,
     // Over HTTP in protocols before 2026-07-28, a client is known only by its session.
-    isUnknownClient: context.http !== undefined && context.mcpReq.envelope === undefined && session === undefined,
+    isUnknownClient: context.http !== undefined && isOldProtocol && session === undefined,
     client: client.name,
     principal,
     trace: () => traceOrigin(context),

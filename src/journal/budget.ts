@@ -28,7 +28,7 @@ export function budgetState(times: readonly number[], { mostChanges, windowMs }:
   const spent = times.filter((time) => time > now - windowMs).sort((a, b) => a - b);
   const left = Math.max(0, mostChanges - spent.length);
   if (left > 0) return { left };
-  // When this change leaves the window, fewer than `mostChanges` remain in it.
-  const blocking = spent[spent.length - mostChanges];
-  return { left, nextAt: blocking === undefined ? undefined : blocking + windowMs };
+  // When the change of this time leaves the window, fewer than `mostChanges` remain in it.
+  const blockingTime = spent[spent.length - mostChanges];
+  return { left, nextAt: blockingTime === undefined ? undefined : blockingTime + windowMs };
 }

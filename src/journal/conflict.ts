@@ -7,12 +7,13 @@ import type { BeginOptions, BeginResult } from './journal.js';
 /** After a change was accepted or its outcome is unknown, the same change is not sent within this time without `allowRepeat`. */
 export const duplicateWindowMs = 10 * 60 * 1000;
 
-/** Longer than any call takes. A change that ended longer ago is in conflict with no other change. */
+/** No call takes this long (milliseconds). A change that ended longer ago is in conflict with no other change, except by its nonce. */
 export const abandonedMs = 2 * 60 * 60 * 1000;
 
 /**
- * Returns the time (milliseconds) until which a change of another version blocks every change, because its digest cannot be compared.
- * It blocks with any outcome, because even a rejected change shows that a server of that version was still writing.
+ * Returns the time (milliseconds) until which a change of another version blocks every change, because its digest cannot be compared: until
+ * its call must be over or, if it has ended, until it cannot be a duplicate any more. It blocks with any outcome, because even a rejected
+ * change shows that a server of that version was still writing, and may write again.
  */
 export const blocksUntil = (begun: number, ended: number | undefined): number =>
   Math.min(begun + abandonedMs, ended === undefined ? Number.POSITIVE_INFINITY : ended + duplicateWindowMs);
@@ -28,7 +29,10 @@ export class OtherVersion extends ShownError {
   }
 }
 
-/** A change with the time of its ending by the journal's clock (milliseconds), because the clocks of servers differ and are set back. */
+/**
+ * A change with the time of its ending in milliseconds. The time is by the database's clock or, in a file, by the journal's clock as this
+ * server's clock shows it, because the clocks of servers differ and are set back.
+ */
 export type DatedChange = RecordedChange & { readonly endedAt?: number | undefined };
 
 /** Joins intents with their endings, in the order of the intents. */
@@ -38,7 +42,8 @@ export function changesOf(entries: readonly Entry[]): RecordedChange[] {
     const id = 'intent' in entry ? entry.intent.id : entry.ending.id;
     const change = changes.get(id);
     if ('intent' in entry) {
-      // An id may occur twice, if the file was rotated meanwhile. With its last position, two processes may both stop, but not both send.
+      // An id occurs twice if the file was rotated meanwhile, because `append` writes the intent again. The last position counts, to which
+      // `delete` moves it: of two processes, each may then see the other's intent first, so that both stop, but never both send.
       changes.delete(id);
       changes.set(id, { ...entry.intent, ending: change?.ending });
       continue;
@@ -70,7 +75,7 @@ export const findByNonce = (changes: readonly RecordedChange[], nonce: string): 
 export const isNonceSpent = (changes: readonly RecordedChange[], nonce: string | undefined): boolean =>
   nonce !== undefined && findByNonce(changes, nonce) !== undefined;
 
-/** Decides whether an intent may be sent (`begun`) or is in conflict with an earlier change. `now` is by the journal's clock. */
+/** Decides whether an intent may be sent (`begun`) or is in conflict with an earlier change. `now` is by the same clock as `endedAt`. */
 export function findConflict(
   earlier: readonly DatedChange[],
   intent: Intent,
@@ -84,7 +89,7 @@ export function findConflict(
   return { kind: 'begun' };
 }
 
-/** Decides whether a budget allows another change after changes at the times `spent`. All times are by the journal's clock. */
+/** Decides whether a budget allows another change after changes at the times `spent`, which are by the same clock as `now`. */
 export function findOverspending(spent: readonly number[], budget: Budget, now: number): BeginResult {
   const state = budgetState(spent, budget, now);
   return state.left > 0 ? { kind: 'begun' } : { kind: 'budgetSpent', budget, ...state };

@@ -43,11 +43,11 @@ export const intentSchema = lazy(() =>
     reason: z.string().optional().catch(undefined),
     /** How long the person took to answer. */
     answeredAfterMs: z.number().optional().catch(undefined),
-    /** Digest of the request. Two changes with the same digest are the same change. */
+    /** The change's `idempotencyKey`. Two changes with the same digest are the same change. */
     digest: z.string(),
-    /** The format of the digest. An entry without a format is of an earlier version. */
+    /** The format of `digest`. An entry without a format is of an earlier version. */
     keyFormat: z.int().optional(),
-    /** Digest of the account and its caller. Changes with the same digest share a budget. */
+    /** Digest of the account and its caller, whose changes share a budget. */
     budget: z.string().optional(),
     /** Nonce of the plan or question that was answered. Consent with a nonce counts once. */
     nonce: z.string().optional(),
@@ -61,7 +61,7 @@ export type Intent = z.output<ReturnType<typeof intentSchema>>;
 /** Kinds of consent in changes that were `declined` by their caller or by a program, not by a person. */
 export const withoutRefusal: readonly Intent['consent'][] = ['withdrawn', 'program'];
 
-/** The possible outcomes of a change. */
+/** With `not sent`, the change was stopped by a conflict or an error. With `declined`, it was refused before: see `withoutRefusal`. */
 export const outcomes = ['accepted', 'rejected', 'unknown', 'not sent', 'declined'] as const;
 
 /** The outcome of the intent with the same id. */
@@ -76,7 +76,7 @@ export const endingSchema = lazy(() =>
     status: z.int().optional(),
     code: z.string().optional(),
     requestIds: z.record(z.string(), z.string()).optional(),
-    /** Set if an accepted change was done in part: the number of failed entries, and their codes. */
+    /** Set if an accepted change was done in part, such as the deletion of some objects: the number of failures, and their codes. */
     failed: z
       .object({ count: z.int(), codes: z.array(z.string()) })
       .optional()
@@ -108,7 +108,7 @@ export const clientBytes = 1024;
 /** The name of a caller as the journal stores it. */
 export const storedCaller = (caller: string | undefined) => (caller === undefined ? undefined : shorten(caller, 1024));
 
-/** Shortens the texts of an intent, so that its entry stays below 128 KiB. Node writes entries of 512 KiB and more in pieces. */
+/** Shortens the texts of an intent, so that its entry stays below 128 KiB, far below `maximumBytes` of a write. */
 export const shortenIntent = (intent: Intent): Intent => ({
   ...intent,
   keyFormat,
@@ -122,7 +122,7 @@ export const shortenIntent = (intent: Intent): Intent => ({
   reason: intent.reason === undefined ? undefined : shorten(intent.reason, 1024),
 });
 
-/** Shortens the texts of an ending, and keeps at most 8 request IDs and 8 codes of failed entries. */
+/** Shortens the texts of an ending, and keeps at most 8 request IDs and 8 codes of failures. */
 export function shortenEnding(ending: Ending): Ending {
   const { key, code, requestIds = {}, failed } = ending;
   const ids = Object.entries(requestIds).slice(0, 8);

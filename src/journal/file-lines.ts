@@ -1,7 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 
-/** Bytes per read: few at first, because most reads find one entry. Reads are short, because other work gets its turn between them. */
+/** Bytes of a read that most often finds all lines that are wanted, such as one new entry. */
 const firstChunkBytes = 64 * 1024;
+/** Bytes of further reads. Not more, because other work gets its turn between them. */
 const chunkBytes = 256 * 1024;
 const newline = 0x0a;
 
@@ -69,6 +70,7 @@ export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
   let pieces: string[] = [];
 
   while (position > 0) {
+    // All reads are short, because a list of the newest changes needs only the last lines.
     const length = Math.min(firstChunkBytes, position);
     position -= length;
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);

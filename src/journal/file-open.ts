@@ -126,7 +126,7 @@ async function checkBeginning(file: FileHandle): Promise<void> {
   for (const line of buffer.toString('latin1', 0, bytesRead).split('\n')) {
     const begun = line.slice(0, beginningLength);
     if (!beginnings.some((beginning) => beginning.startsWith(begun))) throw new NotAJournal();
-    // A shorter line may be an entry that a crash cut short, so the next line decides.
+    // A line that ends before `beginningLength` may be an entry that a crash cut short, so the next line decides.
     if (begun.length === beginningLength) return;
   }
 }

@@ -1,4 +1,4 @@
-import { abandonedMs, changesOf } from './conflict.js';
+import { changesOf } from './conflict.js';
 import type { Ending, Entry, RecordedChange } from './entry.js';
 import { linesFromEnd } from './file-lines.js';
 import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
@@ -9,8 +9,12 @@ import { readEntry } from './line.js';
 /** The most bytes to read per listed change. */
 const listedBytes = 16 * 1024;
 
+/** How far an intent may be older than an intent before it (milliseconds), because the clocks of servers differ. */
+const clockDifferenceMs = 2 * 60 * 60 * 1000;
+
 /**
- * Returns the newest changes of a journal in a file, oldest first. Reads from the last line backwards until it has `limit` changes.
+ * Returns the newest changes of a journal in a file, oldest first. Reads from the last line backwards until it has `limit` changes, or has
+ * read `limit` times `listedBytes`.
  * @throws if the file cannot be read or is not a journal
  */
 export async function listNewest(
@@ -27,9 +31,9 @@ export async function listNewest(
       continue;
     }
 
-    // Clocks of servers differ, so newer intents may follow an intent that is a little too old.
+    // An intent that is a little too old does not end the search, because an earlier line may have a later time.
     const begunAt = Date.parse(entry.intent.time);
-    if (begunAt < since - abandonedMs) break;
+    if (begunAt < since - clockDifferenceMs) break;
     if (begunAt < since || isOfAnother(entry.intent, caller)) continue;
 
     entries.push(entry);

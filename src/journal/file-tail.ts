@@ -36,25 +36,28 @@ export class FileTail {
    * @throws if a file cannot be read or is not a journal
    */
   async *read(since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {
-    const last = this.#position;
+    const lastPosition = this.#position;
     await using current = await readJournalFile(this.#path);
-    if (current !== undefined && last !== undefined && (await hasGrown(last, current))) {
-      yield* this.#readFile(current, last.offset);
+    if (current !== undefined && lastPosition !== undefined && (await hasGrown(lastPosition, current))) {
+      yield* this.#readFile(current, lastPosition.offset);
       return;
     }
 
-    const rotated = last && (await this.#rotatedSince(last));
-    if (last !== undefined && rotated !== undefined) {
+    const rotated = lastPosition && (await this.#rotatedSince(lastPosition));
+    if (lastPosition !== undefined && rotated !== undefined) {
       // The file was renamed, so its rest comes first, and then the files that followed it.
-      yield* this.#readRotated(rotated, last.offset, current);
+      yield* this.#readRotated(rotated, lastPosition.offset, current);
     } else {
-      // The first read, or the read lines are not found any more. After reads without a line, there is nothing to forget.
-      if (last !== undefined || !this.#isStarted) onRestart();
+      const isFirstRead = !this.#isStarted;
+      const isPlaceLost = lastPosition !== undefined;
+      // Otherwise, earlier reads found no line, so the caller has nothing to forget.
+      if (isFirstRead || isPlaceLost) onRestart();
       this.#isStarted = true;
       this.#position = undefined;
       yield* this.#readRotated(await rotatedFiles(this.#path, since), 0, current);
     }
 
+    // In either case, the current file was not read before.
     if (current !== undefined) yield* this.#readFile(current, 0);
   }
 

@@ -21,7 +21,7 @@ export class FileWindow {
   readonly #window = new JournalWindow();
   /** Resolves when the last refresh has ended, because the next refresh waits for it. Never rejects. */
   #lastRefresh: Promise<unknown> = Promise.resolve();
-  /** Files last written before this time (milliseconds) are not in the window. Undefined once their unfinished changes were added. */
+  /** Files last written before this time (milliseconds) are not in the window. Undefined before the first read, and once their unfinished changes were added. */
   #readSince: number | undefined;
   /** The device of the journal's folder at the last check. */
   #device: number | undefined;
@@ -130,7 +130,7 @@ export class FileWindow {
     const unfinished = await unfinishedIn(await rotatedFiles(this.#path, 0, until));
     // Changes may have ended while the older files were read.
     await this.refresh();
-    // If the window was cleared meanwhile, other files are older than it. The next call reads them.
+    // If the window was cleared meanwhile, it begins at another time, so these were the wrong files. The next call reads the right ones.
     if (until !== this.#readSince) return this.#window;
     this.#window.addUnfinished(unfinished);
     this.#readSince = undefined;

@@ -53,10 +53,10 @@ export function createFileJournal(
     persistence.writeSoon(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
 
   /** Decides whether an intent, which is in the file, may be sent after the intents before it. */
-  const compare = async (intent: Intent, { allowRepeat, budget }: BeginOptions): Promise<BeginResult> => {
+  const decide = async (intent: Intent, { allowRepeat, budget }: BeginOptions): Promise<BeginResult> => {
     const time = now().getTime();
     const window = await fileWindow.refresh();
-    warnOfClock(-window.clockLag(time));
+    warnOfClock(window.offsetMs(time));
 
     const result = findConflict(window.before(intent, time), intent, { allowRepeat }, time);
     if (result.kind !== 'begun' || budget === undefined) return result;
@@ -70,7 +70,7 @@ export function createFileJournal(
       await write([{ intent }], () => {
         mayBeWritten = true;
       });
-      const result = await compare(intent, options);
+      const result = await decide(intent, options);
       // The intent stays in the file, so it needs an ending.
       if (result.kind !== 'begun') await endUnsent(intent.id, result.kind);
       return result;
@@ -88,7 +88,7 @@ export function createFileJournal(
 
     const window = await fileWindow.refresh();
     const isSpent = isNonceSpent(window.before(intent, now().getTime()), intent.nonce);
-    // The plan was decided before, so `not sent` replaces `declined`.
+    // The nonce was spent by an earlier decision, so this refusal does not count: `not sent` replaces `declined`.
     if (isSpent) await endUnsent(intent.id, 'consentUsed');
     return !isSpent;
   };
@@ -100,7 +100,7 @@ export function createFileJournal(
       const time = now().getTime();
       const window = await fileWindow.refresh();
       window.requireComparable(time);
-      return [...clockWarnings(-window.clockLag(time)), ...fileWindow.warnings];
+      return [...clockWarnings(window.offsetMs(time)), ...fileWindow.warnings];
     },
     unwritten: persistence.count,
     begin,

@@ -10,8 +10,8 @@ const afterwardsMs = 30_000;
 /** The state of a journal, for readiness and metrics. */
 interface JournalWatch {
   /**
-   * True from the first successful check on, even if later checks fail, because calls that only read the cloud need no journal. But false if
-   * another version of this server has written recent entries.
+   * True from the first successful check on, even if later checks fail, because calls that only read the cloud need no journal. But false
+   * while the journal has recent entries of another version of this server, so that a rolling update to this version waits.
    */
   isReady(): boolean;
   /** The result of the last check. A problem means that changes are refused. */

@@ -1,12 +1,15 @@
 import type { Endpoint, WireRequest } from '../transport/request.js';
 import { digestOf } from '../util/digest.js';
 
-/** The format of `idempotencyKey`. A new format needs a major release, because a change has another digest in each format. */
+/**
+ * The format of `idempotencyKey`. A change has another key in each format, so servers with different formats do not recognise each other's
+ * changes. A new format therefore needs a major release.
+ */
 export const keyFormat = 1;
 
 /**
- * The digest of a change, from its account and its request, without the headers that describe the body. The arguments of the tool and
- * the access key do not matter. The format is frozen, because servers would not recognise changes that were sent with another format.
+ * Returns the key of a change, which entries store as `digest`: a digest of its account and its request, without the headers that describe
+ * the body. The arguments of the tool and the access key do not matter. What the digest covers is fixed by `keyFormat`.
  */
 export function idempotencyKey({ account, keys, origin }: Endpoint, request: WireRequest): string {
   const { method, target, body = '', chosenHeaders } = request;

@@ -63,7 +63,7 @@ export interface Journal {
   /** Writes an intent durably before it is sent. Of intents in conflict, only the first may be sent. The others end as `not sent`. */
   begin(intent: Intent, options: BeginOptions): Promise<BeginResult>;
   /**
-   * The state of a budget.
+   * How many changes a budget still allows.
    * @param key digest of an account and its caller
    * @throws if the journal cannot be read
    */

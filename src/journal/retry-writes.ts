@@ -18,7 +18,7 @@ export class CommitPending extends Error {
 
 type Attempt = () => Promise<void>;
 
-/** Returns functions that try to write until it succeeds, and that count and stop these writes. */
+/** Returns functions that repeat a write until it succeeds, and functions that count and stop such writes. */
 export function createPersistence() {
   const closing = new AbortController();
   // Each write under way has a listener, and any number of writes may be under way.
@@ -53,9 +53,10 @@ export function createPersistence() {
       write(attempt, AbortSignal.abort()).catch(() => writeLater(attempt)),
     /** The number of writes under way. */
     count: () => underWay.size,
-    /** Waits in the background until an earlier commit has succeeded or failed, then tries until it succeeds. */
+    /** Waits in the background until an earlier commit has succeeded or failed. Then repeats the attempt until it succeeds. */
     writeAfter: (earlier: CommitPending, attempt: Attempt): void =>
       writeLater(async () => {
+        // The attempt follows whether the commit succeeded or failed, and has to work in both cases.
         await isCommitted(earlier, closing.signal);
         await attempt();
       }),
@@ -67,7 +68,10 @@ export function createPersistence() {
   };
 }
 
-/** Returns a signal that aborts with any of several. `AbortSignal.any` would leak memory in `closing`, which is never released. */
+/**
+ * Returns a signal that aborts with any of several. `AbortSignal.any` would leak memory in a signal that lives as long as the process, such
+ * as `closing` of `createPersistence`.
+ */
 function signalOfAny(signals: readonly AbortSignal[]) {
   const controller = new AbortController();
   const abort = () => controller.abort();

@@ -35,7 +35,7 @@ export class JournalWindow {
   readonly #older = new Set<WindowChange>();
   /** Ids of endings whose intents are older than the window. Undefined once the older unfinished intents were added. */
   #orphanEndings: Set<string> | undefined = new Set();
-  /** Changes with an ending, in the order of their endings. */
+  /** Changes with an ending, in the order of their endings. A change that gets a second ending is in the list twice. */
   #ended: WindowChange[] = [];
   #timesNotUnderstood: number[] = [];
   #intentCount = 0;
@@ -125,7 +125,8 @@ export class JournalWindow {
 
   /** Forgets the changes that ended before the longest window. */
   prune(now: number): void {
-    // The journal's clock never goes back, so the oldest endings come first.
+    // The oldest endings come first. A change with a second ending has the time of that ending at both places, so the search may stop at the
+    // first place, and the changes after it are only kept longer.
     const firstKept = this.#ended.findIndex(({ lastTime }) => lastTime >= now - longestWindowMs);
     const forgotten = this.#ended.splice(0, firstKept === -1 ? this.#ended.length : firstKept);
     for (const change of forgotten) this.#forget(change);
@@ -152,7 +153,7 @@ export class JournalWindow {
     return [...new Set([...this.#unsettled.values(), ...this.#ended])];
   }
 
-  /** Moves all times after this server's clock was set by `byMs`. Otherwise, the clock would show `expected`. */
+  /** Moves all times after this server's clock was set by `byMs`. `expected` is the time that it would show if it had not been set. */
   setClock(byMs: number, expected: number): void {
     const movedMs = this.#clock.set(byMs, expected);
     for (const change of this.#changes()) {
@@ -162,9 +163,9 @@ export class JournalWindow {
     this.#timesNotUnderstood = this.#timesNotUnderstood.map((time) => time + movedMs);
   }
 
-  /** How far this server's clock is behind the newest entry. */
-  clockLag(now: number): number {
-    return this.#clock.lag(now);
+  /** This server's clock minus the journal's clock, at most 0. */
+  offsetMs(now: number): number {
+    return this.#clock.offsetMs(now);
   }
 
   /** @throws if the journal has recent entries of another version, because they may be in conflict with any change */
@@ -292,23 +293,24 @@ function setIndexed(index: Index, key: string | undefined, change: WindowChange,
 }
 
 /**
- * The journal's clock, which shows the time of the newest entry and never goes back: an entry is no earlier than the entry before it.
- * After a server's clock was set back, too many changes count as recent, never too few. After it was set forward, changes keep their age.
+ * The journal's clock, which shows the latest time of all entries. It does not go back for a later entry with an earlier time, so after a
+ * server's clock was set back, too many changes count as recent, never too few. After this server's clock was set forward, the times of
+ * changes move along, so that changes keep their age.
  */
 class JournalClock {
   #newest = Number.NEGATIVE_INFINITY;
   /** How far this server's clock was set forward, minus how far it was set back afterwards. */
   #aheadMs = 0;
-  /** The right time when this server's clock was last set forward. Entries with an earlier time were written before that. */
+  /** The time that this server's clock would have shown when it was last set forward. Entries with an earlier time were written before. */
   #aheadSince = Number.NEGATIVE_INFINITY;
 
   clear(): void {
     this.#newest = Number.NEGATIVE_INFINITY;
   }
 
-  /** How far this server's clock is behind the newest entry. */
-  lag(now: number): number {
-    return Math.max(0, this.#newest - now);
+  /** This server's clock minus the journal's clock, at most 0. */
+  offsetMs(now: number): number {
+    return Math.min(0, now - this.#newest);
   }
 
   /** Returns the journal's time for the next entry. `written` is the time by the clock of its server. */
@@ -318,12 +320,12 @@ class JournalClock {
     return this.#newest <= this.#aheadSince ? this.#newest + this.#aheadMs : this.#newest;
   }
 
-  /** The later of an entry's two times, by its server's clock and by the journal's clock, so that no entry seems too old. */
+  /** The later of an entry's two times, so that no entry seems too old: by its server's clock, and by the journal's, as this server's shows it. */
   latest(written: number, byJournal: number, now: number): number {
-    return Math.max(written, byJournal - this.lag(now));
+    return Math.max(written, byJournal + this.offsetMs(now));
   }
 
-  /** Returns how far times have to move. They never move back further than they were moved forward. */
+  /** Returns how far the times of changes have to move. They never move back further than they were moved forward. */
   set(byMs: number, expected: number): number {
     const movedMs = Math.max(byMs, -this.#aheadMs);
     this.#aheadMs += movedMs;

@@ -185,7 +185,7 @@ test('where all is read anew, nothing is known of what was read before', () => {
   window.add(lineOf({ intent: intentAt(noon) }) as Line, noon + hour);
   window.add({ kind: 'notUnderstood', time: noon }, noon + hour);
   window.clear();
-  expect([window.clockLag(noon), window.related('same', noon), window.withNonce('n', noon)]).toEqual([0, [], []]);
+  expect([window.offsetMs(noon), window.related('same', noon), window.withNonce('n', noon)]).toEqual([0, [], []]);
   expect([window.spent('b', noon), window.listUnfinished(noon), window.listDeclined(noon)]).toEqual([[], [], []]);
 });
 
@@ -195,7 +195,7 @@ describe('a clock that was set back by two days', () => {
   test('makes what is written after that count as just written', () => {
     const [ahead, behind] = [intentAt(noon, { digest: 'other' }), intentAt(before, { budget: 'b' })];
     const window = windowOf(before, ...accepted(ahead), ...accepted(behind));
-    expect(window.clockLag(before + hour)).toBe(47 * hour);
+    expect(window.offsetMs(before + hour)).toBe(-47 * hour);
     expect(window.related('same', before + hour)).toMatchObject([{ endedAt: before + hour }]);
     expect(window.spent('b', before + hour)).toEqual([before + hour]);
     // Also where the process saw that: entries of a clock that is behind are not older for it.
