@@ -41,6 +41,6 @@ function databaseStore(url: string, now: () => Date, log: Log): Store {
     openJournal: async () => (await import('./postgres.js')).createPostgresJournal(await openDatabase(), now, log),
     openPlans: async () => (await import('./plan-table.js')).createPlanTable(await openDatabase()),
     openDatabase,
-    migrate: async () => (await import('./postgres-tables.js')).migrate(url, true),
+    migrate: async () => (await import('./postgres-tables.js')).migrate(url),
   };
 }

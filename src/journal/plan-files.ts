@@ -31,23 +31,23 @@ function planFile(name: string): PlanFile | undefined {
 
 /** A store with one file per plan in `folder`. A plan is decided by renaming its file, which succeeds for only one process. */
 export function createPlanFiles(folder: string): PlanStore {
-  const findFile = async (nonce: string) => (await planFilesIn(folder)).find((file) => file.nonce === nonce);
+  const findFile = async (nonce: string) => (await plansIn(folder)).find((file) => file.nonce === nonce);
 
   const add: PlanStore['add'] = async ({ nonce, owner, expiresAt, sealed }, mostWaiting) => {
     await makeFolder(folder);
-    const files = await planFilesIn(folder);
+    const files = await plansIn(folder);
     const waiting = files.filter((file) => file.owner === owner && file.state === 'waiting');
     if (waiting.length >= mostWaiting) return false;
 
     await writePlan(folder, `${owner}-${nonce}-${expiresAt}.waiting`, sealed);
-    // Keeps only the last decided plans of the owner.
+    // Keeps only the owner's decided plans that expire last.
     await eraseFiles(folder, surplusPlans(files, owner));
     return true;
   };
   let lastAdd: Promise<unknown> = Promise.resolve();
 
   return {
-    // Waits for the call before it, because two calls at once would both count before either adds its plan.
+    // Waits for the call before it, because two calls at once would both count before either adds its plan. Two processes still may.
     add: (plan, mostWaiting) => {
       const added = lastAdd.then(() => add(plan, mostWaiting));
       lastAdd = added.catch(() => undefined);
@@ -78,16 +78,16 @@ export function createPlanFiles(folder: string): PlanStore {
       if (file?.state === 'decided') await writePlan(folder, file.name, sealed);
     },
     list: async () => {
-      const files = await planFilesIn(folder);
+      const files = await plansIn(folder);
       const plans = await Promise.all(files.map((file) => readPlan(folder, file)));
       return plans.filter((plan) => plan !== undefined);
     },
     countWaiting: async (time) => {
-      const files = await planFilesIn(folder);
+      const files = await plansIn(folder);
       return files.filter(({ state, expiresAt }) => state === 'waiting' && expiresAt >= time).length;
     },
     eraseBefore: async (time) => {
-      const expired = (await filesIn(folder)).filter(({ expiresAt }) => expiresAt < time);
+      const expired = (await plansAndDraftsIn(folder)).filter(({ expiresAt }) => expiresAt < time);
       await eraseFiles(folder, expired);
     },
     close: async () => undefined,
@@ -95,7 +95,7 @@ export function createPlanFiles(folder: string): PlanStore {
 }
 
 /** The plans and drafts of plans in a folder. */
-async function filesIn(folder: string): Promise<PlanFile[]> {
+async function plansAndDraftsIn(folder: string): Promise<PlanFile[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (textAt(error, 'code') === 'ENOENT') return [];
     throw error;
@@ -103,7 +103,7 @@ async function filesIn(folder: string): Promise<PlanFile[]> {
   return names.map(planFile).filter((file) => file !== undefined);
 }
 
-const planFilesIn = async (folder: string) => (await filesIn(folder)).filter(({ isDraft }) => !isDraft);
+const plansIn = async (folder: string) => (await plansAndDraftsIn(folder)).filter(({ isDraft }) => !isDraft);
 
 /** Reads a plan. Returns undefined if its file is gone, is too large or is not a regular file. */
 async function readPlan(folder: string, file: PlanFile): Promise<StoredPlan | undefined> {

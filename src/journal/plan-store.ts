@@ -12,7 +12,7 @@ export interface StoredPlan {
 
 /** The plans that wait for a person, and the decided plans with their outcomes, until they expire. Several processes may share a store. */
 export interface PlanStore {
-  /** Adds a waiting plan, or returns false if its owner has `mostWaiting`. Keeps only the last `mostDecided` decided plans of the owner. */
+  /** Adds a waiting plan, or returns false if its owner has `mostWaiting`. Keeps only the owner's `mostDecided` decided plans that expire last. */
   add(plan: Omit<StoredPlan, 'state'>, mostWaiting: number): Promise<boolean>;
   find(nonce: string): Promise<StoredPlan | undefined>;
   /** Changes a plan from waiting to decided, with its new content. If several processes try, only one gets true. */

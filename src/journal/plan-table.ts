@@ -4,7 +4,7 @@ import type { Database } from './postgres-database.js';
 
 const connections = 2;
 
-/** The most plans that a page lists. */
+/** The most plans that `list` returns. */
 const mostListed = 1_000;
 
 /** A store in a table of the journal's database, which servers share. */
@@ -28,7 +28,7 @@ export function createPlanTable(database: Database): PlanStore {
              select nonce from cloudops_plans where owner = $1 and decided order by expires desc offset $2)`,
           [owner, mostDecided],
         );
-        // Without room for another waiting plan, no row was inserted.
+        // Without room for another waiting plan, or if the nonce exists already, no row was inserted.
         return rowCount === 1;
       }),
     find: async (nonce) => {
@@ -48,6 +48,7 @@ export function createPlanTable(database: Database): PlanStore {
       return plansIn(rows);
     },
     countWaiting: async (time) => {
+      // Without columns, because only the number of rows is wanted.
       const text = 'select from cloudops_plans where not decided and expires >= $1';
       const { rowCount } = await query(text, [new Date(time)]);
       return rowCount ?? 0;

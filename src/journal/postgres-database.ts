@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../util/log.js';
-import { createTables } from './postgres-tables.js';
+import { createTableCheck } from './postgres-tables.js';
 import { CommitPending } from './retry-writes.js';
 import { storePlace } from './store-place.js';
 
@@ -12,7 +12,7 @@ const defaultLimits = {
   /** Longer than `statementMs`, so that the database stops a slow statement first. After its error, the outcome is not in doubt. */
   answerMs: 7_000,
 };
-/** Longer than any process runs, for `commit`, which gets no time limit. */
+/** Longest timeout of Node, 25 days, for `commit`, which has no time limit. With 0, `answerMs` would be its limit. */
 const endlessMs = 2 ** 31 - 1;
 /** After this silence, a connection is checked by TCP keep-alive. */
 const keepAliveMs = 10_000;
@@ -55,7 +55,7 @@ export interface DatabaseOptions {
 /** @param url may hold a password, which no error contains */
 export function openDatabase(url: string, now: () => Date, options: DatabaseOptions = {}): Database {
   const { log = () => undefined, databaseTime = (shown) => shown, limits = defaultLimits } = options;
-  const tables = createTables(url, log);
+  const tables = createTableCheck(url, log);
   return {
     name: storePlace(url).name,
     connect: (mostConnections) => createConnections({ url, now, mostConnections, tables, databaseTime, limits }),
@@ -66,7 +66,7 @@ interface ConnectionOptions {
   readonly url: string;
   readonly now: () => Date;
   readonly mostConnections: number;
-  readonly tables: ReturnType<typeof createTables>;
+  readonly tables: ReturnType<typeof createTableCheck>;
   readonly databaseTime: (shown: number) => number;
   readonly limits: typeof defaultLimits;
 }
@@ -130,12 +130,12 @@ async function workIn<Result>(
 ): Promise<Result> {
   const { tables } = options;
   try {
-    await tables.ready(client);
+    await tables.ensure(client);
     return await work(await begin(client, options));
   } catch (error) {
     // The state of the connection is unknown. Closing it rolls back.
     client.release(true);
-    tables.forget();
+    tables.recheck();
     return failWithCode(error);
   }
 }
@@ -153,11 +153,14 @@ async function begin(
   );
 
   // There is a result for each statement. The last statement reads the clock.
-  const shown: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.now : undefined;
-  const time = databaseTime(Number(shown));
+  const shownMs: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.now : undefined;
+  // The same time, except in tests.
+  const time = databaseTime(Number(shownMs));
   const answeredAt = now().getTime();
   // The database read its clock between these two times, so only a time outside them shows a difference.
-  const offsetMs = time < sentAt ? sentAt - time : Math.min(0, answeredAt - time);
+  let offsetMs = 0;
+  if (time < sentAt) offsetMs = sentAt - time;
+  else if (time > answeredAt) offsetMs = answeredAt - time;
   return { client, now: time, offsetMs };
 }
 
@@ -172,7 +175,7 @@ async function commit(client: pg.PoolClient, tables: ConnectionOptions['tables']
   } catch (error) {
     // Closes the connection, whose state is unknown.
     client.release(true);
-    tables.forget();
+    tables.recheck();
     return failWithCode(error);
   }
   client.release();
@@ -189,7 +192,8 @@ async function isDoneInTime(committed: Promise<void>, answerMs: number): Promise
 }
 
 /**
- * Passes on errors of a database only with an SQL code. Other errors may have any text and, without encryption, any sender.
+ * Passes on an error. An answer of a database that is an error without an SQL code is replaced, because it may have any text and, without
+ * encryption, any sender.
  * @throws the error, or an error that says that it has no code
  */
 function failWithCode(error: unknown): never {

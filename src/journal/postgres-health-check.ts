@@ -47,7 +47,7 @@ const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
 
 /** @param rights names of tables, each with a privilege, such as `cloudops_guards select` */
 const rightsOf = (rights: readonly string[]): SafeText =>
-  // Word by word, because `own` would quote a name with a space.
+  // Word by word, because `own` shows single words as they are, and quotes any other text.
   join(
     rights.map((right) => join(right.split(' ').map(own), ' ')),
     ', ',
@@ -63,12 +63,12 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
     isReadOnly: boolean;
     standbys: string;
     lacking: string[];
-    forQuestions: string[];
+    lackingForQuestions: string[];
     owner: string | null;
   }>(
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
        current_setting('synchronous_standby_names') as standbys, ${lackingRights} as lacking,
-       ${lackingForQuestions} as "forQuestions", ${otherOwner} as owner`,
+       ${lackingForQuestions} as "lackingForQuestions", ${otherOwner} as owner`,
   );
   const [state] = rows;
 
@@ -84,8 +84,10 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
     warnings.push(
       words('replication is not synchronous: when a standby takes over, changes that it did not get can be made twice'),
     );
-  if (state.forQuestions.length > 0)
-    warnings.push(say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(state.forQuestions)}`);
+  if (state.lackingForQuestions.length > 0)
+    warnings.push(
+      say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(state.lackingForQuestions)}`,
+    );
   if (indexes.length > 0) {
     const byOwner = state.owner === null ? words('') : say`, if ${own(state.owner)} runs it, who owns the tables`;
     warnings.push(say`indexes are missing or being built: cloudops-mcp journal migrate builds them${byOwner}`);

@@ -105,17 +105,17 @@ class TablesMissing extends Error {}
 
 /**
  * Creates the missing parts of a journal, on a connection without time limits, because a large table takes long. Servers go on meanwhile.
- * @param waits true to wait while another process builds indexes, false to leave the indexes to that process
+ * @param waitsForIndexes true to wait while another process builds indexes, false to leave the indexes to that process
  * @throws if the database cannot be reached, or the role lacks rights
  */
-export async function migrate(url: string, waits: boolean): Promise<void> {
+export async function migrate(url: string, { waitsForIndexes = true } = {}): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, keepAlive: true });
   client.on('error', () => undefined);
   await client.connect();
   try {
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
     await addTables(client);
-    if (await lockIndexes(client, waits)) await addIndexes(client);
+    if (await lockIndexes(client, waitsForIndexes)) await addIndexes(client);
   } finally {
     await client.end();
   }
@@ -139,16 +139,16 @@ async function addTables(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Resolves with false if another process builds the indexes and `waits` is false. Polls, because the building of an index waits for all
+ * Resolves with false if another process builds the indexes and `waitsForIndexes` is false. Polls, because the building of an index waits for all
  * transactions, and so would never end if a transaction waited for this lock.
  */
-async function lockIndexes(client: pg.ClientBase, waits: boolean): Promise<boolean> {
+async function lockIndexes(client: pg.ClientBase, waitsForIndexes: boolean): Promise<boolean> {
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
       indexesLock,
     ]);
     if (rows[0]?.locked === true) return true;
-    if (!waits) return false;
+    if (!waitsForIndexes) return false;
     await delay(lockPauseMs);
   }
 }
@@ -161,13 +161,13 @@ async function addIndexes(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Creates missing tables and indexes before the first work of a process. Checks them again after an error on any connection. */
-export function createTables(url: string, log: Log) {
-  let isReady = false;
+/** Returns functions that create missing tables and indexes before the first work of a process, and again after an error. */
+export function createTableCheck(url: string, log: Log) {
+  let isChecked = false;
   let adding: Promise<void> | undefined;
   /** Calls at the same time share one attempt. Indexes that another process builds are left to that process. */
   const add = () => {
-    adding ??= migrate(url, false).finally(() => {
+    adding ??= migrate(url, { waitsForIndexes: false }).finally(() => {
       adding = undefined;
     });
     return adding;
@@ -175,8 +175,8 @@ export function createTables(url: string, log: Log) {
 
   return {
     /** @throws if tables are missing and cannot be created */
-    ready: async (client: pg.ClientBase): Promise<void> => {
-      if (isReady) return;
+    ensure: async (client: pg.ClientBase): Promise<void> => {
+      if (isChecked) return;
       const lacking = await missingParts(client);
       if (lacking.tables.length > 0) {
         await add().catch(failWithAdvice);
@@ -184,11 +184,11 @@ export function createTables(url: string, log: Log) {
         // In the background, because work without indexes is only slower.
         add().catch((error: unknown) => log('warn', 'journal', { missing: lacking.indexes, error: reasonOf(error) }));
       }
-      isReady = true;
+      isChecked = true;
     },
-    /** Called after an error. The parts are then checked again, because the next connection may lead to another database. */
-    forget: (): void => {
-      isReady = false;
+    /** Makes the next `ensure` check again. Called after an error, because the next connection may lead to another database. */
+    recheck: (): void => {
+      isChecked = false;
     },
   };
 }

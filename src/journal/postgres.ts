@@ -44,7 +44,7 @@ const mostUnfinished = 1_000;
 
 /**
  * A journal in PostgreSQL, which servers may share. Intents with the same digest, nonce or budget are written one at a time, because each
- * locks a row of `cloudops_guards` until its commit. Connections hold no other state, so they may lead through a pooler.
+ * locks a row of `cloudops_guards` until its commit. Nothing outlives a transaction on its connection, so a pooler may be in between.
  */
 export function createPostgresJournal(database: Database, now: () => Date, log: Log = () => undefined): Journal {
   const { run, close } = database.connect(connections);
@@ -103,7 +103,7 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
       }),
     findDuplicate: (digest) =>
       run(async (transaction) => {
-        const related = await selectRelated(transaction, digest, undefined);
+        const related = await selectRelated(transaction, { digest });
         return findDuplicate(related, digest, transaction.now);
       }),
     findByNonce: (nonce) => run(async (transaction) => findByNonce(await selectByNonce(transaction, nonce), nonce)),
@@ -125,7 +125,7 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
   };
 }
 
-/** Decides whether an intent may be sent. The result stays true until the transaction ends, because related intents are locked. */
+/** Decides whether an intent may be sent. The result stays valid until the transaction ends, because related intents wait for its locks. */
 async function compareWithEarlier(
   transaction: Transaction,
   intent: Intent,
@@ -142,8 +142,7 @@ async function compareWithEarlier(
 /** Changes that may be in conflict with a new change, oldest first. Changes that were not made are in conflict only by their nonce. */
 async function selectRelated(
   { client, now }: Transaction,
-  digest: string,
-  nonce: string | undefined,
+  { digest, nonce }: Pick<Intent, 'digest' | 'nonce'>,
 ): Promise<readonly DatedChange[]> {
   const { rows } = await client.query(
     `select intent, ending, ended from cloudops_mutations
@@ -172,10 +171,10 @@ async function lockRelated(
     'insert into cloudops_guards select unnest($1::text[]) on conflict (key) do update set key = excluded.key',
     [guards],
   );
-  return selectRelated(transaction, digest, nonce);
+  return selectRelated(transaction, { digest, nonce });
 }
 
-/** When the changes that count against a budget began, within its window (milliseconds, by the database's clock). */
+/** The times at which the changes began that count against a budget (milliseconds, by the database's clock). */
 async function selectSpent(
   { client, now }: Transaction,
   key: string | undefined,
@@ -236,8 +235,8 @@ async function selectNewest({ client }: Transaction, { since = 0, limit = defaul
 }
 
 /**
- * Writes an intent, and its ending if it has one. If the intent is in the journal already, only the ending is added, because after a lost
- * connection it is unknown whether the intent was committed. PostgreSQL waits for a commit of the same row that is under way.
+ * Writes an intent, and its ending if it has one. After a lost connection, it is unknown whether the intent was committed, so its ending
+ * is written together with it: if the row exists, its ending and nonce are replaced. PostgreSQL waits if that commit is under way.
  */
 async function insert({ client, now }: Transaction, intent: Intent, ending: Ending | undefined): Promise<void> {
   const { id, digest, caller, budget, keyFormat } = intent;

@@ -118,17 +118,17 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
 
     test('so does the command, which also repairs an index whose building was interrupted', async () => {
       await makeOld();
-      await migrate(postgres.url(database), true);
+      await migrate(postgres.url(database));
       expect(isValid()).toBe('t');
       sql("update pg_index set indisvalid = false where indexrelid = 'cloudops_mutations_digest_idx'::regclass");
       expect(await open().healthCheck()).toContainEqual(expect.stringMatching(/^indexes are missing/));
-      await migrate(postgres.url(database), true);
+      await migrate(postgres.url(database));
       expect(isValid()).toBe('t');
     }, 60_000);
 
     test('two at once are not in the way of each other', async () => {
       await makeOld();
-      await Promise.all([1, 2].map(() => migrate(postgres.url(database), true)));
+      await Promise.all([1, 2].map(() => migrate(postgres.url(database))));
       expect(isValid()).toBe('t');
     }, 60_000);
   });
@@ -168,7 +168,7 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       kind: 'unwritable',
       reason: expect.stringMatching(/run "cloudops-mcp journal migrate" once as their owner$/),
     });
-    await migrate(postgres.url(database), true);
+    await migrate(postgres.url(database));
     await expect(open(asWorker(postgres.url(database))).healthCheck()).rejects.toThrow();
     sql('grant select, insert, update on all tables in schema public to worker');
     const warnings = () => open(asWorker(postgres.url(database))).healthCheck();
