@@ -1,6 +1,6 @@
 import type { Cloud } from './cloud.js';
 import { type Answer, type ApiRequest, jsonAnswer, ServiceError } from './http.js';
-import { invented, sourceWords } from './operation.js';
+import { markInvented, sourceWords } from './operation.js';
 import * as registry from './operations/index.js';
 import { readInput, refuse } from './rules.js';
 import { readShort } from './storage/bodies.js';
@@ -37,7 +37,7 @@ export function findOperation(request: ApiRequest) {
   return routes.sort((a, b) => b.query.length - a.query.length)[0];
 }
 
-/** Decodes path parameters. Undefined if one is badly encoded or, except for `key`, is empty, is `.` or `..`, or contains a slash. */
+/** Decodes path parameters. Undefined if any is badly encoded, or if any but `key` is empty, `.` or `..`, or contains a slash. */
 function decodeParameters(groups: Readonly<Record<string, string>>): Record<string, string> | undefined {
   try {
     const parameters = Object.entries(groups).map(([name, text]) => [name, decodeURIComponent(text)] as const);
@@ -78,7 +78,7 @@ async function runOperation(route: Route | undefined, request: ApiRequest, cloud
   const body = isStorage && !operation.streams ? await readShort(request) : request.body;
   const answer = await operation.handle({ ...request, body, parameters, input: inputOf(operation, body) }, cloud);
   await cloud.flushChanges();
-  return invented(answer, ...sourceWords[source], ...invents);
+  return markInvented(answer, ...sourceWords[source], ...invents);
 }
 
 /** The parsed body, if the operation has rules for it. */
@@ -93,5 +93,5 @@ export function refusal({ service, id, method }: ApiRequest, { status, code, mes
   const answer =
     service === 'storage' ? xmlDocument(status, 'Error', elements) : jsonAnswer(status, { code, message, ...details });
   const reason = method === 'HEAD' && { 'x-sandbox-error': `${code}: ${message}`.replace(/[^ -~]/g, '?') };
-  return invented({ ...answer, headers: { ...answer.headers, ...reason } }, 'error');
+  return markInvented({ ...answer, headers: { ...answer.headers, ...reason } }, 'error');
 }

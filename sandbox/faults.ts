@@ -69,8 +69,8 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['reset-before-request', reset],
   ['reset-after-request', (exchange) => exchange.act().then(() => reset(exchange))],
   ['hang', async ({ act }) => void (await act())],
-  ['half-body', (exchange) => inPieces(exchange, 2, 0, 1)],
-  ['slow-body', (exchange, pause = 1000) => inPieces(exchange, 10, pause, 10)],
+  ['half-body', (exchange) => inPieces(exchange, { pieces: 2, sent: 1, pauseMs: 0 })],
+  ['slow-body', (exchange, pauseMs = 1000) => inPieces(exchange, { pieces: 10, sent: 10, pauseMs })],
   ['empty', changeBody(() => '')],
   ['truncated', changeBody((body) => body.slice(0, body.length / 2))],
   ['malformed', changeBody((body) => body.replace(/":|<\//, ' '))],
@@ -87,29 +87,31 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
 
 export const faultKinds: readonly string[] = [...kinds.keys()];
 
+type Pieces = Readonly<Record<'pieces' | 'sent' | 'pauseMs', number>>;
+
 /** Divides an answer into `pieces` equal pieces, and sends the first `sent` of them with pauses. Then closes the connection if not all were sent. */
-async function inPieces({ act, incoming }: Exchange, pieces: number, pauseMs: number, sent: number): Promise<Answer> {
+async function inPieces({ act, incoming }: Exchange, { pieces, sent, pauseMs }: Pieces): Promise<Answer> {
   const answer = await act();
   const { headers, body, content = [Buffer.from(body)] } = answer;
   const totalBytes = Number(headers['content-length'] ?? Buffer.byteLength(body));
   const pieceBytes = Math.ceil(totalBytes / pieces);
-  const slowContent = Readable.from(slowly(content, pieceBytes, pieceBytes * sent, pauseMs));
+  const slowContent = Readable.from(slowly(content, pieceBytes, sent, pauseMs));
   if (sent < pieces) slowContent.once('end', () => incoming.socket.end());
   return { ...answer, headers: { ...headers, 'content-length': String(totalBytes) }, content: slowContent };
 }
 
-/** Yields the first `maximum` bytes of a content, with a pause after every `pieceBytes` bytes. */
+/** Yields the first `maximumPieces` pieces of a content, each of `pieceBytes` bytes, with a pause after each. Reads the rest without yielding it. */
 async function* slowly(
   content: Readable | readonly Buffer[],
   pieceBytes: number,
-  maximum: number,
+  maximumPieces: number,
   pauseMs: number,
 ): AsyncGenerator<Buffer> {
   let sentBytes = 0;
   for await (const chunk of content) {
     // A chunk may contain several pieces, and a piece may extend over several chunks.
     let unsent: Buffer = chunk;
-    while (unsent.length > 0 && sentBytes < maximum) {
+    while (unsent.length > 0 && sentBytes < maximumPieces * pieceBytes) {
       const bytesToPieceEnd = pieceBytes - (sentBytes % pieceBytes);
       const piece = unsent.subarray(0, bytesToPieceEnd);
       unsent = unsent.subarray(piece.length);

@@ -57,7 +57,7 @@ export const documentAnswer = (status: number, type: string, body: string): Answ
 export const jsonAnswer = (status: number, value: unknown) =>
   documentAnswer(status, 'application/json', JSON.stringify(value));
 
-/** True for a Host header with `localhost` or an address of this machine. */
+/** True for a Host header with `localhost` or a loopback address. */
 export const isLoopback = (host = '') => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(host);
 
 export const emptyAnswer = (headers: Answer['headers'] = {}, status = 200): Answer => ({ status, headers, body: '' });

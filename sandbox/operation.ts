@@ -25,7 +25,7 @@ export interface Operation<Request extends string = string, Input = unknown> {
   readonly options?: readonly string[];
   /** Headers that an operation of object storage understands, besides those of every request. `x-amz-meta-` stands for all with this prefix. */
   readonly headers?: readonly string[];
-  /** Who describes the operation: docs/API.md (`reference`), S3, to which docs/API.md refers (the default), or only this sandbox. */
+  /** Who describes the operation: docs/API.md (`reference`), S3, to which docs/API.md refers (`s3`, the default), or nobody else (`sandbox`). */
   readonly source?: 'reference' | 's3' | 'sandbox';
   /** Parts of the answer that the `source` does not describe, so that the sandbox had to invent them. */
   readonly invents?: readonly (keyof typeof inventedWords)[];
@@ -58,12 +58,12 @@ export const inventedWords = {
   urls: 'the addresses of the server and of the person to alert',
 } as const;
 
-/** Adds values to the header `x-sandbox-invented` of an answer. */
-export function invented(answer: Answer, ...words: readonly (keyof typeof inventedWords)[]): Answer {
+/** Names in the header `x-sandbox-invented` of an answer what the sandbox invented, besides what the header names already. */
+export function markInvented(answer: Answer, ...words: readonly (keyof typeof inventedWords)[]): Answer {
   const earlierWords = answer.headers['x-sandbox-invented']?.split(',') ?? [];
   const allWords = [...new Set([...earlierWords, ...words])].join(',');
   return allWords === '' ? answer : { ...answer, headers: { ...answer.headers, 'x-sandbox-invented': allWords } };
 }
 
-/** The values of `x-sandbox-invented` that every answer of an operation has, by the operation's `source`. */
+/** The values of `x-sandbox-invented` in every answer of an operation, by its `source`. All operations of the source `sandbox` are reads. */
 export const sourceWords = { reference: [], s3: ['operation'], sandbox: ['read'] } as const;

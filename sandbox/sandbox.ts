@@ -87,7 +87,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
 
   function showState(incoming: IncomingMessage): Answer {
     const markdown = (status: number, body: string) => documentAnswer(status, 'text/markdown', body);
-    // Otherwise a website could let its own host name point to 127.0.0.1, and read the state (DNS rebinding).
+    // Only under a local name, because a website could let its own host name point to 127.0.0.1, and read the state (DNS rebinding).
     if (!isLoopback(incoming.headers.host)) return markdown(403, 'Ask for it at 127.0.0.1 or localhost.\n');
     return incoming.method === 'GET' ? markdown(200, describe()) : markdown(405, 'This can only be read.\n');
   }

@@ -17,7 +17,7 @@ const authorization =
   /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, *SignedHeaders=([a-z0-9;._-]+), *Signature=([0-9a-f]{64})$/;
 const toleranceMs = 15 * 60 * 1000;
 
-/** Returns the error for a wrong signature (docs/API.md: Signing). Shares no code with the client's signer, so that mistakes show up. */
+/** Returns the error for a missing or wrong signature (docs/API.md: Signing). Shares no code with the client's signer, so that mistakes show up. */
 export function checkSignature(request: SignedRequest, keys: Keys, now: Date): ServiceError | undefined {
   const problem = findProblem(request, keys, now);
   if (problem === undefined || request.service === 'storage') return problem;
@@ -27,23 +27,23 @@ export function checkSignature(request: SignedRequest, keys: Keys, now: Date): S
   return isShared ? problem : new ServiceError(401, `Client.AuthFailure.${code}`, message, details);
 }
 
-/** Returns the error for a wrong signature as object storage answers it. Its details have the canonical request and the string to sign. */
+/** Like `checkSignature`, with the errors of object storage. If the signature does not match, the details have the texts that were signed. */
 function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceError | undefined {
   const { headers, service, url } = request;
   if (headers.authorization === undefined && /[?&](X-Amz-)?Signature=/i.test(url))
-    return refuse(501, 'NotImplemented', 'Presigned URLs are not offered: sign with the Authorization header.');
-  if (headers.authorization === undefined) return refuse(403, 'AccessDenied', 'The request is not signed.');
+    return authError(501, 'NotImplemented', 'Presigned URLs are not offered: sign with the Authorization header.');
+  if (headers.authorization === undefined) return authError(403, 'AccessDenied', 'The request is not signed.');
   const parsed = parseAuthorization(headers.authorization);
   if (parsed === undefined)
-    return refuse(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
+    return authError(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
 
   const { accessKeyId, day, scopeService, signedHeaders, signature } = parsed;
   const thisService = signingServices[service];
   if (scopeService !== thisService) {
     const message = `The scope names the service ${scopeService}; this is ${thisService}.`;
-    return refuse(400, 'AuthorizationHeaderMalformed', message);
+    return authError(400, 'AuthorizationHeaderMalformed', message);
   }
-  if (accessKeyId !== keys.accessKeyId) return refuse(403, 'InvalidAccessKeyId', 'The access key does not exist.');
+  if (accessKeyId !== keys.accessKeyId) return authError(403, 'InvalidAccessKeyId', 'The access key does not exist.');
 
   const prefix = prefixOf(request);
   const date = headers[`${prefix}-date`] ?? '';
@@ -54,10 +54,11 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   const canonicalRequest = canonicalise(request, signedNames, prefix);
   const stringToSign = ['AWS4-HMAC-SHA256', date, parsed.scope, sha256(canonicalRequest)].join('\n');
   const expected = hmac(signingKey(keys, parsed.scope), stringToSign);
+  // `parseAuthorization` accepts only 64 digits, so both have the same length.
   if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return undefined;
 
   const message = 'The signature does not match the one calculated here. Compare the texts that were signed.';
-  return refuse(403, 'SignatureDoesNotMatch', message, {
+  return authError(403, 'SignatureDoesNotMatch', message, {
     CanonicalRequest: canonicalRequest,
     CanonicalRequestBytes: bytes(canonicalRequest),
     StringToSign: stringToSign,
@@ -82,7 +83,7 @@ export function chunkSignatures(request: SignedRequest, keys: Keys): CheckNext {
     const received = Buffer.from(signatureOfChunk, 'hex');
     if (received.length === expected.length && timingSafeEqual(expected, received)) return;
     const message = 'The signature of a chunk or of the trailers does not match the one calculated here.';
-    throw refuse(403, 'SignatureDoesNotMatch', message, { StringToSign: stringToSign });
+    throw authError(403, 'SignatureDoesNotMatch', message, { StringToSign: stringToSign });
   };
 }
 
@@ -103,23 +104,23 @@ const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(tex
 const signingKey = ({ secretAccessKey }: Keys, scope: string) =>
   scope.split('/').reduce<Buffer>(hmac, Buffer.from(`AWS4${secretAccessKey}`));
 
-const refuse = (...refusal: ConstructorParameters<typeof ServiceError>) => new ServiceError(...refusal);
+const authError = (...refusal: ConstructorParameters<typeof ServiceError>) => new ServiceError(...refusal);
 
 function checkDate(date: string, day: string, now: Date): ServiceError | undefined {
   const time = parseDate(date);
   if (Number.isNaN(time) || !date.startsWith(day))
-    return refuse(403, 'AccessDenied', 'The date header is missing, malformed or not that of the credential scope.');
+    return authError(403, 'AccessDenied', 'The date header is missing, malformed or not that of the credential scope.');
   if (Math.abs(time - now.getTime()) <= toleranceMs) return undefined;
-  return refuse(403, 'RequestTimeTooSkewed', 'The request was signed more than 15 minutes from the current time.');
+  return authError(403, 'RequestTimeTooSkewed', 'The request was signed more than 15 minutes from the current time.');
 }
 
 function checkSignedNames({ service, headers }: SignedRequest, signedNames: readonly string[], prefix: string) {
   const required = ['host', `${prefix}-date`, ...(service === 'storage' ? [`${prefix}-content-sha256`] : [])];
   const sentHeaders = Object.keys(headers).filter((name) => /^x-(ext|amz)-/.test(name));
   const missing = [...required, ...sentHeaders].filter((name) => !signedNames.includes(name));
-  if (missing.length > 0) return refuse(403, 'AccessDenied', `These headers must be signed: ${missing.join(', ')}.`);
+  if (missing.length > 0) return authError(403, 'AccessDenied', `These headers must be signed: ${missing.join(', ')}.`);
   if (signedNames.some((name, index) => index > 0 && name <= (signedNames[index - 1] ?? '')))
-    return refuse(400, 'AuthorizationHeaderMalformed', 'SignedHeaders must be sorted.');
+    return authError(400, 'AuthorizationHeaderMalformed', 'SignedHeaders must be sorted.');
   return undefined;
 }
 

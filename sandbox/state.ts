@@ -121,8 +121,8 @@ export function temporaryState(origin: Origin): State {
   });
 }
 
-/** Opens or creates a state file. Throws a `SandboxProblem` if it is in use, damaged, not a state, or was begun with another `seed`. */
-export async function openState(path: string, newOrigin: Origin, seed?: string): Promise<State> {
+/** Opens a state file, or creates it with `newOrigin`. Throws a `SandboxProblem` if it is in use, damaged, not a state, or has not `chosenSeed`. */
+export async function openState(path: string, newOrigin: Origin, chosenSeed?: string): Promise<State> {
   const folder = `${path}.parts`;
   let unlock: (() => void) | undefined;
   try {
@@ -132,14 +132,15 @@ export async function openState(path: string, newOrigin: Origin, seed?: string):
     const { origin, changes, wholeBytes } = await readStateFile(path);
     // Removes an unfinished last line, which a killed process left. Its request got no answer, because answers wait for the write.
     await truncate(path, wholeBytes);
-    if (seed !== undefined && seed !== origin.seed)
+    // Only a seed that the user chose has to match. The seed of `newOrigin` may be a random one.
+    if (chosenSeed !== undefined && chosenSeed !== origin.seed)
       throw new SandboxProblem(`The state ${path} has another seed; leave the seed out, or name another file.`);
 
     const file = await open(path, 'a');
     return createState(origin, changes, {
       durable: true,
-      write: async (changes) => {
-        await file.appendFile(`${JSON.stringify(changes)}\n`);
+      write: async (newChanges) => {
+        await file.appendFile(`${JSON.stringify(newChanges)}\n`);
         await file.datasync();
       },
       folder: async () => folder,

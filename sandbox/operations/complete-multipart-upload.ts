@@ -3,7 +3,7 @@ import { ServiceError } from '../http.js';
 import { defineOperation } from '../operation.js';
 import { readShort } from '../storage/bodies.js';
 import { checksumElements, checksumHeaders, checksumNames, compositeChecksum } from '../storage/checksums.js';
-import { objectName, type Part, type StoredObject, sizeOf, type Upload } from '../storage/records.js';
+import { type Part, type StoredObject, sizeOf, tableKeyOf, type Upload } from '../storage/records.js';
 import { encodeKey } from '../storage/requests.js';
 import { isDocumentOf, textOf, xmlAnswer } from '../storage/xml.js';
 
@@ -20,7 +20,7 @@ export const completeMultipartUpload = defineOperation({
     const listedParts = readListedParts(await readShort({ ...request, headers: Object.fromEntries(bodyHeaders) }));
 
     // A client that lost the answer sends the same request again, and gets the same answer although the upload has ended.
-    const existing = storage.objects.get(objectName(parameters));
+    const existing = storage.objects.get(tableKeyOf(parameters));
     if (existing !== undefined && existing.uploadId === query.get('uploadId') && isMadeOf(existing, listedParts))
       return answerOf(existing);
 

@@ -63,7 +63,7 @@ function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], 
     if (delimiterAt < 0) entries.set(key, object);
     else entries.set(key.slice(0, delimiterAt + delimiter.length), undefined);
   }
-  // If the previous page ended with a group, its keys come after its name and have made the same group again, which is removed here.
+  // `after` may be the name of a group on the previous page. The keys of that group sort after the name, so the loop made the group again.
   entries.delete(after);
 
   const page = [...entries].sort(([a], [b]) => byBytes(a, b)).slice(0, maximum);

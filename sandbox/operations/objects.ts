@@ -1,5 +1,5 @@
 import { type ApiRequest, emptyAnswer, ServiceError } from '../http.js';
-import { defineOperation, invented } from '../operation.js';
+import { defineOperation, markInvented } from '../operation.js';
 import { wholeChecksum } from '../storage/checksums.js';
 import { type StoredObject, sizeOf } from '../storage/records.js';
 import { isListed, notOffered } from '../storage/requests.js';
@@ -56,7 +56,7 @@ export const getObject = defineOperation({
     const object = storage.findObject(request.parameters);
     const { answer, firstByte, lastByte } = describeObject(object, request);
     const response = { ...answer, content: storage.files.read(object.parts, firstByte, lastByte) };
-    return object.parts.some(({ file }) => file === undefined) ? invented(response, 'content') : response;
+    return object.parts.some(({ file }) => file === undefined) ? markInvented(response, 'content') : response;
   },
 });
 
@@ -66,7 +66,7 @@ export const headObject = defineOperation({
   handle: (request, { storage }) => describeObject(storage.findObject(request.parameters), request).answer,
 });
 
-/** Returns the answer without its body, and the body's first and last byte. Throws if the range has no bytes, or `if-match` names another ETag. */
+/** Returns the answer without its body, and where the body begins and ends. Throws if the range has no bytes, or `if-match` names another ETag. */
 function describeObject(object: StoredObject, request: ApiRequest) {
   const { etag, lastModified, headers: storedHeaders, parts, checksums } = object;
   const { range: rangeHeader, 'if-match': expectedEtag, 'x-amz-checksum-mode': checksumMode } = request.headers;
@@ -86,7 +86,7 @@ function describeObject(object: StoredObject, request: ApiRequest) {
     etag: `"${etag}"`,
     'last-modified': new Date(lastModified).toUTCString(),
     ...(range !== undefined && { 'content-range': `bytes ${firstByte}-${lastByte}/${size}` }),
-    // A part of the object is sent without checksums, because they are those of the whole object.
+    // A range is sent without the checksums, because they cover the whole object.
     ...(checksumMode === 'ENABLED' && range === undefined && checksums),
   };
   return { answer: emptyAnswer(headers, range === undefined ? 200 : 206), firstByte, lastByte };

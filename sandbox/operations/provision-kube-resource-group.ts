@@ -80,7 +80,7 @@ type ProvisionInput = z.output<typeof body>;
 const balancerOf = (input: ProvisionInput) => input.adminCluster?.controlPlaneLoadBalancer;
 const hasPrivateLan = (input: ProvisionInput) => input.networkConfig?.networkId !== undefined;
 
-/** Options for a rule about several fields. Such a rule runs even if other fields are invalid, so that objects may be missing in its input. */
+/** Options for a rule that is reported at a field of the load balancer. It runs even if other fields are invalid, so its input may lack objects. */
 const condition = (field: string, error: string) => {
   return { error, path: ['adminCluster', 'controlPlaneLoadBalancer', field], when: () => true };
 };

@@ -36,9 +36,13 @@ export const uploadPart = defineOperation({
     const { uploadId, algorithm } = storage.findUpload(parameters, query);
     const received = await storage.files.receive(request, algorithm);
     const part = { ...received, partNumber, lastModified: now().toISOString() };
-    // If the upload was completed or aborted while the body arrived, `findUpload` now refuses the request.
-    if (!storage.uploads.has(uploadId)) await storage.files.remove([part]);
-    storage.findUpload(parameters, query);
+    try {
+      storage.findUpload(parameters, query);
+    } catch (error) {
+      // The upload was completed or aborted while the body arrived.
+      await storage.files.remove([part]);
+      throw error;
+    }
 
     const parts = storage.partsOf(uploadId);
     const replaced = parts.get(String(partNumber));

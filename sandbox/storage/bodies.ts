@@ -5,23 +5,23 @@ import { checksumAlgorithms, checksumHeader, checksumHeaders, createDigest } fro
 import { pieces, unchunked } from './chunks.js';
 import { notOffered } from './requests.js';
 
-/** Reads a body of at most 8 MiB into memory. Throws a `ServiceError` if `receive` does. */
+/** Reads a body of at most 8 MiB into memory. Throws a `ServiceError` if `receiveBody` does. */
 export const readShort = (request: ApiRequest): Promise<Buffer> =>
-  receive(request, 8 * 1024 * 1024, buffer).then(({ stored }) => stored);
+  receiveBody(request, 8 * 1024 * 1024, buffer).then(({ stored }) => stored);
 
 /**
  * Passes the decoded body to `store`, and checks it against its headers and trailers. Throws a `ServiceError` if it does not match them, or
- * has more than `maximum` bytes. Resolves with the checksums that the client sent, and with the checksum by `wantedAlgorithm`.
+ * has more than `maximum` bytes. Resolves with the computed checksums: by the algorithms that the client announced, and by `wantedAlgorithm`.
  */
-export async function receive<Stored>(
+export async function receiveBody<Stored>(
   { headers, stream, checkNext = uncheckable }: ApiRequest,
   maximum: number,
   store: (payload: AsyncIterable<Buffer>) => Promise<Stored>,
   wantedAlgorithm?: string,
 ) {
-  const { isChunked, isSigned, trailer, sha256: declaredSha256 } = bodyEncodingOf(headers);
-  const tooLarge = new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
-  if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge;
+  const { isChunked, hasSignedChunks, trailer, declaredSha256 } = bodyEncodingOf(headers);
+  const tooLarge = () => new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
+  if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge();
 
   // The digests are updated while `store` reads the body. A trailer, which follows the body, is announced by the headers.
   const isAnnounced = (header: string) => header in headers || header === trailer;
@@ -30,23 +30,24 @@ export async function receive<Stored>(
   );
   const digests = new Map(algorithms.map((algorithm) => [checksumHeader(algorithm), createDigest(algorithm)]));
   const md5 = createHash('md5');
-  const sha256 = declaredSha256 === undefined ? undefined : createHash('sha256');
+  const sha256OfBody = declaredSha256 === undefined ? undefined : createHash('sha256');
 
   /** Filled when `unchunked` has reached the end of the body. */
   const trailers: Record<string, string> = {};
   let size = 0;
   async function* payload() {
-    const decoded = isChunked ? unchunked(stream, trailers, isSigned ? checkNext : undefined) : pieces(stream);
+    const decoded = isChunked ? unchunked(stream, trailers, hasSignedChunks ? checkNext : undefined) : pieces(stream);
     for await (const piece of decoded) {
       size += piece.length;
-      if (size > maximum) throw tooLarge;
-      for (const digest of [md5, sha256, ...digests.values()]) digest?.update(piece);
+      if (size > maximum) throw tooLarge();
+      for (const digest of [md5, sha256OfBody, ...digests.values()]) digest?.update(piece);
       yield piece;
     }
   }
   const stored = await store(payload());
 
-  if (sha256 !== undefined && sha256.digest('hex') !== declaredSha256)
+  // The whole body has been read, so its digests and trailers are complete.
+  if (sha256OfBody !== undefined && sha256OfBody.digest('hex') !== declaredSha256)
     throw new ServiceError(400, 'XAmzContentSHA256Mismatch', 'The content-sha256 header does not match the body.');
   if (isChunked && Number(headers['x-amz-decoded-content-length'] ?? size) !== size)
     throw new ServiceError(400, 'IncompleteBody', `The body has ${size} bytes: not x-amz-decoded-content-length.`);
@@ -58,7 +59,7 @@ export async function receive<Stored>(
   const computed = { ...checksums, 'content-md5': md5OfBody.toString('base64') };
   const declared = { ...headers, ...trailers };
   for (const [header, value] of Object.entries(computed)) {
-    // An announced trailer that did not come is a mismatch too.
+    // An announced trailer that did not come is a mismatch too. A trailer that was not announced counts if it came.
     const isExpected = isAnnounced(header) || header in declared;
     if (isExpected && declared[header] !== value)
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
@@ -73,22 +74,23 @@ const uncheckable: CheckNext = () => {
 
 /** Reads from the headers how a body is encoded and signed. Throws a `ServiceError` for an encoding that the sandbox does not offer. */
 function bodyEncodingOf(headers: ApiRequest['headers']) {
-  const declared = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
-  const isSigned = signedForms.includes(declared);
-  if (declared.startsWith('STREAMING-AWS4-') && !isSigned) throw notOffered(`bodies of the form ${declared}`);
-  if (isSigned && headers['x-amz-decoded-content-length'] === undefined)
+  const contentSha256 = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
+  const hasSignedChunks = signedForms.includes(contentSha256);
+  if (contentSha256.startsWith('STREAMING-AWS4-') && !hasSignedChunks)
+    throw notOffered(`bodies of the form ${contentSha256}`);
+  if (hasSignedChunks && headers['x-amz-decoded-content-length'] === undefined)
     throw new ServiceError(411, 'MissingContentLength', 'The header x-amz-decoded-content-length is missing.');
 
   const trailer = headers['x-amz-trailer'];
   if (trailer !== undefined && !checksumHeaders.includes(trailer)) throw notOffered(`the trailer ${trailer}`);
 
-  const sha256 = /^[0-9a-f]{64}$/.test(declared) ? declared : undefined;
-  const isChunked = isSigned || declared === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
+  const declaredSha256 = /^[0-9a-f]{64}$/.test(contentSha256) ? contentSha256 : undefined;
+  const isChunked = hasSignedChunks || contentSha256 === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
   // The header `x-ext-content-sha256` must be the hash (docs/API.md: Signing). Only S3's own header has this other value.
-  const isUnsigned = declared === 'UNSIGNED-PAYLOAD' && !('x-ext-content-sha256' in headers);
-  if (sha256 === undefined && !isChunked && !isUnsigned)
+  const isUnsignedPayload = contentSha256 === 'UNSIGNED-PAYLOAD' && !('x-ext-content-sha256' in headers);
+  if (declaredSha256 === undefined && !isChunked && !isUnsignedPayload)
     throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');
-  return { isChunked, isSigned, trailer, sha256 };
+  return { isChunked, hasSignedChunks, trailer, declaredSha256 };
 }
 
 /** The values of the content-sha256 header that announce a body in signed chunks, without and with trailers. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Part } from './records.js';
 
-/** Checksums in base64 by the name of their header, such as `x-amz-checksum-sha256`. */
+/** Headers with checksums by name, such as `x-amz-checksum-sha256`, and for an object also `x-amz-checksum-type`. */
 export type Checksums = Record<string, string>;
 
 /** The algorithms that a client may use. Others are refused, because the sandbox could not check their checksums. */

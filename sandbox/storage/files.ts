@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ApiRequest, ServiceError } from '../http.js';
 import type { State } from '../state.js';
-import { receive } from './bodies.js';
+import { receiveBody } from './bodies.js';
 import type { Part } from './records.js';
 
 const maximumBody = 5 * 1024 ** 3;
@@ -66,7 +66,7 @@ export function createFiles({ folder, durable, flushChanges }: State) {
       const store = (payload: AsyncIterable<Buffer>) =>
         pipeline(payload, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: durable }));
       try {
-        const { size, etag, checksums } = await receive(request, maximumBody, store, algorithm);
+        const { size, etag, checksums } = await receiveBody(request, maximumBody, store, algorithm);
         return { file, size, etag, checksums };
       } catch (error) {
         await rm(path, { force: true });

@@ -56,5 +56,6 @@ export type StoredObject = z.output<typeof storedObject>;
 export type UploadName = Pick<Upload, 'bucket' | 'key' | 'uploadId'>;
 export type ObjectName = Pick<Upload, 'bucket' | 'key'>;
 
-export const objectName = ({ bucket, key }: ObjectName) => `${bucket}/${key}`;
+/** The key of an object's record in its table. */
+export const tableKeyOf = ({ bucket, key }: ObjectName) => `${bucket}/${key}`;
 export const sizeOf = (parts: readonly Part[]) => parts.reduce((total, { size }) => total + size, 0);

@@ -40,7 +40,7 @@ export function openStorage(state: State, seeds: StorageSeeds) {
     buckets,
     /** Uploads by upload ID. */
     uploads,
-    /** Objects by `objectName`. */
+    /** Objects by `tableKeyOf`. */
     objects,
     files,
     findBucket,
@@ -58,7 +58,7 @@ export function openStorage(state: State, seeds: StorageSeeds) {
     },
     findObject(name: ObjectName) {
       findBucket(name.bucket);
-      const object = objects.get(records.objectName(name));
+      const object = objects.get(records.tableKeyOf(name));
       if (object !== undefined) return object;
       throw new ServiceError(404, 'NoSuchKey', 'The specified key does not exist.', { Key: name.key });
     },
@@ -73,14 +73,14 @@ export function openStorage(state: State, seeds: StorageSeeds) {
     },
     /** Stores an object. Returns the parts of the object that it replaces, whose files still exist. */
     storeObject(object: StoredObject) {
-      const previous = objects.get(records.objectName(object));
-      objects.set(records.objectName(object), object);
+      const previous = objects.get(records.tableKeyOf(object));
+      objects.set(records.tableKeyOf(object), object);
       return previous?.parts ?? [];
     },
     /** Deletes the record of an object, if it exists. Returns its parts, whose files still exist. */
     deleteObject(name: ObjectName) {
-      const previous = objects.get(records.objectName(name));
-      objects.delete(records.objectName(name));
+      const previous = objects.get(records.tableKeyOf(name));
+      objects.delete(records.tableKeyOf(name));
       return previous?.parts ?? [];
     },
     /** Deletes the files that belong to no record, which a killed process may have left. */
