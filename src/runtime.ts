@@ -188,13 +188,13 @@ interface RuntimeParts
 }
 
 /** How long a status call, which brings the planId, waits for the decision (milliseconds). Clients give up after 30 to 60 seconds. */
-const defaultStatusWaitMs = 25_000;
+const defaultWaitMs = 25_000;
 
 /** Creates everything that runs calls, and the dependencies of `createServer`. */
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
   const { tracer, accounts, journal, log, now } = parts;
-  const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = defaultStatusWaitMs } = parts;
+  const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = defaultWaitMs } = parts;
 
   // Without a configured key, tokens are valid only in this process.
   const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);

@@ -58,8 +58,8 @@ const defaultListLifeMs = 60 * 60_000;
 const unchanging = { listChanged: false };
 
 /**
- * Makes the MCP server of a connection. It uses the SDK's low-level `Server`, because the lists of `McpServer` cannot depend on the client, and
- * its errors say less.
+ * Makes the MCP server of a connection. Uses the SDK's low-level `Server`, because the lists of `McpServer` cannot depend on the client,
+ * and its errors say less.
  */
 export function createServer(
   dependencies: ServerDependencies,
@@ -257,6 +257,7 @@ function contextOf(
 ): CallContext {
   const { principal, session, wait, stop } = dependencies;
   const { signal, envelope } = context.mcpReq;
+  // Since protocol 2026-07-28, each request declares its client in an envelope.
   const isOldProtocol = envelope === undefined;
   return {
     signal,
@@ -267,7 +268,7 @@ function contextOf(
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens,
     hasView: client.views,
-    // Over HTTP in protocols before 2026-07-28, a client is known only by its session.
+    // Over HTTP in an old protocol, a client is known only by its session.
     isUnknownClient: context.http !== undefined && isOldProtocol && session === undefined,
     client: client.name,
     principal,

@@ -30,8 +30,8 @@ export class OtherVersion extends ShownError {
 }
 
 /**
- * A change with the time of its ending in milliseconds. The time is by the database's clock or, in a file, by the journal's clock as this
- * server's clock shows it, because the clocks of servers differ and are set back.
+ * A change with the time of its ending in milliseconds. The time is by the database's clock or, in a file, by the journal's clock, converted
+ * to this server's, because the clocks of servers differ and are set back.
  */
 export type DatedChange = RecordedChange & { readonly endedAt?: number | undefined };
 

@@ -61,7 +61,7 @@ export type Intent = z.output<ReturnType<typeof intentSchema>>;
 /** Kinds of consent in changes that were `declined` by their caller or by a program, not by a person. */
 export const withoutRefusal: readonly Intent['consent'][] = ['withdrawn', 'program'];
 
-/** With `not sent`, the change was stopped by a conflict or an error. With `declined`, it was refused before: see `withoutRefusal`. */
+/** `not sent`: stopped by a conflict or an error after its intent was written. `declined`: by a person, its caller or a program. */
 export const outcomes = ['accepted', 'rejected', 'unknown', 'not sent', 'declined'] as const;
 
 /** The outcome of the intent with the same id. */

@@ -21,7 +21,10 @@ export class FileWindow {
   readonly #window = new JournalWindow();
   /** Resolves when the last refresh has ended, because the next refresh waits for it. Never rejects. */
   #lastRefresh: Promise<unknown> = Promise.resolve();
-  /** Files last written before this time (milliseconds) are not in the window. Undefined before the first read, and once their unfinished changes were added. */
+  /**
+   * Files last written before this time (milliseconds) are not in the window. Undefined before the first read, and once the unfinished
+   * changes of these files were added.
+   */
   #readSince: number | undefined;
   /** The device of the journal's folder at the last check. */
   #device: number | undefined;

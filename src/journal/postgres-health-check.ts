@@ -89,6 +89,7 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
       say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(state.lackingForQuestions)}`,
     );
   if (indexes.length > 0) {
+    // `own` shows the name of the role without quotation marks, if it is a single word.
     const byOwner = state.owner === null ? words('') : say`, if ${own(state.owner)} runs it, who owns the tables`;
     warnings.push(say`indexes are missing or being built: cloudops-mcp journal migrate builds them${byOwner}`);
   }

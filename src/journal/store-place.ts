@@ -30,7 +30,7 @@ export function storePlace(journal: string): StorePlace {
   };
 }
 
-/** True if a path looks like a database: `host=db password=…`, or an address that is quoted, follows other text or was cut to `p://`. */
+/** True if a path looks like a database: `host=db password=…`, or an address that is quoted, follows other text or begins as `p://` does. */
 const looksLikeConnection = (text: string) =>
   /[a-z][a-z0-9+.-]+:\/|^[a-z]:\/\//i.test(text) ||
   /(^|[\s;'"])(host(addr|name)?|server|data source|port|db(name)?|database|user( ?id|name)?|uid|pwd|pass(word|file)?|service|sslmode)\s*=/i.test(

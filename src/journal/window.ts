@@ -35,7 +35,7 @@ export class JournalWindow {
   readonly #older = new Set<WindowChange>();
   /** Ids of endings whose intents are older than the window. Undefined once the older unfinished intents were added. */
   #orphanEndings: Set<string> | undefined = new Set();
-  /** Changes with an ending, in the order of their endings. A change that gets a second ending is in the list twice. */
+  /** Changes with an ending, in the order of their endings. A change that had two endings is there twice. */
   #ended: WindowChange[] = [];
   #timesNotUnderstood: number[] = [];
   #intentCount = 0;
@@ -88,6 +88,7 @@ export class JournalWindow {
     change.lastTime = time;
     if (isFinal(ending.outcome)) this.#unsettled.delete(ending.id);
     this.#index(change);
+    // A change with a second ending is added again. At its first place, it only makes `prune` stop early.
     this.#ended.push(change);
   }
 
@@ -125,8 +126,8 @@ export class JournalWindow {
 
   /** Forgets the changes that ended before the longest window. */
   prune(now: number): void {
-    // The oldest endings come first. A change with a second ending has the time of that ending at both places, so the search may stop at the
-    // first place, and the changes after it are only kept longer.
+    // The oldest endings come first. Only a change with two endings has the time of the second at both places, so that the search may stop
+    // at the first place, and keep the changes after it longer.
     const firstKept = this.#ended.findIndex(({ lastTime }) => lastTime >= now - longestWindowMs);
     const forgotten = this.#ended.splice(0, firstKept === -1 ? this.#ended.length : firstKept);
     for (const change of forgotten) this.#forget(change);
@@ -320,7 +321,7 @@ class JournalClock {
     return this.#newest <= this.#aheadSince ? this.#newest + this.#aheadMs : this.#newest;
   }
 
-  /** The later of an entry's two times, so that no entry seems too old: by its server's clock, and by the journal's, as this server's shows it. */
+  /** The later of an entry's times by its server's clock and by the journal's, converted to this server's, so that no entry seems too old. */
   latest(written: number, byJournal: number, now: number): number {
     return Math.max(written, byJournal + this.offsetMs(now));
   }

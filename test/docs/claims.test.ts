@@ -122,7 +122,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/CONFIGURATION.md', `(after ${plansExpire} or, with a page for decisions, \`CLOUDOPS_PLAN_HOURS\`)`],
   ['docs/TROUBLESHOOTING.md', `differ by more than ${aDay(constant('src/transport/retry.ts', 'maximumOffsetMs'))}`],
   ['docs/CONSENT.md', `It carries out its plan once, within ${plansExpire}`],
-  ['docs/CONSENT.md', `It waits up to ${constant('src/runtime.ts', 'longestStatusMs') / 1000} seconds for a decision`],
+  ['docs/CONSENT.md', `It waits up to ${constant('src/runtime.ts', 'defaultWaitMs') / 1000} seconds for a decision`],
   ['docs/CONSENT.md', `if it has at most ${constant('src/consent/typed-name.ts', 'longestTyped')} characters`],
   ['docs/CONSENT.md', `**A refusal may have a reason** of at most ${longestReason} characters`],
   ['docs/CONSENT.md', `After ${refusals} refused changes of a caller (over stdio, of a client) within ${plansExpire}`],
