@@ -49,7 +49,7 @@ export const callCommand: Command = {
       printOutcome(tool, outcome, code, invocation);
       return code;
     } catch (error) {
-      // A program that asked for JSON also gets a wrong command line as JSON.
+      // With `--json`, a problem of the command line is printed as JSON, too.
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const subject = tool === '' ? words('The call') : tool;
       const failure = refusalFailure(subject, new Refusal('Usage', error.problems), false);
@@ -84,7 +84,7 @@ function printOutcome(
   }
   const operation = operations.find(({ name }) => name === tool);
   stdout.write(successText(outcome.success, operation, pageOf(terminal, 'stdout'), options.all !== undefined));
-  // Without `--plan`, the call was for the change itself, but only its plan was made.
+  // This exit code means that the call was for the change itself, and not only for a plan.
   if (code === noConsent && outcome.success.outcome === 'planned')
     printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
 }
@@ -98,11 +98,11 @@ const undecided: readonly (string | undefined)[] = ['planned', 'waiting'];
 function exitCode(outcome: EndedOutcome, isPlanOnly: boolean): number {
   if (outcome.kind === 'failed') return failureCode(outcome.failure);
   const lacksConsent = undecided.includes(outcome.success.outcome) && !isPlanOnly;
-  return lacksConsent ? noConsent : partlyCode(outcome.success.outcome);
+  return lacksConsent ? noConsent : doneCode(outcome.success.outcome);
 }
 
-/** The exit code of a call that succeeded: 6 for a change that was done in part, and 0 for all others. */
-export const partlyCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
+/** The exit code of a call that neither failed nor lacks consent: 6 for a change that was done in part, and otherwise 0. */
+export const doneCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
 
 export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'code' | 'status' | 'mayHaveHappened'>) {
   if (mayHaveHappened) return 4;
@@ -148,10 +148,11 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   if (account !== undefined && accountInJson !== undefined && accountInJson !== account)
     throw new UsageError(say`--account and the arguments name different accounts; name one.`);
 
-  // JSON that is no object is passed on unchanged, because the call itself reports the problem.
-  const args = account === undefined || !isObject(json) ? json : { ...json, account };
+  // JSON that is no object gets no account, because the call itself reports the problem.
+  const args = account !== undefined && isObject(json) ? { ...json, account } : json;
   if (options.plan === undefined) return { operation, args, config };
   if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
+  // Here, JSON that is no object becomes one: `[1]` becomes `{ 0: 1, planOnly: true }`, and the call reports the unknown argument `0`.
   return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 
@@ -189,9 +190,12 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   };
   process.on('uncaughtException', onUncaught);
 
-  // Calls that list the parts of an upload may have this argument. For all others, it is NaN.
+  // Calls that list the parts of an upload may have the argument `expectedParts`. Without it, `totalParts` is NaN.
   const totalParts = Number(Object(args).expectedParts);
   const progress = progressOf(operation.name, totalParts, createSpinner(terminal.stderr));
+  const { stateKeys, planKeys } = runtime.server;
+  // Terminal users are not authenticated callers.
+  const caller = '';
   try {
     progress.start();
     const outcome = await runtime.call(operation, args, {
@@ -199,7 +203,7 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
       agreed,
       elicitor: elicitorOn(terminal, signal, progress),
       ...progress.listeners,
-      tokens: createConsentTokens(runtime.server.stateKeys, '', terminal.now, runtime.server.planKeys),
+      tokens: createConsentTokens(stateKeys, caller, terminal.now, planKeys),
       client: `cloudops-mcp call ${terminal.version}`,
     });
     // This outcome is only for clients that send the user's answer with a second request.
@@ -227,6 +231,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
+    // The person is at this terminal. So a quick answer is not taken for a program's, and long plans and many questions are allowed.
     isDirect: true,
     show: (plan) => {
       progress.stop();

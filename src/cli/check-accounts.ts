@@ -77,14 +77,15 @@ async function checkApi(service: Service, account: Account, checks: AccountsToCh
   }
 
   const endpointFindings = await checkEndpoint(service, resolveEndpoint(cloud, anyOperation), options);
-  // An endpoint that answers has two findings: that it answers, and its clock. A single finding is the problem that it does not answer.
-  if (endpointFindings.length === 1) return endpointFindings;
+  // The finding with the name of the API is about its endpoint, and is a problem only if the endpoint does not answer.
+  const answers = !endpointFindings.some(({ check, status }) => check === service && status === 'problem');
+  if (!answers) return endpointFindings;
 
   const check = `${service} signature`;
   const operation = allowed.find(({ probe }) => probe !== undefined);
   if (operation?.probe === undefined) return [...endpointFindings, noProbeFinding(check, allowed)];
   const { probe } = operation;
-  const signatureCheck = { check, operation, probe, account: account.name, cloud, ...checks };
+  const signatureCheck = { ...checks, check, operation, probe, accountName: account.name, cloud };
   return [...endpointFindings, await checkSignature(signatureCheck)];
 }
 
@@ -110,27 +111,29 @@ interface SignatureCheck extends AccountsToCheck {
   readonly check: string;
   readonly operation: Operation;
   readonly probe: Probe<Readonly<Record<string, unknown>>>;
-  /** Name of the account. */
-  readonly account: string;
+  readonly accountName: string;
   readonly cloud: Cloud;
 }
 
 /** Checks the signature with the probe call of an operation, and explains the service's answer. */
 async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> {
-  const { check, operation, probe, runtime, bucket, account } = signatureCheck;
+  const { check, operation, probe, runtime, bucket, accountName } = signatureCheck;
   const { call, server } = runtime;
   const bucketToRead = 'bucket' in probe.arguments ? bucket : undefined;
   const bucketArgument = bucketToRead === undefined ? {} : { bucket: bucketToRead };
-  const accountArgument = server.accounts.areNamed ? { account } : {};
+  const accountArgument = server.accounts.areNamed ? { account: accountName } : {};
   const args = { ...probe.arguments, ...bucketArgument, ...accountArgument };
-  const tokens = createConsentTokens(server.stateKeys, '', server.now);
+  // Calls of this program have no authenticated caller.
+  const caller = '';
+  const tokens = createConsentTokens(server.stateKeys, caller, server.now);
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
 
-  // Services check the signature first, so the following errors come only if the signature is valid.
   const { code, summary, problems, next } = outcome.failure;
+  // Services check the signature first, so `NoSuchBucket` and the errors that the probe expects show that it is valid.
   if (code === 'NoSuchBucket' && bucketToRead !== undefined)
     return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textFor('operator', next.text));
+  // The text fits the probe call of `list_parts`, which names an upload that does not exist.
   if (probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
@@ -159,12 +162,14 @@ async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Findin
   const endpoint = resolveEndpoint({ ...cloud, storageHeaders: otherHeaders }, operation);
   const { origin } = endpoint;
 
-  const request = encodeRequest(method, await operation.request(operation.input().parse(probe.arguments)), endpoint);
+  // The probe's own bucket will do, because an expected error such as `NoSuchBucket` also shows that the headers are accepted.
+  const input = operation.input().parse(probe.arguments);
+  const request = encodeRequest(method, await operation.request(input), endpoint);
   const credentials = await endpoint.keys.current();
   const date = options.now();
   const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date });
 
-  // Only a change needs a new connection. This call reads, so a lost connection does no harm.
+  // A kept connection may just be closing. A change needs a new one, because its outcome would be unknown. This call only reads.
   const message = { method, origin, path: request.target, headers, newConnection: false };
   const response = await options.httpClient.send(message, new AbortController().signal);
   if (response.kind === 'failure') return undefined;

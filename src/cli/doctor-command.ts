@@ -25,17 +25,17 @@ export const doctorCommand: Command = {
   details: 'Exit code 0 all is well, 1 there is a problem, 3 no API could be checked.',
   options: { json: 'switch', bucket: 'value' },
   run: async ({ options, config, terminal }) => {
-    // On Ctrl-C, doctor exits by itself, because that also ends the programs that print keys. The signal alone would leave them running.
-    terminal.interrupted(() => process.exit(interrupted));
-    const { findings: configFindings, apisChecked } = config.ok
+    // Programs that print keys have process groups of their own, so Ctrl-C does not end them. `process.exit` runs the listeners that do.
+    terminal.interrupted(() => process.exit(interruptedCode));
+    const { findings: configFindings, isNoApiChecked } = config.ok
       ? await examine(config.config, options.bucket, terminal)
-      : { findings: config.problems.map(configurationProblem), apisChecked: undefined };
+      : { findings: config.problems.map(configurationProblem), isNoApiChecked: false };
     const findings = [nodeFinding(process.versions.node), ...configFindings];
     const page = pageOf(terminal, 'stdout');
-    if (options.json === undefined) terminal.stdout.write(doctorReport(findings, apisChecked, page));
+    if (options.json === undefined) terminal.stdout.write(doctorReport(findings, isNoApiChecked, page));
     else terminal.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
     if (findings.some(({ status }) => status === 'problem')) return 1;
-    return apisChecked === 0 ? nothingChecked : 0;
+    return isNoApiChecked ? noApiCheckedCode : 0;
   },
 };
 
@@ -43,10 +43,10 @@ const configurationProblem = (text: SafeText): Finding =>
   problem('configuration', text, 'Change or unset it, then run doctor again for the other checks.');
 
 /** The exit code after Ctrl-C that shells use. */
-const interrupted = 130;
+const interruptedCode = 130;
 
 /** The exit code if no API is set up, so that no API was checked. */
-const nothingChecked = 3;
+const noApiCheckedCode = 3;
 
 function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -58,8 +58,8 @@ function nodeFinding(version: string): Finding {
 
 interface Examined {
   readonly findings: readonly Finding[];
-  /** Number of APIs that were checked. Undefined if the configuration is invalid. */
-  readonly apisChecked: number | undefined;
+  /** True if the configuration is valid, but no API is set up. */
+  readonly isNoApiChecked: boolean;
 }
 
 /** Runs all checks of a valid configuration. */
@@ -85,8 +85,8 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...all.map(({ name, confirm }) => checkConsent(areNamed ? name : '', confirm)),
       checkStateKey(config, now),
     ];
-    const apisChecked = accountFindings.filter(({ status }) => status !== 'not checked').length;
-    return { findings, apisChecked };
+    const isNoApiChecked = accountFindings.every(({ status }) => status === 'not checked');
+    return { findings, isNoApiChecked };
   } finally {
     await httpClient.close();
     await runtime.close(0);
@@ -99,11 +99,7 @@ const statusColumns = Math.max(...Object.keys(colours).map((status) => status.le
 const narrowestText = 40;
 
 /** Formats the findings in columns, each with its remedy below, and counts the problems and warnings. */
-function doctorReport(
-  findings: readonly Finding[],
-  apisChecked: number | undefined,
-  { width, paint }: HelpPage,
-): string {
+function doctorReport(findings: readonly Finding[], isNoApiChecked: boolean, { width, paint }: HelpPage): string {
   const checkColumns = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
   const detailColumn = statusColumns + checkColumns;
   const isWide = width - detailColumn >= narrowestText;
@@ -123,7 +119,7 @@ function doctorReport(
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const counts = say`problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`;
   const summary = [counts];
-  if (apisChecked === 0)
+  if (isNoApiChecked)
     summary.push(say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`);
   return `${[...findingLines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;
 }

@@ -73,6 +73,7 @@ async function serve(
 ): Promise<number> {
   const { server, inFlight, journal, questions, plans, store } = runtime;
   const { now, stderr } = terminal;
+  // A server without authentication gets no warning, because it has no replicas: only this machine can reach it.
   if (access.openIdentity !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
   // Each running read listens to `stop`. Without this, Node would warn of a leak at the eleventh listener.
@@ -80,19 +81,27 @@ async function serve(
   // From now on, a change goes on if its connection is lost, so that its outcome is known and recorded.
   inFlight.detach();
 
-  const replicaMessages = await openSharedMessages(store);
+  const sharedMessages = await openSharedMessages(store);
   // A server that allows no changes is ready without a journal.
   const journalWatch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
   const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config, runtime, identity, log, now);
-  const http = await serveHttp({
+  const stateForMetrics = {
+    journalReachable: journalWatch?.reachable,
+    unwrittenOutcomes: journal.unwritten,
+    issuerReachable: identity?.reachable,
+    waitingQuestions: questions.callers,
+    waitingPlans: decisions && plans.countWaiting,
+  };
+
+  const httpServer = await serveHttp({
     listen: address,
     metricsAt: config.http.metrics,
     rate: config.http.rate,
     log,
     now,
     server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
-    shared: replicaMessages,
+    shared: sharedMessages,
     newId: randomUUID,
     hosts: access.hosts,
     resource: access.resource,
@@ -101,24 +110,18 @@ async function serve(
     limits: defaultHttpLimits,
     timeoutMs: config.timeoutMs,
     isReady: journalWatch?.isReady ?? (() => true),
-    journalNotes: () => (journalWatch === undefined ? [] : journalNotes(journalWatch.lastCheck(), store)),
-    state: {
-      journalReachable: journalWatch?.reachable,
-      unwrittenOutcomes: journal.unwritten,
-      issuerReachable: identity?.reachable,
-      waitingQuestions: questions.callers,
-      waitingPlans: decisions && plans.countWaiting,
-    },
+    journalNotes: () => (journalWatch === undefined ? [] : notesForReadyz(journalWatch.lastCheck(), store)),
+    state: stateForMetrics,
   });
 
-  const { port, metricsPort } = http;
+  const { port, metricsPort } = httpServer;
   const decideAt = decisions && `${decisions.publicUrl}/decisions`;
   log('info', 'listening', { host: address.host, port, metricsPort, decisions: decideAt });
   if (stderr.isTTY) printAddresses(stderr, { host: address.host, port }, decideAt);
 
   if (!stop.aborted) await once(stop, 'abort');
-  await http.stop(graceMs);
-  await replicaMessages?.close();
+  await httpServer.stop(graceMs);
+  await sharedMessages?.close();
   journalWatch?.stop();
   await identity?.close?.();
   return 0;
@@ -127,7 +130,7 @@ async function serve(
 type JournalCheck = ReturnType<ReturnType<typeof watchJournal>['lastCheck']>;
 
 /** The notes about the journal for `/readyz`. Anybody can read them, so warnings about a database are left out: they name its roles. */
-function journalNotes({ problem, warnings }: JournalCheck, { path }: Store): readonly SafeText[] {
+function notesForReadyz({ problem, warnings }: JournalCheck, { path }: Store): readonly SafeText[] {
   const shownWarnings = path === undefined ? [] : warnings;
   return problem === undefined ? shownWarnings : [problem, ...shownWarnings];
 }
@@ -157,9 +160,8 @@ async function decisionsOf(
   const signIn = await signInOf(http, publicUrl, identity, now);
   const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
     if (caller === undefined) return undefined;
-    if (principalNamed !== undefined) return principalNamed(caller);
-    // Only a tokens file knows the current scopes of a caller. With an issuer, the scopes in the token of the caller's call count.
-    return { name: caller, scopes };
+    // The tokens file has the caller's current scopes. With an issuer, the caller keeps the scopes of the call that made the plan.
+    return principalNamed === undefined ? { name: caller, scopes } : principalNamed(caller);
   };
   return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
 }
@@ -211,12 +213,13 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
   );
   if (problems.length > 0) throw new UsageError(...problems);
 
+  // `Config` is valid: an issuer always has an audience, and excludes a tokens file.
   if (issuer !== undefined && audience !== undefined) {
     const url = resourceUrl(audience, publicUrl, hosts);
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies);
     return { hosts, resource: { url, issuer }, openIdentity };
   }
-  // Without an issuer and without a tokens file, callers are not authenticated.
+  // Without a tokens file, callers are not authenticated. The problems above allow that only on loopback.
   const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
   return { hosts, resource: undefined, openIdentity };
 }

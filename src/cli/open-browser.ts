@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { browserOpener } from './has-desktop.js';
 
-/** Opens a secret address in the browser, if the system has one. Resolves with a function that removes the file that this needed, if any. */
+/**
+ * Opens a secret address in the browser. It is no error if the system has no browser.
+ * @returns the file that was needed, which the caller removes after use; undefined if none was needed
+ */
 export async function openBrowser(
   url: string,
   platform: NodeJS.Platform,
@@ -16,12 +19,13 @@ export async function openBrowser(
       .unref();
 
   if (platform === 'win32') {
+    // Other users cannot see the arguments of a program on Windows.
     startProgram('rundll32', 'url.dll,FileProtocolHandler', url);
     return undefined;
   }
 
-  // Other users would see the address in the arguments of the program. So it is in a file that only this user can read and that leads to
-  // the address. The file is in the home folder, because browsers that are snaps can read no other folder.
+  // On other systems, they could see the address there. So the program gets a file that only this user can read, and that leads to the
+  // address. The file is in the home folder, because browsers that are snaps can read no other folder.
   const folder = await mkdtemp(join(homedir(), 'cloudops-mcp-view-'));
   const file = join(folder, 'view.html');
   await writeFile(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${url}">`, { mode: 0o600 });

@@ -18,7 +18,7 @@ import { type Runtime, startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
 import { exact, fromServer, join, own, type SafeText, say, words } from '../util/safe-text.js';
-import { type Call, failureCode, partlyCode, readCall } from './call-command.js';
+import { type Call, doneCode, failureCode, readCall } from './call-command.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
 import { openBrowser } from './open-browser.js';
@@ -45,7 +45,7 @@ interface PageOptions {
   readonly opens: boolean;
 }
 
-/** Time limit for a change that still runs when the command ends (milliseconds). */
+/** Time limit for a change that still runs when the command ends (milliseconds). A text in `showInBrowser` names it. */
 const graceMs = 10_000;
 
 /** Time after a decision in which the page can still be loaded again, to read the outcome (milliseconds). */
@@ -76,38 +76,39 @@ async function callAndShow(
       return failure.exitCode;
     }
 
-    const shownResult =
+    const content =
       operation.effect === 'read'
-        ? readResult(operation.name, args, result, callTool)
-        : changeResult(result, callTool, terminal);
-    return await showInBrowser(shownResult, viewName, pageOptions, runtime, terminal);
+        ? readContent(operation.name, args, result, callTool)
+        : changeContent(result, callTool, terminal);
+    return await showInBrowser(content, viewName, pageOptions, runtime, terminal);
   } finally {
     await close();
     await runtime.close(graceMs);
   }
 }
 
-/** Serves the page with a result until Ctrl-C, or until `shown.over` aborts. Resolves with the exit code. */
+/** Serves the page until Ctrl-C, or until `content.over` aborts. Resolves with the exit code. */
 async function showInBrowser(
-  shown: ShownResult,
+  content: PageContent,
   viewName: ViewName,
   { port, opens }: PageOptions,
   { inFlight }: Runtime,
   terminal: Terminal,
 ): Promise<number> {
   const { stdout, stderr, platform } = terminal;
-  const end = AbortSignal.any([terminal.interrupted(), shown.over]);
+  const end = AbortSignal.any([terminal.interrupted(), content.over]);
   const page = await serveViewPage({
     port,
+    // The outer page takes the part of the chat client, which MCP Apps calls the host: it has the view in a frame.
     pageHtml: await readView('page'),
     viewHtml: await readView(viewName),
-    content: shown.load,
-    callTool: shown.callTool,
+    content: content.load,
+    callTool: content.callTool,
   });
 
   // The address has a line of its own, so that no terminal breaks it. A program that reads stdout gets only the address.
   const url = exact(page.url);
-  printLine(stdout, stdout.isTTY ? join([shown.hint, url], '\n') : url);
+  printLine(stdout, stdout.isTTY ? join([content.hint, url], '\n') : url);
   // Without a browser, the person can still open the address.
   const browser = opens && stdout.isTTY ? await openBrowser(page.url, platform).catch(() => undefined) : undefined;
   if (!end.aborted) await once(end, 'abort');
@@ -118,13 +119,13 @@ async function showInBrowser(
   await inFlight.finish(graceMs);
   await page.close();
   await browser?.remove();
-  return shown.exitCode();
+  return content.exitCode();
 }
 
 type CallTool = (params: unknown) => Promise<object>;
 
-/** The result of a call, as the page shows it. */
-interface ShownResult {
+/** The content of the page, and how the command that shows it ends. */
+interface PageContent {
   /** The line that is printed before the address of the page. */
   readonly hint: SafeText;
   /** Returns the call and its result each time that the page is loaded. */
@@ -136,7 +137,7 @@ interface ShownResult {
   readonly exitCode: () => number;
 }
 
-const readResult = (tool: string, args: unknown, result: unknown, callTool: CallTool): ShownResult => ({
+const readContent = (tool: string, args: unknown, result: unknown, callTool: CallTool): PageContent => ({
   hint: words('It is shown in the browser until you press Ctrl-C:'),
   load: async () => ({ args, result }),
   callTool: onlyTool(tool, callTool),
@@ -145,27 +146,28 @@ const readResult = (tool: string, args: unknown, result: unknown, callTool: Call
 });
 
 /** Shows a plan until a click decides on it, and then the outcome for `lingerMs`. */
-function changeResult(plan: unknown, callTool: CallTool, { stdout, stderr }: Terminal): ShownResult {
-  let shownResult = plan;
-  let decidedResult: unknown;
+function changeContent(plan: unknown, callTool: CallTool, { stdout, stderr }: Terminal): PageContent {
+  let currentResult = plan;
+  let finalResult: unknown;
   const over = new AbortController();
 
-  /** Called with each answer to the view: a decision, or only the state of the plan. */
+  /** Called with each answer to the view: the final outcome, or only the state of the plan. */
   const onAnswer = (answer: unknown): void => {
-    const outcome = decisionIn(answer);
+    const outcome = finalOutcomeIn(answer);
     if (outcome === undefined) {
-      // An answer without a decision may have a newer plan, which is shown from now on.
-      if (readProposedChange(metaOf(answer)) !== undefined) shownResult = answer;
+      // Without a final outcome, the answer may have a newer plan, which is shown from now on.
+      if (readProposedChange(metaOf(answer)) !== undefined) currentResult = answer;
       return;
     }
-    // A second tab may have sent a click, too. The first decision stands.
-    if (decidedResult !== undefined) return;
+    // A second tab may have sent a click, too. The first outcome stands.
+    if (finalResult !== undefined) return;
+    finalResult = answer;
     // The view needs the plan's data as well, to show the outcome below the plan.
-    shownResult = { ...Object(answer), _meta: { ...metaOf(shownResult), ...metaOf(answer) } };
-    decidedResult = answer;
+    currentResult = { ...Object(answer), _meta: { ...metaOf(currentResult), ...metaOf(answer) } };
+
     printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(textInUtc(outcome.sentence))}`);
-    if (stdout.isTTY)
-      printLine(stderr, 'It ends in 20 seconds; until then the page can be loaded again. Ctrl-C ends it now.');
+    const ending = say`It ends in ${lingerMs / 1000} seconds; until then the page can be loaded again. Ctrl-C ends it now.`;
+    if (stdout.isTTY) printLine(stderr, ending);
     setTimeout(() => over.abort(), lingerMs).unref();
   };
 
@@ -173,7 +175,7 @@ function changeResult(plan: unknown, callTool: CallTool, { stdout, stderr }: Ter
   return {
     hint: words('Decide in the browser, or press Ctrl-C to end without a decision:'),
     // The arguments are left out, because they may hold a secret and the view of a change does not need them.
-    load: async () => ({ result: shownResult }),
+    load: async () => ({ result: currentResult }),
     callTool: async (params) => {
       const answer = await callDecideTool(params);
       onAnswer(answer);
@@ -181,8 +183,8 @@ function changeResult(plan: unknown, callTool: CallTool, { stdout, stderr }: Ter
     },
     over: over.signal,
     exitCode: () => {
-      if (decidedResult === undefined) return withoutDecision;
-      return failureOf(decidedResult)?.exitCode ?? partlyCode(decisionIn(decidedResult)?.kind);
+      if (finalResult === undefined) return withoutDecision;
+      return failureOf(finalResult)?.exitCode ?? doneCode(finalOutcomeIn(finalResult)?.kind);
     },
   };
 }
@@ -199,11 +201,11 @@ const onlyTool =
 const withoutDecision = 3;
 
 /** Outcomes after which nothing is left to decide. */
-const decisions: readonly OutcomeKind[] = ['accepted', 'partly', 'rejected', 'unknown', 'declined'];
+const finalOutcomes: readonly OutcomeKind[] = ['accepted', 'partly', 'rejected', 'unknown', 'declined'];
 
-const decisionIn = (result: unknown): ChangeOutcome | undefined => {
+const finalOutcomeIn = (result: unknown): ChangeOutcome | undefined => {
   const outcome = readOutcome(metaOf(result));
-  return outcome !== undefined && decisions.includes(outcome.kind) ? outcome : undefined;
+  return outcome !== undefined && finalOutcomes.includes(outcome.kind) ? outcome : undefined;
 };
 
 const metaOf = (result: unknown) => Object(toolResult.parse(result)._meta);
