@@ -40,6 +40,7 @@ export function successText(
   // A plan's next step tells an agent how to go on, which does not concern a person at a terminal.
   const nextStep = plan === undefined && next !== undefined ? textFor('operator', next.text) : undefined;
 
+  // `notes` are about earlier calls.
   const rows = [
     row('Effects', effects),
     row('Where', places.length === 0 ? [] : [join(places, ', ')]),
@@ -77,6 +78,7 @@ export function failureText(failure: Failure, page: HelpPage): string {
   const { summary, problems, status, serviceSays, code, account, next, requestIds, attempts = [] } = failure;
   const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
 
+  // `earlier` is the call that this call would repeat, and `notes` are about other earlier calls.
   const rows = [
     row('Next', ifPresent(textFor('operator', next.text))),
     row('Cloud says', ifPresent(saidBy(serviceSays))),

@@ -22,7 +22,7 @@ interface AnswerPage extends HelpPage {
 
 /**
  * Formats an answer. If it has lists, only the lists are shown, as tables; otherwise its fields are shown, one per line. Numbers have human
- * units, and a field `percent` also has a progress bar.
+ * units. Above all this, a progress bar shows the field `percent` of the answer itself.
  */
 export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf, ...page }: AnswerPage): string[] {
   const { record, prefix } = withoutWrapper(answer);
@@ -66,7 +66,10 @@ function factsIn(record: object, pathOfRecord: string): Fact[] {
   });
 }
 
-/** Formats a list as a table, with a row for each record and a column for each field that any of the records has. */
+/**
+ * Formats a list as a table, with a row for each of the first `maximumRows` records, and a column for each of the first `maximumColumns`
+ * fields in them. A line below the table has the number of other records, but other fields are left out silently.
+ */
 function listLines(path: string, records: readonly object[], { unitOf, ...page }: AnswerPage): string[] {
   // All records of a list have the same units, so the path of the first record will do.
   const cellPage = { ...page, unitOf: (field: string) => unitOf(`${path}[0].${field}`) };
@@ -80,12 +83,12 @@ function listLines(path: string, records: readonly object[], { unitOf, ...page }
 
   const indent = '  ';
   const [head = '', ...body] = tableLines([columns.map(labelOf), ...cells], page.width - indent.length);
-  const hiddenCount = records.length - rows.length;
+  const hiddenRows = records.length - rows.length;
   return [
     page.paint('bold', say`${labelOf(path)} (${records.length})`.text),
     page.paint('dim', indent + head),
     ...body.map((line) => (indent + line).trimEnd()),
-    ...(hiddenCount > 0 ? [say`  and ${counted(hiddenCount, 'more row')}; --all shows them`.text] : []),
+    ...(hiddenRows > 0 ? [say`  and ${counted(hiddenRows, 'more row')}; --all shows them`.text] : []),
   ];
 }
 

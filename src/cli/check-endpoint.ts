@@ -60,7 +60,7 @@ async function addressFinding(check: string, { origin, hostname, port, protocol 
 /**
  * Compares the endpoint's clock with the clock of this machine.
  * @param endpointTime the time in the endpoint's answer (milliseconds), or NaN if it has none
- * @param machineTime the time of this machine when the endpoint answered (milliseconds)
+ * @param machineTime the time of this machine when the endpoint probably read its clock (milliseconds)
  */
 function clockFinding(check: string, endpointTime: number, machineTime: number): Finding {
   const remedy = 'Synchronize the clock of this machine (NTP): signatures are refused when it is off by 15 minutes.';

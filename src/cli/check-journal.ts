@@ -14,13 +14,15 @@ const check = 'journal';
 /** Reads the whole journal. Reports the journal's own warnings, changes without a known outcome, and signs of lost entries. */
 export async function checkJournal(config: Config, now: () => Date): Promise<Finding[]> {
   const { name, path, openJournal } = openStore(config.journal, now);
+  // This opens neither the file nor the database. Reading does, so its errors are caught below.
   const journal = await openJournal();
   try {
     const warnings = await journal.healthCheck();
-    const { changes, open, restored } = await countChanges(journal);
-    // Only a file can be truncated. A database has no path, and the null device keeps nothing.
+    const { changes, unresolved, restored } = await countChanges(journal);
+    // A change has an entry with its intent before the entry with its outcome. Without the intent, the beginning of the file was lost.
+    // A database has no path, and the null device keeps nothing.
     const missing = path === undefined || path === devNull ? 0 : await countMissingIntents(path);
-    const findings = [openFinding(name, changes, open)];
+    const findings = [outcomesFinding(name, changes, unresolved)];
     if (restored > 0) findings.push(restoredFinding(restored));
     if (missing > 0) findings.push(missingFinding(missing));
     return [...findings, ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.'))];
@@ -33,26 +35,26 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
 }
 
 /** Counts all changes, the changes without a known outcome, and the changes that a server wrote again because they were lost. */
-async function countChanges(journal: Journal): Promise<{ changes: number; open: number; restored: number }> {
-  const openIds = new Set<string>();
+async function countChanges(journal: Journal): Promise<{ changes: number; unresolved: number; restored: number }> {
+  const unresolvedIds = new Set<string>();
   let changes = 0;
   let restored = 0;
   for await (const change of journal.read({})) {
     // `read` yields a change a second time if its outcome was unknown and became known later. It is not counted twice.
-    const isCounted = openIds.delete(change.id);
+    const isCounted = unresolvedIds.delete(change.id);
     if (!isCounted) {
       changes += 1;
       if (change.restored !== undefined) restored += 1;
     }
-    const isOpen = change.ending === undefined || change.ending.outcome === 'unknown';
-    if (isOpen) openIds.add(change.id);
+    const isUnresolved = change.ending === undefined || change.ending.outcome === 'unknown';
+    if (isUnresolved) unresolvedIds.add(change.id);
   }
-  return { changes, open: openIds.size, restored };
+  return { changes, unresolved: unresolvedIds.size, restored };
 }
 
-function openFinding(name: string, changes: number, open: number): Finding {
-  const detail = say`${name}: ${counted(changes, 'change')}, ${open} without a known outcome`;
-  if (open === 0) return ok(check, detail);
+function outcomesFinding(name: string, changes: number, unresolved: number): Finding {
+  const detail = say`${name}: ${counted(changes, 'change')}, ${unresolved} without a known outcome`;
+  if (unresolved === 0) return ok(check, detail);
   return warning(check, detail, 'List them with cloudops-mcp journal, and check in the console whether they happened.');
 }
 

@@ -32,6 +32,7 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
   // A parsed operation has guarded functions: each of their faults is reported to `failed`. Generated schemas are no part of a definition.
   const { schemas: _, ...definition } = operation;
   const parsed = createDefinitionParser({ failed: ({ message }) => problems.add(message) })(definition);
+  // The messages of faults begin with the operation's name, and all other problems get it here.
   if (parsed.kind === 'problems') return parsed.problems.map((problem) => `${name}: ${problem}`);
 
   try {
@@ -59,9 +60,9 @@ export async function exampleAnswer(operation: Operation, example: ExampleInput)
   const operationWithRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
 
   const openClient: OpenClient = () => ({ send: async () => reply, [Symbol.dispose]: () => undefined });
-  const callTool = createOfflineCallTool(openClient, 'off');
+  const callTool = createOfflineCallTool({ openClient, confirm: 'off' });
   const outcome = await callTool(operationWithRecord, example, probeContext());
-  // Never happens, because with consent off, no call ends with a question.
+  // Never happens, because with `confirm: 'off'`, no call ends with a question.
   if (outcome.kind === 'inputRequired') return [];
 
   const text = resultText(outcome.kind === 'succeeded' ? outcome.success : outcome.failure);
@@ -94,22 +95,23 @@ interface ProbeCall {
  */
 function* probeCalls(operation: Operation, example: ExampleInput): Generator<ProbeCall> {
   const [success, ...otherReplies] = probeReplies(operation);
-  const [usualRecord, ...oddRecords] = probeRecords(operation);
+  const [completeRecord, ...oddRecords] = probeRecords(operation);
   const withRecord = (record: unknown): Operation => ({ ...operation, extract: () => record });
-  const usual = { operation: withRecord(usualRecord), reply: success };
+  const complete = { operation: withRecord(completeRecord), reply: success };
   const isChange = operation.effect !== 'read';
 
   for (const args of probeArguments(operation, example)) {
     const isValid = operation.input().safeParse(args).success;
-    // With wrong arguments, a change is only planned. The error of a plan says more: it also has hints for the valid arguments.
-    if (isValid || !isChange) yield { ...usual, args };
-    if (isChange) yield { ...usual, args: { ...args, planOnly: true } };
+    // A change with wrong arguments is tried only as a plan, whose error also has the warnings about the arguments that are right. So more
+    // of the operation's functions run.
+    if (!isChange || isValid) yield { ...complete, args };
+    if (isChange) yield { ...complete, args: { ...args, planOnly: true } };
   }
 
   const largest = largestArguments(operation, example);
-  yield { ...usual, args: largest };
+  yield { ...complete, args: largest };
   // If a person is asked, the whole change has to fit into the question.
-  if (isChange) yield { ...usual, args: largest, confirm: 'ask' };
+  if (isChange) yield { ...complete, args: largest, confirm: 'ask' };
 
   for (const record of oddRecords) yield { operation: withRecord(record), args: example, reply: success };
   for (const reply of [success, ...otherReplies]) yield { operation, args: example, reply };
@@ -125,12 +127,13 @@ async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall)
     },
     [Symbol.dispose]: () => undefined,
   });
-  const callTool = createOfflineCallTool(openClient, confirm);
+  const callTool = createOfflineCallTool({ openClient, confirm });
 
   let outcome: CallOutcome;
   try {
     outcome = await callTool(operation, args, probeContext());
   } catch (error) {
+    // `callTool` returns a failure for a fault of the operation, so it should throw nothing. If it does, the other calls are still tried.
     if (error instanceof Error) return `a call threw ${error.name}`;
     throw error;
   }
@@ -140,9 +143,9 @@ async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall)
   if (!isSent && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
   // The default advice is to split the change. A PUT replaces a whole thing, which cannot be split.
   const hasWrongAdvice = operation.method === 'PUT' && operation.change?.ifTooLarge === undefined;
-  if (code === 'TooLargeToShow' && hasWrongAdvice)
-    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${next.text.text.split('.')[0]}" does not fit a PUT`;
-  return undefined;
+  if (code !== 'TooLargeToShow' || !hasWrongAdvice) return undefined;
+  const [firstSentence] = next.text.text.split('.');
+  return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${firstSentence}" does not fit a PUT`;
 }
 
 const endpoint = 'https://api.example.com';
@@ -163,32 +166,35 @@ const accountWith = (confirm: ConsentMode): Account => ({
   confirm,
 });
 
+interface OfflineOptions {
+  readonly openClient: OpenClient;
+  readonly confirm: ConsentMode;
+}
+
 /** Creates a `CallTool` with one account, which needs no network, no journal and no secrets. All IDs, nonces and times are the same. */
-function createOfflineCallTool(openClient: OpenClient, confirm: ConsentMode): CallTool {
+function createOfflineCallTool({ openClient, confirm }: OfflineOptions): CallTool {
   const account = accountWith(confirm);
+  const now = () => probeTime;
+  const newId = () => 'probe';
+  const log = () => undefined;
   return createCallTool({
     accounts: { all: [account], byDefault: account, areNamed: false },
     operations: [],
     openClient,
     journal: nullJournal,
-    refusals: createRefusals(
-      nullJournal,
-      () => probeTime,
-      () => 'probe',
-      () => undefined,
-    ),
+    refusals: createRefusals(nullJournal, now, newId, log),
     inFlight: createInFlightCalls(),
     secretFiles: { read: async () => ({ kind: 'problem', problem: words('a check has no secrets') }) },
-    now: () => probeTime,
-    newId: () => 'probe',
+    now,
+    newId,
     process: { pid: 0, host: 'probe' },
     pendingNotes: async () => [],
     questions: createQuestionQueue(),
     questionLimits,
-    plans: createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now: () => probeTime, lifetimeMs: 0 }),
+    plans: createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now, lifetimeMs: 0 }),
     statusWaitMs: 0,
-    newNonce: () => 'probe',
-    log: () => undefined,
+    newNonce: newId,
+    log,
   });
 }
 

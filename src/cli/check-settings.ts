@@ -13,7 +13,7 @@ import { defined, exact, join, own, quoted, type SafeText, say, words } from '..
 import { type Finding, ok, problem, warning } from './finding.js';
 import { insecureTlsWarning } from './run-until-signal.js';
 
-/** This file has the checks of `doctor` that need only the settings, and neither an account's keys nor the journal. */
+/** This file has the checks of `doctor` that use no account's keys and read no journal. Some read files, or ask the OAuth issuer. */
 
 /** Lists the settings that the user has given, each with its origin. Warns about settings that the sandbox ignores. */
 export function listSettings({ origins, sandbox }: Config): Finding[] {

@@ -29,7 +29,10 @@ function cacheFolder({ env, platform }: Process): string {
   return platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
 }
 
-/** True for a folder (and no link to one) of this user that others cannot open. On Windows, the user's own parent folder ensures that. */
+/**
+ * True for a folder (and no link to one) of this user that others cannot open. On Windows, `user` is undefined, and any folder will do,
+ * because only this user can open the parent folder.
+ */
 function isPrivate(folder: string, user: number | undefined): boolean {
   const status = lstatSync(folder);
   return status.isDirectory() && (user === undefined || (status.uid === user && (status.mode & 0o077) === 0));

@@ -9,7 +9,7 @@ import { padded, wrapped } from './layout.js';
 
 /** The arguments of `operations draft`. */
 interface DraftRequest {
-  /** Path of the model. */
+  /** Path of the model of an API, such as a Smithy model. */
   readonly path: string;
   /** The operations to draft, separated by commas. If undefined, all operations of the model are listed instead. */
   readonly operations: string | undefined;

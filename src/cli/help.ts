@@ -127,11 +127,11 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   for (const [letter, values] of valuesByLetter)
     lines.push('', ...wrapped(say`${defined(plain(values))}.`, width, say`  List ${own(letter)}: `, 4));
 
+  // The last line is an example of a call. It has no heading, because its first word shows what it is.
   const example = exampleOf(operation);
-  if (example === undefined) lines.push('  The operation file has no example.');
-  else
-    lines.push(say`  cloudops-mcp ${own(commandName)} ${own(operation.name)} '${exact(JSON.stringify(example))}'`.text);
-  return lines;
+  if (example === undefined) return [...lines, '  The operation file has no example.'];
+  const json = exact(JSON.stringify(example));
+  return [...lines, say`  cloudops-mcp ${own(commandName)} ${own(operation.name)} '${json}'`.text];
 }
 
 function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { width, paint }: HelpPage): string[] {

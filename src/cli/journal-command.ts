@@ -158,7 +158,7 @@ export function changeLines(
   const outcomePrefix = `  ${outcome} `;
   const about = cut(say`${ageOf(time, now, timeOfChange)}, ${facts}`, width - outcomePrefix.length);
 
-  // `say` quotes the description, and would escape double quotation marks in it. Two columns are for its own quotation marks.
+  // `say` puts the description into double quotation marks, which take two columns. Such marks inside become single, and so need no escape.
   const description = shortNames(say`${what.replaceAll('"', "'")}`, width - 2);
   return [paint('bold', description.text), `  ${paint(outcomeColour, outcome)} ${paint('dim', about.text)}`];
 }
@@ -187,7 +187,9 @@ const fourWeeksMs = 28 * 24 * 3_600_000;
 /** Formats the age of a change, such as `2 days 22 h ago`. If the change is old or in the future, formats its time instead. */
 function ageOf(time: string, now: Date, timeOfChange: TimeOfChange): SafeText {
   const age = now.getTime() - Date.parse(time);
-  if (!(age < fourWeeksMs && age > -60_000)) return timeOfChange(time) ?? unknownTime;
+  // For a time that cannot be parsed, `age` is NaN, and `isRecent` is false.
+  const isRecent = age < fourWeeksMs && age > -60_000;
+  if (!isRecent) return timeOfChange(time) ?? unknownTime;
   return age < 60_000 ? words('just now') : say`${duration(age / 1000)} ago`;
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { resolveEndpoint, wireRequest } from '../calls/endpoint.js';
+import { type Cloud, resolveEndpoint, wireRequest } from '../calls/endpoint.js';
 import { isAllowed } from '../calls/policy.js';
 import { withDefaults } from '../config/setting-values.js';
 import { makePlan, planText } from '../consent/plan.js';
@@ -9,7 +9,7 @@ import { requestLines } from '../consent/request-lines.js';
 import { toolSchemas } from '../mcp/tool-schemas.js';
 import { loadOperations } from '../operations/load-operations.js';
 import { fixedKeys } from '../signing/keys.js';
-import { type ExampleInput, exampleOf, type Operation } from '../tools/define-operation.js';
+import { type ExampleInput, exampleOf, type Operation, type Service } from '../tools/define-operation.js';
 import { defaultAccount, encodeContent } from '../transport/request.js';
 import { counted, defined, distinct, linesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { checkOperation, exampleAnswer } from './check-operation.js';
@@ -36,7 +36,7 @@ export const operationsCommand: Command = {
     }
     if (what !== 'check' || file === undefined)
       throw new UsageError(say`operations takes nothing, or: check <file>, or: draft <model>.`);
-    return options.inside === undefined ? checkInChild(file, terminal) : check(file, terminal);
+    return options.inside === undefined ? checkInChild(file, terminal) : checkInside(file, terminal);
   },
 };
 
@@ -116,10 +116,10 @@ async function checkInChild(file: string, { script, node, stdout, stderr }: Term
   return 1;
 }
 
-/** Checks a file in this process. Prints the problems of each operation, and its example. Resolves with the exit code. */
-async function check(file: string, { stdout, stderr }: Terminal): Promise<number> {
+/** Checks a file in the child process of `checkInChild`. Prints problems and the example of each operation. Resolves with the exit code. */
+async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<number> {
   const observer = { calling: (name: string) => void writeSync(progressFd, `${name}\n`) };
-  const { result, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
+  const { result: checked, uncaughtErrors } = await withContainedFiles({ stderr }, async () => {
     const { operations, problems } = await loadOperations(file, hostRules, { observer });
     printLines(
       stdout,
@@ -132,13 +132,13 @@ async function check(file: string, { stdout, stderr }: Terminal): Promise<number
   });
 
   const distinctErrors = distinct(uncaughtErrors);
-  const problemCount = result.problemCount + distinctErrors.length;
+  const totalProblems = checked.problemCount + distinctErrors.length;
   printLines(stdout, [
     say``,
     ...distinctErrors.map((error) => say`problem  ${error}`),
-    say`operations: ${result.operationCount}, problems: ${problemCount}`,
+    say`operations: ${checked.operationCount}, problems: ${totalProblems}`,
   ]);
-  return problemCount === 0 ? 0 : 1;
+  return totalProblems === 0 ? 0 : 1;
 }
 
 /** Checks an operation, and prints its problems and its example. Returns the number of problems. */
@@ -170,29 +170,36 @@ const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'repl
 
 /** Shows the example's call with a made-up account: the plan and the request of a change, or only the request of a read. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
-  const args = Object.entries(operation.input().parse(example));
-  const input = Object.fromEntries(args.filter(([name]) => !controlArguments.includes(name)));
+  const parsed = operation.input().parse(example);
+  const input = Object.fromEntries(Object.entries(parsed).filter(([name]) => !controlArguments.includes(name)));
   const apiRequest = await operation.request(input);
   const { service, change } = operation;
-  const keyId = 'EXAMPLE';
-  const { STORAGE_SERVICE: storage, CATALOG_SERVICE: catalog, DEVOPS_SERVICE: devops } = withDefaults({});
-  const cloud = {
-    account: defaultAccount,
-    region: 'jp-east-1',
-    keys: fixedKeys({ accessKeyId: keyId, secretAccessKey: keyId }),
-    endpoints: { [service]: `https://${service}.example.com` },
-    signingServices: { storage, catalog, devops },
-    storageHeaders: 'amz',
-  } as const;
-  const endpoint = resolveEndpoint(cloud, operation, apiRequest.region);
+  const endpoint = resolveEndpoint(exampleCloud(service), operation, apiRequest.region);
   const request = wireRequest(operation, apiRequest, endpoint);
 
   if (change !== undefined) {
-    const call = { operation, change, input, args: input, request, endpoint, keyId, regionSource: 'default' } as const;
-    const plan = makePlan(call);
-    return [...linesOf(planText(plan, undefined)), say``, say`Request:`, ...requestLines(plan)];
+    const facts = { operation, change, request, endpoint, keyId: exampleKey, regionSource: 'default' } as const;
+    const plan = makePlan({ ...facts, input, args: input });
+    // No call can carry out this plan.
+    const until = undefined;
+    return [...linesOf(planText(plan, until)), say``, say`Request:`, ...requestLines(plan)];
   }
   const { method, headers, target, content } = request;
   const body = content === undefined ? undefined : encodeContent(content).text;
   return requestLines({ method, url: endpoint.origin + target, headers, ...(body !== undefined && { body }) });
+}
+
+/** The key ID and the secret key of the made-up account. */
+const exampleKey = 'EXAMPLE';
+
+function exampleCloud(service: Service): Cloud {
+  const { STORAGE_SERVICE: storage, CATALOG_SERVICE: catalog, DEVOPS_SERVICE: devops } = withDefaults({});
+  return {
+    account: defaultAccount,
+    region: 'jp-east-1',
+    keys: fixedKeys({ accessKeyId: exampleKey, secretAccessKey: exampleKey }),
+    endpoints: { [service]: `https://${service}.example.com` },
+    signingServices: { storage, catalog, devops },
+    storageHeaders: 'amz',
+  };
 }

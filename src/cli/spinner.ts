@@ -6,7 +6,7 @@ import { columnsOf, shortened } from './layout.js';
 export interface Spinner {
   /** Replaces the text of the line, and starts the spinner if it is stopped. */
   say(text: SafeText): void;
-  /** Erases the line. */
+  /** Stops the animation and erases the line. */
   stop(): void;
 }
 
