@@ -2,7 +2,6 @@ import { realpathSync } from 'node:fs';
 import { delimiter, dirname, join, posix, resolve, sep, win32 } from 'node:path';
 import { hiddenBySandbox } from '../config/describe.js';
 import type { Config } from '../config/load-config.js';
-import { inputs, variableName } from '../config/settings.js';
 import { type DecisionWay, decisionWays } from '../mcp/client-quirks.js';
 import { sentences } from '../util/human.js';
 import { defined, exact, join as joined, listed, namesOf, own, type SafeText, say } from '../util/safe-text.js';
@@ -111,7 +110,7 @@ const noteOf = (note: string): SafeText => say`${defined(note)}`;
 const hasEndpoints = ({ all }: Config['accounts']) =>
   all.some(({ cloud }) => Object.values(cloud.endpoints).some((url) => url !== undefined));
 
-/** True if an agent can carry out changes of any account with a planId. Consent is then only a yes that the agent reports. */
+/** True if an agent can carry out changes of at least one account with a planId. Consent is then only a yes that the agent reports. */
 const takesPlanIds = ({ accounts }: Config) =>
   accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
 
@@ -175,7 +174,7 @@ function checkUrl(text: string): void {
 
 /** The server with the settings that are given to this command. Secrets are not copied: the user has to set those in `secretsToSet`. */
 function localServer(
-  { keepsNoSecrets }: McpHost,
+  { cannotLookUpVariables }: McpHost,
   decisionWay: DecisionWay,
   config: Config,
   launch: Launch,
@@ -189,11 +188,11 @@ function localServer(
   const accessKey = lacksKeys(config) ? ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'] : [];
   const secretsToSet = [...new Set([...accessKey.filter((name) => !isCopied(name)), ...givenSecrets])];
 
-  // The block refers to a secret by its variable or, for a client that cannot look up variables, by the path of a file.
-  const secretsInFiles = keepsNoSecrets ? secretsToSet.filter(hasFile) : [];
-  const secretsInVariables = secretsToSet.filter((name) => !secretsInFiles.includes(name));
+  // The client's configuration has a variable for each secret or, if the client cannot look it up, a file. Any secret may be in a file.
+  const secretsInFiles = cannotLookUpVariables ? secretsToSet : [];
+  const secretsInVariables = cannotLookUpVariables ? [] : secretsToSet;
 
-  // This client shows plans with a button. With `human`, a change needs a click on that button.
+  // This client shows plans with a button. With CLOUDOPS_CONFIRM=human, a change needs a click on that button.
   const needsClick = decisionWay === 'by view' && takesPlanIds(config) && !isCopied('CLOUDOPS_CONFIRM');
   const env = Object.fromEntries([
     // Paths are absolute, because clients choose the working directory of the server.
@@ -220,9 +219,6 @@ function commandLineOf({ commandLine, isAbsolute, isWindows }: Launch): readonly
   const isScript = isWindows && !isAbsolute && commandLine[0] !== 'node';
   return isScript ? ['cmd', '/c', ...commandLine] : commandLine;
 }
-
-/** True if the setting of a variable may also come from a file. */
-const hasFile = (name: string) => inputs.some((input) => input.isFile && variableName(input.setting) === name);
 
 /** A path for the file with a secret, in the user's configuration folder. The user makes the file. */
 function fileFor(name: string, { home, isWindows }: Launch): string {
@@ -256,7 +252,7 @@ function textOf(client: McpHost, instructions: Instructions, { width }: HelpPage
   // `exact` may escape invisible characters. JSON, TOML and YAML read such an escape as the character.
   if (block !== undefined) lines.push('', ...block.split('\n').map(exact));
   if (command !== undefined) lines.push('', 'or run', say`  ${exact(command)}`);
-  if (secrets.length > 0) lines.push('', ...wrapped(say`${namesOf(secrets)}: ${defined(client.secrets)}`, width));
+  if (secrets.length > 0) lines.push('', ...wrapped(say`${namesOf(secrets)}: ${defined(client.secretsNote)}`, width));
   for (const note of notes) lines.push('', ...wrapped(note, width));
 
   return `${lines.join('\n')}\n`;

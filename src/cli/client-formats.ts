@@ -45,9 +45,9 @@ export interface McpHost {
     readonly remote: (server: RemoteServer, quote: Quote) => string;
   };
   /** A note that says where the user puts the values of secrets. */
-  readonly secrets: string;
+  readonly secretsNote: string;
   /** Set if secrets would have to stand in the block itself. The block then has the paths of files that hold the secrets. */
-  readonly keepsNoSecrets?: true;
+  readonly cannotLookUpVariables?: true;
   /** Set if the client is started from the desktop, and so without the PATH that a shell sets. */
   readonly isOnDesktop?: true;
   readonly notes?: readonly string[];
@@ -143,8 +143,8 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
     ],
     local: jsonFile(inBraces).local,
     remote: connector('Settings > Connectors > Add custom connector'),
-    secrets: inFiles,
-    keepsNoSecrets: true,
+    secretsNote: inFiles,
+    cannotLookUpVariables: true,
     isOnDesktop: true,
     notes: ['Quit Claude Desktop and start it again: it reads the file when it starts.'],
   },
@@ -152,13 +152,13 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
     title: 'claude.ai',
     places: [],
     remote: connector('Settings > Connectors > Add custom connector'),
-    secrets: inherited,
+    secretsNote: inherited,
   },
   chatgpt: {
     title: 'ChatGPT',
     places: [],
     remote: connector('Settings > Apps & Connectors, once its advanced settings have the developer mode on'),
-    secrets: inherited,
+    secretsNote: inherited,
   },
   'claude-code': {
     title: 'Claude Code',
@@ -180,7 +180,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
           header(quote, token),
         ),
     },
-    secrets: inherited,
+    secretsNote: inherited,
     notes: [
       'Claude Code asks once for approval of the servers in .mcp.json. Until then it does not start them: see /mcp.',
     ],
@@ -193,14 +193,14 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
     ],
     local: (server) => ({ inputs: promptInputs(server.secrets), ...vscodeFile.local(server) }),
     remote: (server) => ({ inputs: promptInputs([server.token]), ...vscodeFile.remote(server) }),
-    secrets: 'VS Code asks for the value, and stores it encrypted.',
+    secretsNote: 'VS Code asks for the value, and stores it encrypted.',
     notes: ['VS Code asks once whether you trust the server, and starts it after that.'],
   },
   cursor: {
     title: 'Cursor',
     places: [inHome('.cursor/mcp.json'), 'or .cursor/mcp.json in the folder of a project'],
     ...jsonFile(envInBraces, { local: { type: 'stdio' } }),
-    secrets: inherited,
+    secretsNote: inherited,
     isOnDesktop: true,
   },
   windsurf: {
@@ -208,7 +208,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
     places: [inHome('.codeium/windsurf/mcp_config.json')],
     ...jsonFile(envInBraces, { urlField: 'serverUrl' }),
     permissions: haveItAsk('Windsurf'),
-    secrets: inherited,
+    secretsNote: inherited,
     isOnDesktop: true,
   },
   zed: {
@@ -216,8 +216,8 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
     places: ['macOS and Linux: ~/.config/zed/settings.json', 'Windows: %APPDATA%\\Zed\\settings.json'],
     ...jsonFile(inBraces, { servers: 'context_servers' }),
     permissions: haveItAsk('Zed'),
-    secrets: inFiles,
-    keepsNoSecrets: true,
+    secretsNote: inFiles,
+    cannotLookUpVariables: true,
     isOnDesktop: true,
   },
   goose: {
@@ -229,7 +229,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
       const headers = { Authorization: bearer(inBraces, token) };
       return gooseExtension({ type: 'streamable_http', uri: url, headers, env_keys: [token] });
     },
-    secrets: 'Goose reads it from its keychain, or from the environment that it is started in. Set it there.',
+    secretsNote: 'Goose reads it from its keychain, or from the environment that it is started in. Set it there.',
     isOnDesktop: true,
   },
   codex: {
@@ -250,7 +250,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
       remote: ({ url, token }, quote) =>
         commandLine('codex mcp add cloudops --url', quote(url), '--bearer-token-env-var', token),
     },
-    secrets: 'Codex reads what the block names from the environment that it is started in. Set it there.',
+    secretsNote: 'Codex reads what the block names from the environment that it is started in. Set it there.',
     downloadNote:
       'Codex waits 10 seconds for a server to start, and the first download may take longer. Run the command once before, or set startup_timeout_sec.',
   },
@@ -270,7 +270,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
         commandLine('gemini mcp add --scope user -t http -H', header(quote, token), 'cloudops', quote(url)),
     },
     permissions: haveItAsk('Gemini CLI'),
-    secrets: inherited,
+    secretsNote: inherited,
     notes: [
       'Gemini CLI starts servers only in folders that it trusts: see /permissions.',
       'Gemini CLI shows no error if the server does not start. Run cloudops-mcp doctor with the same settings: it says what is wrong.',
@@ -281,7 +281,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
     places: [inHome('.qwen/settings.json'), 'or .qwen/settings.json in the folder of a project'],
     ...jsonFile(inBraces, { urlField: 'httpUrl' }),
     permissions: haveItAsk('Qwen Code'),
-    secrets: inherited,
+    secretsNote: inherited,
   },
   opencode: {
     title: 'opencode',
@@ -297,7 +297,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
     },
     permissions:
       'opencode calls tools without asking unless its permissions say otherwise: with those of the block, it asks before each call of this server.',
-    secrets: inherited,
+    secretsNote: inherited,
     notes: ['opencode shows no results of calls: have the agent show you a plan in full before you agree to it.'],
   },
 };

@@ -72,10 +72,10 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
     return 0;
   }
 
-  const config = loadConfig({ env: terminal.env, commandLine, own: ownOperations, readFile: readSettingsFile });
+  const configResult = loadConfig({ env: terminal.env, commandLine, own: ownOperations, readFile: readSettingsFile });
   const operations = allOperations(builtIn, ownOperations);
   const { problems: operationProblems } = ownOperations;
-  const invocation = { options, settings, config, operations, operationProblems, terminal };
+  const invocation = { options, settings, config: configResult, operations, operationProblems, terminal };
   if (wants === 'help') {
     // In `cloudops-mcp help call`, the arguments name the topic. In `cloudops-mcp call --help`, it is the command itself.
     const topic = name === '' || name === 'help' ? positionals : [name, ...positionals];
@@ -86,25 +86,26 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   try {
     return await command.run({ ...invocation, positionals });
   } catch (error) {
-    // All problems of the command line are also problems of the configuration. If it has more, a setting is wrong, and the heading says so.
-    const isMisconfigured = !config.ok && config.problems.length > commandLine.problems.length;
-    if (command.serves && isMisconfigured && error instanceof UsageError)
+    // The problems of the configuration include those of the command line. If there are more, a setting is wrong, and the heading says so.
+    const hasSettingProblem = !configResult.ok && configResult.problems.length > commandLine.problems.length;
+    if (command.serves && hasSettingProblem && error instanceof UsageError)
       throw error.under('cloudops-mcp cannot start');
     throw error;
   }
 }
 
-/** Matches the path of a pipe that a shell opens for `<(…)`, such as `/dev/fd/63`. Reading it ends, because a program writes it. */
+/** Matches the path of a pipe that a shell opens for `<(…)`, such as `/dev/fd/63`. Reading it ends when the program in `<(…)` ends. */
 const fileOfShell = /^\/(?:dev|proc\/self)\/fd\/\d+$/;
 
 /**
- * Reads a file that a setting names. Refuses devices and other pipes, because reading them might never end.
+ * Reads a file that a setting names. Refuses devices, and pipes except `<(…)`, because reading them might never end.
  * @throws ShownError, or NodeJS.ErrnoException
  */
 function readSettingsFile(path: string): string {
   const stats = statSync(path);
-  const mayEnd = stats.isFile() || stats.isDirectory() || fileOfShell.test(path);
-  if (!mayEnd) throw new ShownError(words('it is not a regular file'));
+  // Reading a folder ends with an error, which says what is wrong.
+  const willEnd = stats.isFile() || stats.isDirectory() || fileOfShell.test(path);
+  if (!willEnd) throw new ShownError(words('it is not a regular file'));
   return readFileSync(path, 'utf8');
 }
 

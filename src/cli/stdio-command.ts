@@ -73,22 +73,22 @@ interface LocalPage {
   close(): Promise<void>;
 }
 
-/** Creates the page. Undefined if there is no desktop, if CLOUDOPS_OPEN_BROWSER is off, or if people decide on a page with a sign-in. */
+/** Prepares the page, which is served at the first `show`. Undefined if there is no desktop, if CLOUDOPS_OPEN_BROWSER is off, or if people decide on a page with a sign-in. */
 function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined {
   if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
-  let servedPage: ReturnType<typeof loadAndServePage> | undefined;
+  let serving: ReturnType<typeof loadAndServePage> | undefined;
 
   const show = async (): Promise<void> => {
     if (attached === undefined) return;
     const { runtime, log } = attached;
     try {
-      servedPage ??= loadAndServePage(runtime, log, terminal.platform);
-      const page = await servedPage;
-      await page.show();
+      serving ??= loadAndServePage(runtime, log, terminal.platform);
+      const served = await serving;
+      await served.show();
     } catch (error) {
       // With the failed attempt forgotten, the next plan tries again.
-      servedPage = undefined;
+      serving = undefined;
       log('warn', 'page', { error: reasonOf(error) });
     }
   };
@@ -99,8 +99,8 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
       attached = { runtime, log };
     },
     async close() {
-      const page = await servedPage?.catch(() => undefined);
-      await page?.close();
+      const served = await serving?.catch(() => undefined);
+      await served?.close();
     },
   };
 }

@@ -376,7 +376,7 @@ describe('what saves an hour', () => {
   });
 
   test('every client says what to do about secrets', () => {
-    for (const { secrets } of Object.values(clients)) expect(secrets).toMatch(/\.$/);
+    for (const { secretsNote } of Object.values(clients)) expect(secretsNote).toMatch(/\.$/);
   });
 });
 

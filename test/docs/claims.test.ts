@@ -362,5 +362,5 @@ test('a host in a browser is named together with what it takes to reach a server
 });
 
 test('where a client looks up no reference, the secret is in a file that only its user should read', () => {
-  expect(clients['claude-desktop']?.secrets).toContain('Only you should be able to read it');
+  expect(clients['claude-desktop']?.secretsNote).toContain('Only you should be able to read it');
 });
