@@ -9,7 +9,7 @@ import * as z from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 import { seededBackupId } from '../sandbox/devops.js';
 import { seededUpload } from '../sandbox/sandbox.js';
-import { pageOf } from '../src/cli/command.js';
+import { layoutOf } from '../src/cli/command.js';
 import { shortened, wrapped } from '../src/cli/layout.js';
 import { exact, say } from '../src/util/safe-text.js';
 
@@ -77,7 +77,7 @@ const scenes: readonly Scene[] = [
   },
 ];
 
-const { paint: style, width: columns } = pageOf(process, 'stdout');
+const { paint: style, width: columns } = layoutOf(process, 'stdout');
 // A recording has no terminal width.
 const width = Math.min(columns, 120);
 const print = (line = '') => process.stdout.write(`${line}\n`);

@@ -17,7 +17,7 @@ import {
   words,
 } from '../util/safe-text.js';
 import { answerLines } from './answer-layout.js';
-import { type HelpPage, labelled, localTime, tableLines, wrapped } from './layout.js';
+import { labelled, localTime, type TextLayout, tableLines, wrapped } from './layout.js';
 
 /**
  * Formats a success for a person at a terminal: in words, human units and local time, without the texts for models.
@@ -27,7 +27,7 @@ import { type HelpPage, labelled, localTime, tableLines, wrapped } from './layou
 export function successText(
   success: Success,
   operation: Pick<Operation, 'output'> | undefined,
-  page: HelpPage,
+  layout: TextLayout,
   isRaw: boolean,
 ): string {
   const { summary, account, consent, sentAt, where = [], effects = [], plan, answer } = success;
@@ -58,22 +58,22 @@ export function successText(
 
   const answerInWords = (fields: Readonly<Record<string, unknown>>) => {
     if (isRaw) return render({ answer: fields });
-    return answerLines(fields, { ...page, unitOf: (path) => operation && fieldUnit(operation.output(), path) });
+    return answerLines(fields, { ...layout, unitOf: (path) => operation && fieldUnit(operation.output(), path) });
   };
   return joinBlocks([
-    paragraph(summary, page).map((line) => page.paint('bold', line)),
-    plan === undefined ? [] : planLines(plan, page),
-    plan === undefined ? [] : [page.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
+    paragraph(summary, layout).map((line) => layout.paint('bold', line)),
+    plan === undefined ? [] : planLines(plan, layout),
+    plan === undefined ? [] : [layout.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
     answer === undefined ? [] : answerInWords(answer),
-    factLines(rows, page),
+    factLines(rows, layout),
   ]);
 }
 
 /** Formats a failure for a person at a terminal: the problem, the next step, and the facts that support asks for. */
-export function failureText(failure: Failure, page: HelpPage): string {
+export function failureText(failure: Failure, layout: TextLayout): string {
   // With an HTTP status, the code "Declined" would come from the cloud. Without one, this person has just read the plan and declined it.
   if (failure.code === 'Declined' && failure.status === undefined)
-    return joinBlocks([wrapped('Nothing was sent: you did not agree to it.', page.width)]);
+    return joinBlocks([wrapped('Nothing was sent: you did not agree to it.', layout.width)]);
 
   const { summary, problems, status, serviceSays, code, account, next, requestIds, attempts = [] } = failure;
   const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
@@ -94,45 +94,50 @@ export function failureText(failure: Failure, page: HelpPage): string {
 
   const colour = mayHaveHappened === true ? 'yellow' : 'red';
   return joinBlocks([
-    paragraph(summary, page).map((line) => page.paint(['bold', colour], line)),
-    problems.flatMap((problem) => paragraph(problem, page, '- ')),
-    factLines(rows, page),
+    paragraph(summary, layout).map((line) => layout.paint(['bold', colour], line)),
+    problems.flatMap((problem) => paragraph(problem, layout, '- ')),
+    factLines(rows, layout),
   ]);
 }
 
 /** The lines of a plan, for display above the question. The headline and the risks come last, so that a small screen still shows them. */
-export function planForQuestion(plan: Plan, page: HelpPage): string[] {
+export function planForQuestion(plan: Plan, layout: TextLayout): string[] {
   const { headline, cautions, details } = planParts(plan);
-  return [...detailLines(details, page), ...tablesOf(plan, page), '', ...headLines(headline, cautions, plan, page)];
+  return [
+    ...detailLines(details, layout),
+    ...tablesOf(plan, layout),
+    '',
+    ...headLines(headline, cautions, plan, layout),
+  ];
 }
 
-function planLines(plan: Plan, page: HelpPage): string[] {
+function planLines(plan: Plan, layout: TextLayout): string[] {
   const { headline, cautions, details } = planParts(plan);
-  return [...headLines(headline, cautions, plan, page), ...detailLines(details, page), ...tablesOf(plan, page)];
+  return [...headLines(headline, cautions, plan, layout), ...detailLines(details, layout), ...tablesOf(plan, layout)];
 }
 
-const tablesOf = ({ tables = [] }: Plan, page: HelpPage): string[] =>
+const tablesOf = ({ tables = [] }: Plan, layout: TextLayout): string[] =>
   tables.flatMap(({ title, columns, rows, more }) => [
     '',
-    page.paint('bold', `${title}:`),
-    ...tableLines([columns, ...rows], page.width),
+    layout.paint('bold', `${title}:`),
+    ...tableLines([columns, ...rows], layout.width),
     ...(more === 0 ? [] : [`and ${more} more`]),
   ]);
 
 /** The headline in bold, and the risks in yellow, or in red if the change cannot be undone. */
-const headLines = (headline: SafeText, risks: readonly SafeText[], plan: Plan, page: HelpPage): string[] => {
+const headLines = (headline: SafeText, risks: readonly SafeText[], plan: Plan, layout: TextLayout): string[] => {
   const colour = plan.risks.includes('no way back') ? 'red' : 'yellow';
   return [
-    ...paragraph(headline, page).map((line) => page.paint('bold', line)),
-    ...risks.flatMap((risk) => paragraph(risk, page)).map((line) => page.paint(['bold', colour], line)),
+    ...paragraph(headline, layout).map((line) => layout.paint('bold', line)),
+    ...risks.flatMap((risk) => paragraph(risk, layout)).map((line) => layout.paint(['bold', colour], line)),
   ];
 };
 
 /** The lines of a plan's sections. A line such as `What will happen:` is a heading and becomes bold. Long lines are broken. */
-const detailLines = (details: readonly SafeText[], page: HelpPage): string[] =>
+const detailLines = (details: readonly SafeText[], layout: TextLayout): string[] =>
   details.flatMap((line) => {
-    if (/^[A-Z][^.]*:$/.test(line.text)) return [page.paint('bold', line.text)];
-    return wrapped(inLocalTime(line, page), page.width, 0, line.text.startsWith('- ') ? 2 : 0);
+    if (/^[A-Z][^.]*:$/.test(line.text)) return [layout.paint('bold', line.text)];
+    return wrapped(inLocalTime(line, layout), layout.width, 0, line.text.startsWith('- ') ? 2 : 0);
   });
 
 /** Joins blocks of lines, with an empty line between two blocks. Leaves out empty blocks. */
@@ -151,15 +156,15 @@ const ifPresent = (text: SafeText | undefined): readonly SafeText[] =>
 const verbatim = (value: string | undefined): readonly SafeText[] =>
   value === undefined ? [] : [say`${exact(value)}`];
 
-const inLocalTime = (text: SafeText, { timeZone }: HelpPage): SafeText =>
+const inLocalTime = (text: SafeText, { timeZone }: TextLayout): SafeText =>
   withTimes(text, (time) => localTime(new Date(time), timeZone) ?? words(''));
 
-const paragraph = (text: SafeText, page: HelpPage, first: '- ' | 0 = 0) =>
-  wrapped(inLocalTime(text, page), page.width, first);
+const paragraph = (text: SafeText, layout: TextLayout, first: '- ' | 0 = 0) =>
+  wrapped(inLocalTime(text, layout), layout.width, first);
 
 /** Formats rows in two columns, with times in the reader's time zone. */
-const factLines = (rows: readonly ReturnType<typeof row>[], page: HelpPage) =>
+const factLines = (rows: readonly ReturnType<typeof row>[], layout: TextLayout) =>
   labelled(
-    rows.map(([label, texts]) => [label, texts.map((text) => inLocalTime(text, page))] as const),
-    page,
+    rows.map(([label, texts]) => [label, texts.map((text) => inLocalTime(text, layout))] as const),
+    layout,
   );

@@ -4,7 +4,7 @@ import { humanBytes, humanDuration, sentenceCase } from '../util/human.js';
 import { isObject, leavesOf } from '../util/objects.js';
 import { counted, exact, type SafeText, say } from '../util/safe-text.js';
 import { progressBar } from './command.js';
-import { type HelpPage, labelled, localTime, tableLines } from './layout.js';
+import { labelled, localTime, type TextLayout, tableLines } from './layout.js';
 
 /** Maximum number of rows and columns of a table. With `--all`, the whole answer is printed, and not as tables. */
 const maximumRows = 20;
@@ -15,7 +15,7 @@ type Fact =
   | { readonly kind: 'field'; readonly path: string; readonly value: unknown }
   | { readonly kind: 'list'; readonly path: string; readonly records: readonly object[] };
 
-interface AnswerPage extends HelpPage {
+interface AnswerLayout extends TextLayout {
   /** The unit that the operation's schema names for a number at a path of the answer, such as `nodes[0].diskSize`. */
   readonly unitOf: (path: string) => string | undefined;
 }
@@ -24,22 +24,22 @@ interface AnswerPage extends HelpPage {
  * Formats an answer. If it has lists, only the lists are shown, as tables; otherwise its fields are shown, one per line. Numbers have human
  * units. Above all this, a progress bar shows the field `percent` of the answer itself.
  */
-export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf, ...page }: AnswerPage): string[] {
+export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf, ...layout }: AnswerLayout): string[] {
   const { record, prefix } = withoutWrapper(answer);
   // The paths of facts begin at the inner record, and the paths of the schema at the whole answer.
-  const recordPage = { ...page, unitOf: (path: string) => unitOf(`${prefix}${path}`) };
+  const recordLayout = { ...layout, unitOf: (path: string) => unitOf(`${prefix}${path}`) };
   const facts = factsIn(record, '');
   const lists = facts.filter((fact) => fact.kind === 'list');
   const fields = facts
     .filter((fact) => fact.kind === 'field')
-    .map(({ path, value }) => [labelOf(path), [fieldText(path, value, recordPage)]] as const);
+    .map(({ path, value }) => [labelOf(path), [fieldText(path, value, recordLayout)]] as const);
 
   const blocks: string[][] = [];
   const { percent } = answer;
   if (typeof percent === 'number') blocks.push([`${progressBar(percent / 100)} ${percent}%`]);
-  if (lists.length === 0) blocks.push(labelled(fields, page));
-  for (const { path, records } of lists) blocks.push(listLines(path, records, recordPage));
-  if (lists.length > 0 && fields.length > 0) blocks.push([page.paint('dim', '--all shows every field.')]);
+  if (lists.length === 0) blocks.push(labelled(fields, layout));
+  for (const { path, records } of lists) blocks.push(listLines(path, records, recordLayout));
+  if (lists.length > 0 && fields.length > 0) blocks.push([layout.paint('dim', '--all shows every field.')]);
   return blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block]));
 }
 
@@ -70,23 +70,23 @@ function factsIn(record: object, pathOfRecord: string): Fact[] {
  * Formats a list as a table, with a row for each of the first `maximumRows` records, and a column for each of the first `maximumColumns`
  * fields in them. A line below the table has the number of other records, but other fields are left out silently.
  */
-function listLines(path: string, records: readonly object[], { unitOf, ...page }: AnswerPage): string[] {
+function listLines(path: string, records: readonly object[], { unitOf, ...layout }: AnswerLayout): string[] {
   // All records of a list have the same units, so the path of the first record will do.
-  const cellPage = { ...page, unitOf: (field: string) => unitOf(`${path}[0].${field}`) };
+  const cellLayout = { ...layout, unitOf: (field: string) => unitOf(`${path}[0].${field}`) };
   const rows = records
     .slice(0, maximumRows)
     .map((record) => new Map([...leavesOf(record)].filter(([, value]) => !isEmpty(value))));
   const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))].slice(0, maximumColumns);
   const cells = rows.map((row) =>
-    columns.map((field) => (row.has(field) ? fieldText(field, row.get(field), cellPage) : say``)),
+    columns.map((field) => (row.has(field) ? fieldText(field, row.get(field), cellLayout) : say``)),
   );
 
   const indent = '  ';
-  const [head = '', ...body] = tableLines([columns.map(labelOf), ...cells], page.width - indent.length);
+  const [head = '', ...body] = tableLines([columns.map(labelOf), ...cells], layout.width - indent.length);
   const hiddenRows = records.length - rows.length;
   return [
-    page.paint('bold', say`${labelOf(path)} (${records.length})`.text),
-    page.paint('dim', indent + head),
+    layout.paint('bold', say`${labelOf(path)} (${records.length})`.text),
+    layout.paint('dim', indent + head),
     ...body.map((line) => (indent + line).trimEnd()),
     ...(hiddenRows > 0 ? [say`  and ${counted(hiddenRows, 'more row')}; --all shows them`.text] : []),
   ];
@@ -104,7 +104,7 @@ function labelOf(path: string): SafeText {
 }
 
 /** Formats a value. The unit of a number comes from the operation's schema, or else from the name of the field, such as `idleSeconds`. */
-function fieldText(path: string, value: unknown, { timeZone, unitOf }: AnswerPage): SafeText {
+function fieldText(path: string, value: unknown, { timeZone, unitOf }: AnswerLayout): SafeText {
   if (Array.isArray(value)) return say`${exact(value.map(scalar).join(', '))}`;
   if (typeof value === 'boolean') return say`${exact(value ? 'yes' : 'no')}`;
   if (typeof value === 'number') return say`${exact(numberText(path, value, unitOf(path)))}`;

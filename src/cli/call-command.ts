@@ -18,8 +18,8 @@ import { failureText, planForQuestion, successText } from './answer-for-people.j
 import {
   type Command,
   type Invocation,
+  layoutOf,
   operationNamed,
-  pageOf,
   progressBar,
   type Terminal,
   UsageError,
@@ -79,11 +79,11 @@ function printOutcome(
   }
 
   if (outcome.kind === 'failed') {
-    stderr.write(failureText(outcome.failure, pageOf(terminal, 'stderr')));
+    stderr.write(failureText(outcome.failure, layoutOf(terminal, 'stderr')));
     return;
   }
   const operation = operations.find(({ name }) => name === tool);
-  stdout.write(successText(outcome.success, operation, pageOf(terminal, 'stdout'), options.all !== undefined));
+  stdout.write(successText(outcome.success, operation, layoutOf(terminal, 'stdout'), options.all !== undefined));
   // This exit code means that the call was for the change itself, and not only for a plan.
   if (code === noConsent && outcome.success.outcome === 'planned')
     printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
@@ -235,7 +235,7 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
     isDirect: true,
     show: (plan) => {
       progress.stop();
-      stderr.write(`${planForQuestion(plan, pageOf(terminal, 'stderr')).join('\n')}\n`);
+      stderr.write(`${planForQuestion(plan, layoutOf(terminal, 'stderr')).join('\n')}\n`);
     },
     ask: async (_message, accept, _over, typedName) => {
       // `show` stops the spinner only before the first question. After a wrong name, the question comes again, and the spinner runs.
@@ -273,7 +273,7 @@ async function askForConsent(
   const consentWord = typedName ?? 'yes';
   const question = say`${accept}?`.text;
   const instruction = say`Type ${exact(consentWord)} to go ahead: `.text;
-  const fitsOneLine = widthOf(question) + widthOf(instruction) < pageOf(terminal, 'stderr').width;
+  const fitsOneLine = widthOf(question) + widthOf(instruction) < layoutOf(terminal, 'stderr').width;
 
   try {
     const line = await readLine(`${question}${fitsOneLine ? ' ' : '\n'}${instruction}`);

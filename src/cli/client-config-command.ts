@@ -7,8 +7,8 @@ import { sentences } from '../util/human.js';
 import { defined, exact, join as joined, listed, namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import { type Block, type ClientName, clients, type LocalServer, type McpHost, type Quote } from './client-formats.js';
-import { type Command, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
-import { type HelpPage, wrapped } from './layout.js';
+import { type Command, layoutOf, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
+import { type TextLayout, wrapped } from './layout.js';
 
 /** `cloudops-mcp client-config` prints the configuration of an MCP client, without secrets, and the file that it goes into. */
 export const clientConfigCommand: Command = {
@@ -38,7 +38,7 @@ export const clientConfigCommand: Command = {
         ? localInstructions(client, decisionWays[name], config, launch)
         : remoteInstructions(client, options.http, quoteFor(isWindows));
     if (options.json === undefined) {
-      terminal.stdout.write(textOf(client, instructions, pageOf(terminal, 'stdout')));
+      terminal.stdout.write(textOf(client, instructions, layoutOf(terminal, 'stdout')));
       return 0;
     }
     if (instructions.block === undefined) throw new UsageError(say`${defined(client.title)} has no file for that.`);
@@ -241,7 +241,7 @@ const quoteFor =
   };
 
 /** Formats the instructions for a person. */
-function textOf(client: McpHost, instructions: Instructions, { width }: HelpPage): string {
+function textOf(client: McpHost, instructions: Instructions, { width }: TextLayout): string {
   const title = defined(client.title);
   const { places, block, command, secrets, notes } = instructions;
 

@@ -5,7 +5,7 @@ import type { Config, ConfigResult } from '../config/load-config.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
-import { columnsOf, type HelpPage, wrapped } from './layout.js';
+import { columnsOf, type TextLayout, wrapped } from './layout.js';
 
 /** An output stream: a terminal, which has `columns`, or a file or pipe. */
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -76,7 +76,7 @@ export class UsageError extends Error {
 
 /** Formats problems with a heading. A single problem stands in the same line as the heading, and several are listed below it. */
 export function problemsText(heading: SafeText, problems: readonly SafeText[], terminal: Terminal): string {
-  const { width } = pageOf(terminal, 'stderr');
+  const { width } = layoutOf(terminal, 'stderr');
   const [first = say``, ...others] = problems;
   const lines =
     others.length === 0
@@ -124,10 +124,10 @@ export function operationNamed(name: string, operations: readonly Operation[]): 
 }
 
 /** The layout for text on a stream. Only a terminal shows colours, and none if NO_COLOR is set. */
-export function pageOf(
+export function layoutOf(
   { env, timeZone, ...streams }: Pick<Terminal, 'stdout' | 'stderr' | 'env' | 'timeZone'>,
   stream: 'stdout' | 'stderr',
-): HelpPage {
+): TextLayout {
   const screen = streams[stream];
   const hasColours = screen.isTTY === true && !env.NO_COLOR;
   return {

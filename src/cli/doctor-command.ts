@@ -14,9 +14,9 @@ import {
   checkTls,
   listSettings,
 } from './check-settings.js';
-import { type Command, pageOf, type Terminal } from './command.js';
+import { type Command, layoutOf, type Terminal } from './command.js';
 import { type Finding, ok, problem } from './finding.js';
-import { type HelpPage, padded, widthOf, wrapped } from './layout.js';
+import { padded, type TextLayout, widthOf, wrapped } from './layout.js';
 
 /** `cloudops-mcp doctor` checks everything that calls depend on, and says how to fix problems. It changes nothing in the cloud. */
 export const doctorCommand: Command = {
@@ -31,8 +31,8 @@ export const doctorCommand: Command = {
       ? await examine(config.config, options.bucket, terminal)
       : { findings: config.problems.map(configurationProblem), isNoApiChecked: false };
     const findings = [nodeFinding(process.versions.node), ...configFindings];
-    const page = pageOf(terminal, 'stdout');
-    if (options.json === undefined) terminal.stdout.write(doctorReport(findings, isNoApiChecked, page));
+    const layout = layoutOf(terminal, 'stdout');
+    if (options.json === undefined) terminal.stdout.write(doctorReport(findings, isNoApiChecked, layout));
     else terminal.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
     if (findings.some(({ status }) => status === 'problem')) return 1;
     return isNoApiChecked ? noApiCheckedCode : 0;
@@ -99,7 +99,7 @@ const statusColumns = Math.max(...Object.keys(colours).map((status) => status.le
 const narrowestText = 40;
 
 /** Formats the findings in columns, each with its remedy below, and counts the problems and warnings. */
-function doctorReport(findings: readonly Finding[], isNoApiChecked: boolean, { width, paint }: HelpPage): string {
+function doctorReport(findings: readonly Finding[], isNoApiChecked: boolean, { width, paint }: TextLayout): string {
   const checkColumns = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
   const detailColumn = statusColumns + checkColumns;
   const isWide = width - detailColumn >= narrowestText;

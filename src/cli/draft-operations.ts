@@ -4,7 +4,7 @@ import { openModel } from '../operations/model/from-model.js';
 import type { Model } from '../operations/model/model.js';
 import { ModelProblems } from '../operations/model/model-problems.js';
 import { defined, exact, own, say } from '../util/safe-text.js';
-import { notOneOf, pageOf, type Terminal, UsageError } from './command.js';
+import { layoutOf, notOneOf, type Terminal, UsageError } from './command.js';
 import { padded, wrapped } from './layout.js';
 
 /** The arguments of `operations draft`. */
@@ -49,12 +49,12 @@ async function openReadableModel(path: string): Promise<Model> {
 
 function printRows(model: Model, terminal: Terminal): void {
   const { stdout } = terminal;
-  const page = pageOf(terminal, 'stdout');
+  const layout = layoutOf(terminal, 'stdout');
   const rows = draftRows(model);
   const width = Math.max(0, ...rows.map(({ operation }) => operation.length));
   for (const { operation, method, path, effect, reason } of rows) {
     const why = reason === undefined ? say`` : say` (${defined(reason)})`;
     const row = say`${exact(padded(operation, width))}  ${own(effect)}${why}  ${own(method)} ${exact(path)}`;
-    stdout.write(`${wrapped(row, page.width, 0, 4).join('\n')}\n`);
+    stdout.write(`${wrapped(row, layout.width, 0, 4).join('\n')}\n`);
   }
 }

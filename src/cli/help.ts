@@ -2,8 +2,8 @@ import { helpOf, optionName, type Row, sections, variableName } from '../config/
 import { type ArgumentRow, argumentRows } from '../mcp/reference.js';
 import { exampleOf, type Operation } from '../tools/define-operation.js';
 import { defined, exact, namesOf, own, say } from '../util/safe-text.js';
-import { type Command, type Commands, type Invocation, notOneOf, pageOf, UsageError } from './command.js';
-import { type HelpPage, wrapped } from './layout.js';
+import { type Command, type Commands, type Invocation, layoutOf, notOneOf, UsageError } from './command.js';
+import { type TextLayout, wrapped } from './layout.js';
 
 const settingsTopic = 'settings';
 
@@ -15,7 +15,7 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
   positionals: 2,
   run: async (invocation) => {
     const { terminal } = invocation;
-    const lines = await linesAbout(invocation, pageOf(terminal, 'stdout'), commands, defaultCommand);
+    const lines = await linesAbout(invocation, layoutOf(terminal, 'stdout'), commands, defaultCommand);
     terminal.stdout.write(`${lines.join('\n')}\n`);
     return 0;
   },
@@ -24,21 +24,21 @@ export const helpCommand = (commands: Commands, defaultCommand: Command): Comman
 /** The help about a command, about a tool of `call` or `view`, about the settings, or in general. */
 async function linesAbout(
   { positionals, operations, operationProblems }: Invocation,
-  page: HelpPage,
+  layout: TextLayout,
   commands: Commands,
   defaultCommand: Command,
 ): Promise<readonly string[]> {
   const [name, tool] = positionals;
-  if (name === undefined) return overview(page, commands, defaultCommand);
-  if (name === settingsTopic) return settingsLines(page);
+  if (name === undefined) return overview(layout, commands, defaultCommand);
+  if (name === settingsTopic) return settingsLines(layout);
 
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (load === undefined) throw new UsageError(notOneOf('command', name, Object.keys(commands)));
   const command = await load();
-  if (tool === undefined || !['call', 'view'].includes(name)) return commandLines(name, command, page);
+  if (tool === undefined || !['call', 'view'].includes(name)) return commandLines(name, command, layout);
 
   const operation = operations.find((candidate) => candidate.name === tool);
-  if (operation !== undefined) return toolLines(name, command, operation, page);
+  if (operation !== undefined) return toolLines(name, command, operation, layout);
   const tools = operations.map((candidate) => candidate.name);
   if (operationProblems.length === 0) throw new UsageError(notOneOf('tool', tool, tools));
   // The tool may be one of the operations that could not be loaded.
@@ -46,8 +46,8 @@ async function linesAbout(
 }
 
 /** The help without arguments: all commands, and where to find more help. It fits a screen of 24 lines. */
-async function overview(page: HelpPage, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
-  const { paint } = page;
+async function overview(layout: TextLayout, commands: Commands, defaultCommand: Command): Promise<readonly string[]> {
+  const { paint } = layout;
   const loadedCommands = await Promise.all(
     Object.entries(commands).map(async ([name, load]) => ({ name, about: (await load()).about })),
   );
@@ -72,7 +72,7 @@ async function overview(page: HelpPage, commands: Commands, defaultCommand: Comm
 
 const columnOfAbout = 15;
 
-function settingsLines({ paint, width }: HelpPage): readonly string[] {
+function settingsLines({ paint, width }: TextLayout): readonly string[] {
   return [
     paint('bold', 'Settings, as environment variables or options; an option wins:'),
     ...Object.entries(sections).flatMap(([title, rows]) => [
@@ -83,17 +83,19 @@ function settingsLines({ paint, width }: HelpPage): readonly string[] {
   ];
 }
 
-function commandLines(name: string, command: Command, page: HelpPage): readonly string[] {
+function commandLines(name: string, command: Command, layout: TextLayout): readonly string[] {
   const isAboutTools = command.usage.startsWith('<tool>');
   return [
-    ...usageOf(name, command, page),
+    ...usageOf(name, command, layout),
     '',
-    ...(isAboutTools ? wrapped(say`The arguments of a tool: cloudops-mcp ${own(name)} <tool> --help`, page.width) : []),
-    ...wrapped('Every setting is an option, too: cloudops-mcp help settings lists them.', page.width),
+    ...(isAboutTools
+      ? wrapped(say`The arguments of a tool: cloudops-mcp ${own(name)} <tool> --help`, layout.width)
+      : []),
+    ...wrapped('Every setting is an option, too: cloudops-mcp help settings lists them.', layout.width),
   ];
 }
 
-function usageOf(name: string, { usage, about, details }: Command, { width, paint }: HelpPage): string[] {
+function usageOf(name: string, { usage, about, details }: Command, { width, paint }: TextLayout): string[] {
   const start = name === '' ? say`  cloudops-mcp` : say`  cloudops-mcp ${own(name)}`;
   const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, say`${start} `, 6);
   return [
@@ -112,14 +114,14 @@ function settingLines(name: string, row: Row, width: number): string[] {
 }
 
 /** The help of a tool for the command `call` or `view`: its purpose, its arguments with their rules, and an example. */
-function toolLines(commandName: string, command: Command, operation: Operation, page: HelpPage): readonly string[] {
-  const { width, paint } = page;
-  const lines = usageOf(commandName, { ...command, usage: command.usage.replace('<tool>', operation.name) }, page);
+function toolLines(commandName: string, command: Command, operation: Operation, layout: TextLayout): readonly string[] {
+  const { width, paint } = layout;
+  const lines = usageOf(commandName, { ...command, usage: command.usage.replace('<tool>', operation.name) }, layout);
   lines.push('', ...wrapped(say`${defined(operation.description.replace(forModels, ''))}`, width, 2));
 
   const rows = argumentRows(operation);
   lines.push('', paint('bold', 'Arguments, as fields of a JSON object:'));
-  for (const row of rows) lines.push(...argumentLines(row, page));
+  for (const row of rows) lines.push(...argumentLines(row, layout));
 
   // A long list of values has a letter as its name. It is printed once, although several arguments may refer to it.
   const valuesByLetter = new Map<string, string>();
@@ -134,7 +136,7 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   return [...lines, say`  cloudops-mcp ${own(commandName)} ${own(operation.name)} '${json}'`.text];
 }
 
-function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { width, paint }: HelpPage): string[] {
+function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { width, paint }: TextLayout): string[] {
   const description = descriptionsForPeople[path] ?? about;
   const defaultFact = preset === '' || description.includes(preset) ? [] : [`${preset} if absent`];
   const paragraphs = [[type, ...rules, ...defaultFact].join(', ')];

@@ -158,7 +158,8 @@ async function decisionsOf(
   if (publicUrl === undefined || identity === undefined) return undefined;
   const { principalNamed } = identity;
   const signIn = await signInOf(http, publicUrl, identity, now);
-  const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) => {
+  const callerOf: DecisionsOptions['callerOf'] = async (plan) => {
+    const { caller, scopes = [] } = plan;
     if (caller === undefined) return undefined;
     // The tokens file has the caller's current scopes. With an issuer, the caller keeps the scopes of the call that made the plan.
     return principalNamed === undefined ? { name: caller, scopes } : principalNamed(caller);

@@ -8,8 +8,16 @@ import { openStore } from '../journal/open-store.js';
 import { escapeJson, ShownError, shownReason } from '../util/log.js';
 import { textAt } from '../util/objects.js';
 import { cut, duration, join, own, quoted, type SafeText, say, shortNames, words } from '../util/safe-text.js';
-import { type Command, type Invocation, notOneOf, pageOf, type Terminal, UsageError, validConfig } from './command.js';
-import { type HelpPage, localTime, localTimes, padded, printLine, widthOf } from './layout.js';
+import {
+  type Command,
+  type Invocation,
+  layoutOf,
+  notOneOf,
+  type Terminal,
+  UsageError,
+  validConfig,
+} from './command.js';
+import { localTime, localTimes, padded, printLine, type TextLayout, widthOf } from './layout.js';
 
 /** `cloudops-mcp journal` prints the changes and their outcomes. */
 export const journalCommand: Command = {
@@ -44,11 +52,11 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   // Resolves with true after each pause, and the journal reads on. After a signal, resolves with false, which ends the reading.
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
 
-  const page = pageOf(terminal, 'stdout');
-  const timeOfChange = localTimes(page.timeZone);
+  const layout = layoutOf(terminal, 'stdout');
+  const timeOfChange = localTimes(layout.timeZone);
   const format = (change: RecordedChange): string => {
     if (options.json !== undefined) return escapeJson(JSON.stringify(change));
-    return changeLines(change, page, now(), timeOfChange).join('\n');
+    return changeLines(change, layout, now(), timeOfChange).join('\n');
   };
 
   let buffer = '';
@@ -71,11 +79,11 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   } finally {
     await journal.close();
   }
-  if (isEmpty && options.json === undefined) printLine(stdout, nothingSince(since, page));
+  if (isEmpty && options.json === undefined) printLine(stdout, nothingSince(since, layout));
   return 0;
 }
 
-function nothingSince(since: number | undefined, { timeZone }: HelpPage): SafeText {
+function nothingSince(since: number | undefined, { timeZone }: TextLayout): SafeText {
   const time = since === undefined ? undefined : localTime(new Date(since), timeZone);
   return time === undefined ? words(nothingYet) : say`No changes since ${time}.`;
 }
@@ -141,12 +149,12 @@ const colours = {
  */
 export function changeLines(
   change: RecordedChange,
-  page: HelpPage,
+  layout: TextLayout,
   now: Date,
-  timeOfChange = localTimes(page.timeZone),
+  timeOfChange = localTimes(layout.timeZone),
 ): string[] {
   const { time, what, ending } = change;
-  const { width, paint } = page;
+  const { width, paint } = layout;
   // An infinite width means a file or pipe.
   if (!Number.isFinite(width)) return [changeRow(change, timeOfChange)];
 

@@ -3,7 +3,7 @@ import type { styleText } from 'node:util';
 import { exact, type SafeText, type Wording, words } from '../util/safe-text.js';
 
 /** The width, the colours and the time zone of text for people. */
-export interface HelpPage {
+export interface TextLayout {
   /** Number of columns. Infinite for files and pipes, whose lines are never broken or cut. */
   readonly width: number;
   readonly paint: (format: Parameters<typeof styleText>[0], text: string) => string;
@@ -81,7 +81,7 @@ export function wrapped<const Text extends string, const Start extends string>(
 /** Formats rows in two columns, labels and texts. If a row has several texts, each begins on a new line. Leaves out rows without texts. */
 export function labelled<const Label extends string>(
   rows: readonly (readonly [label: Wording<Label>, texts: readonly SafeText[]])[],
-  { width, paint }: HelpPage,
+  { width, paint }: TextLayout,
 ): string[] {
   const filledRows = rows
     .filter(([, texts]) => texts.length > 0)

@@ -13,8 +13,8 @@ import { type ExampleInput, exampleOf, type Operation, type Service } from '../t
 import { defaultAccount, encodeContent } from '../transport/request.js';
 import { counted, defined, distinct, linesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { checkOperation, exampleAnswer } from './check-operation.js';
-import { type Command, type Invocation, pageOf, type Terminal, UsageError, validConfig } from './command.js';
-import { type HelpPage, printLine, wrapped } from './layout.js';
+import { type Command, type Invocation, layoutOf, type Terminal, UsageError, validConfig } from './command.js';
+import { printLine, type TextLayout, wrapped } from './layout.js';
 import { hostRules, withContainedFiles } from './load-operation-files.js';
 
 /** `cloudops-mcp operations` lists the tools, or checks or drafts a file of operations. */
@@ -49,11 +49,9 @@ function list(invocation: Invocation): number {
   const { stdout } = invocation.terminal;
   const offered = operations.filter((operation) => accounts.all.some(({ policy }) => isAllowed(policy, operation)));
   const tools = offered.map(describeTool);
+  const layout = layoutOf(invocation.terminal, 'stdout');
   if (invocation.options.json !== undefined) stdout.write(`${JSON.stringify(tools, null, 2)}\n`);
-  else {
-    const page = pageOf(invocation.terminal, 'stdout');
-    for (const tool of tools) stdout.write(`${toolLines(tool, page).join('\n')}\n`);
-  }
+  else for (const tool of tools) stdout.write(`${toolLines(tool, layout).join('\n')}\n`);
   const hidden = operations.length - offered.length;
   if (hidden > 0 && stdout.isTTY) printLine(stdout, say`The settings do not offer ${counted(hidden, 'other tool')}.`);
   return 0;
@@ -70,7 +68,7 @@ function describeTool(operation: Operation) {
   return { name, effect, service, tokens: Math.round(listing.length / charactersPerToken), arguments: argumentNames };
 }
 
-function toolLines(tool: ReturnType<typeof describeTool>, { width, paint }: HelpPage): string[] {
+function toolLines(tool: ReturnType<typeof describeTool>, { width, paint }: TextLayout): string[] {
   const { name, effect, service, tokens } = tool;
   const argumentText = tool.arguments.join(' ') || 'no arguments';
   const head = wrapped(say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`, width, 0, 4);

@@ -79,7 +79,7 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
   let serving: ReturnType<typeof loadAndServePage> | undefined;
 
-  const show = async (): Promise<void> => {
+  const serveAndShow = async (): Promise<void> => {
     if (attached === undefined) return;
     const { runtime, log } = attached;
     try {
@@ -94,7 +94,7 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
   };
 
   return {
-    page: { kind: 'local', show: () => void show() },
+    page: { kind: 'local', show: () => void serveAndShow() },
     attach(runtime, log) {
       attached = { runtime, log };
     },

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { resultText } from '../../src/calls/result-text.js';
 import { failureText, successText } from '../../src/cli/answer-for-people.js';
 import { changeLines } from '../../src/cli/journal-command.js';
-import type { HelpPage } from '../../src/cli/layout.js';
+import type { TextLayout } from '../../src/cli/layout.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
 import type { Elicitor } from '../../src/consent/elicitor.js';
 import type { EndedOutcome } from '../../src/consent/outcome.js';
@@ -105,9 +105,9 @@ function toldIn(outcome: EndedOutcome, args: Record<string, unknown>): [where: s
 
 /** The answer at a terminal, without its exact values. */
 function readByPeople(outcome: EndedOutcome): string {
-  if (outcome.kind === 'failed') return failureText(outcome.failure, page);
+  if (outcome.kind === 'failed') return failureText(outcome.failure, layout);
   const { plan: _, answer: __, ...facts } = outcome.success;
-  return successText(facts, undefined, page, false);
+  return successText(facts, undefined, layout, false);
 }
 
 function textsIn(where: string, value: unknown): [string, string][] {
@@ -162,8 +162,8 @@ function markedRecord(schema: unknown, flag: boolean): unknown {
 const now = () => new Date('2026-11-20T12:00:00Z');
 
 /** Not wrapped and without colours, as in a pipe. */
-const page: HelpPage = { width: Number.POSITIVE_INFINITY, paint: (_format, text) => text, timeZone: 'UTC' };
-const tableOf = (change: RecordedChange) => changeLines(change, page, new Date()).join('\n');
+const layout: TextLayout = { width: Number.POSITIVE_INFINITY, paint: (_format, text) => text, timeZone: 'UTC' };
+const tableOf = (change: RecordedChange) => changeLines(change, layout, new Date()).join('\n');
 
 /** The log of a server that a person started, and what it printed. */
 function logForPeople() {
@@ -261,7 +261,7 @@ describe('what somebody else wrote in a journal', () => {
   test.each([
     ['a line', journalLine(change).text],
     ['a row', tableOf(change)],
-    ['a row of a terminal', changeLines(change, { ...page, width: 100 }, new Date()).join('')],
+    ['a row of a terminal', changeLines(change, { ...layout, width: 100 }, new Date()).join('')],
   ])('stands in quotation marks only, as %s', (_what, line) => {
     expect(line).toMatch(marked);
     expect(unquoted(line)).not.toMatch(marked);
