@@ -73,7 +73,7 @@ interface LocalPage {
   close(): Promise<void>;
 }
 
-/** Prepares the page, which is served at the first `show`. Undefined if there is no desktop, if CLOUDOPS_OPEN_BROWSER is off, or if people decide on a page with a sign-in. */
+/** Prepares the page; `show` serves it. Undefined without a desktop, if CLOUDOPS_OPEN_BROWSER is off, or if people sign in to decide. */
 function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined {
   if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
