@@ -10,7 +10,7 @@ export function serverLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, s
   return createLog(config.logLevel, now, (line) => stderr.write(line));
 }
 
-/** The log of a command. Without a log level, it has only changes without a known outcome, and faults, because their messages say: look in the log. */
+/** The log of a command. Without a log level, it has only changes without a known outcome, and faults, whose messages refer to the log. */
 export function commandLog(config: Pick<Config, 'origins' | 'logLevel'>, { now, stderr }: Terminal): Log {
   if (hasLevel(config)) return createLog(config.logLevel, now, (line) => stderr.write(line));
   const showFault = logForPeople(stderr);
