@@ -86,7 +86,7 @@ const triedBy: Readonly<Record<string, readonly (readonly [file: string, title: 
     ['test/transport/retry.test.ts', 'a change is sent again only where it cannot have been acted on'],
   ],
   'A change is lost or misreported, or the server is killed in the middle of one': [
-    ['test/calls/changes.process.test.ts', 'killed 200 times, at every step of a change'],
+    ['test/calls/changes.process.test.ts', '200 changes of 50 servers that are killed at every step'],
     ['test/calls/telling.test.ts', 'cannot be made: accepted, in the journal and for the caller'],
   ],
   'The journal is torn, replaced, full or unreachable': [
