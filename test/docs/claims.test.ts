@@ -113,7 +113,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['eval/README.md', `in ${situations.length} situations`],
   [
     'docs/CONFIGURATION.md',
-    `when a file has changed and all of them have been still for ${seconds(constant('src/signing/watched-files.ts', 'stillMs'))}`,
+    `when a file has changed and all of them have been still for ${seconds(constant('src/signing/watched-files.ts', 'quietMs'))}`,
   ],
   [
     'docs/CONFIGURATION.md',
