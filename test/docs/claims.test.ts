@@ -194,7 +194,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
     'docs/SECURITY.md',
     `Redaction finds ${redaction('sharedLength')} characters in a row of a secret, also in JSON, percent or HTML encoding up to ${numerals[redaction('passes')]} deep`,
   ],
-  ['docs/SECURITY.md', `a secret of less than ${numerals[redaction('shortest')]} characters`],
+  ['docs/SECURITY.md', `a secret of less than ${numerals[redaction('shortestSecret')]} characters`],
   ['docs/TROUBLESHOOTING.md', `was wrong ${numerals[constant('src/calls/approve-change.ts', 'maximumTries')]} times`],
   ['docs/TROUBLESHOOTING.md', `the answer or click came in less than ${aSecond}`],
   ['docs/TROUBLESHOOTING.md', `${numerals[questionsOfCaller]} changes of this caller wait for their user's answers`],
