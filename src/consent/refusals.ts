@@ -111,6 +111,8 @@ export function createRefusals(
     try {
       const isFirstUse = await journal.decline(intent);
       unwritten.delete(key);
+      // The journal has no second entry, so this one must not make up for the first.
+      if (!isFirstUse) dismissed = dismissed.filter((question) => question !== intent);
       return isFirstUse ? 'declined' : 'spent';
     } catch (error) {
       log('error', 'journal', { tool: intent.tool, id: intent.id, error: reasonOf(error) });

@@ -96,6 +96,13 @@ test('a refusal binds unless the question is said to have been only closed', asy
   expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'Declined' });
 });
 
+test('a question that is closed after a person declined it makes up for no refusal', async () => {
+  const { refusals, decline } = setUp();
+  await decline();
+  expect(await decline({ id: 'c-2' }, true)).toBe('spent');
+  expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'Declined' });
+});
+
 test('the last thousand questions that were closed are remembered', async () => {
   const { journal } = fullJournal();
   journal.isFull = false;
