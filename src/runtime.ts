@@ -17,11 +17,10 @@ import { Refusal, refusalFailure } from './consent/refusal.js';
 import { createRefusals } from './consent/refusals.js';
 import { newNonce, tokenLifetimeMs } from './consent/tokens.js';
 import type { SharedMessages } from './http/replica-messages.js';
-import type { RecordedChange } from './journal/entry.js';
 import { type Journal, journalText } from './journal/journal.js';
 import { openStore, type Store } from './journal/open-store.js';
 import { createMemoryPlanStore } from './journal/plan-store.js';
-import { interruptedText, recoverInterrupted } from './journal/recovery.js';
+import { createNotices, recoverInterrupted } from './journal/recovery.js';
 import { questionLimits } from './mcp/client-quirks.js';
 import { withTracing } from './observe/tracing.js';
 import type { ServerDependencies } from './server.js';
@@ -286,24 +285,5 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
     },
     describe: async () => (await start()).describe(),
     close: async () => (await starting?.catch(() => undefined))?.close(),
-  };
-}
-
-/** Creates notices about interrupted changes. Each notice goes once to its caller, with the caller's next change. */
-function createNotices(recover: () => Promise<readonly RecordedChange[]>) {
-  let unreported: readonly RecordedChange[] = [];
-  let recovering = recover();
-  return {
-    take: async (caller: string | undefined) => {
-      // The recovery that the start or the last call began. The next recovery runs until the next call.
-      unreported = [...unreported, ...(await recovering)];
-      recovering = recover();
-
-      // Callers without names get all notices.
-      const changesOfCaller = unreported.filter((change) => caller === undefined || change.caller === caller);
-      unreported = unreported.filter((change) => !changesOfCaller.includes(change));
-      return changesOfCaller.map(interruptedText);
-    },
-    settled: () => recovering,
   };
 }

@@ -33,6 +33,27 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
   }
 }
 
+/** Creates notices about interrupted changes. Each notice goes once to its caller, with the caller's next change. */
+export function createNotices(recover: () => Promise<readonly RecordedChange[]>) {
+  let unreported: readonly RecordedChange[] = [];
+  let recovering = recover();
+  return {
+    take: async (caller: string | undefined) => {
+      // Each recovery is for one call: the recovery that the start or the last call began. The next call gets the next recovery.
+      const found = recovering;
+      recovering = found.then(recover);
+      const interrupted = await found;
+      unreported = [...unreported, ...interrupted];
+
+      // Callers without names get all notices.
+      const changesOfCaller = unreported.filter((change) => caller === undefined || change.caller === caller);
+      unreported = unreported.filter((change) => !changesOfCaller.includes(change));
+      return changesOfCaller.map(interruptedText);
+    },
+    settled: () => recovering,
+  };
+}
+
 /** A sentence about an interrupted change for people and agents. */
 export const interruptedText = (change: RecordedChange): SafeText =>
   say`A change of ${shownTime(change.time)} (${shownDeed(change)}) ended without a known outcome when its process did. Check in the console whether it happened.`;

@@ -1,5 +1,10 @@
 import { expect, test, vi } from 'vitest';
-import { interruptedText, type RecoveryOptions, recoverInterrupted } from '../../src/journal/recovery.js';
+import {
+  createNotices,
+  interruptedText,
+  type RecoveryOptions,
+  recoverInterrupted,
+} from '../../src/journal/recovery.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
 
@@ -114,4 +119,20 @@ test('the sentence names the change and its time', () => {
   expect(interruptedText(intentAt(started)).text).toContain(
     'A change of 2026-11-20T12:00:00.000Z ("restore_instance": "A server \\"s\\" is created."',
   );
+});
+
+test('each notice goes once to its caller, though several calls ask at once', async () => {
+  const interrupted = [intentAt(started, { id: '1', caller: 'ana' }), intentAt(started, { id: '2', caller: 'bo' })];
+  const recoveries = [interrupted, [], [], []];
+  const notices = createNotices(async () => recoveries.shift() ?? []);
+  const told = await Promise.all(['ana', 'ana', 'bo'].map(notices.take));
+  expect(told.map((texts) => texts.length)).toEqual([1, 0, 1]);
+  expect(await notices.take('bo')).toEqual([]);
+});
+
+test('a caller without a name gets the notices of all callers, also those of later recoveries', async () => {
+  const recoveries = [[intentAt(started, { caller: 'ana' })], [intentAt(started, { caller: 'bo' })]];
+  const notices = createNotices(async () => recoveries.shift() ?? []);
+  expect(await notices.take(undefined)).toHaveLength(1);
+  expect(await notices.take(undefined)).toHaveLength(1);
 });
