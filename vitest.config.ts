@@ -1,10 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
-/** These put other modules in the place of Node's or of ours, which only a module graph of their own can bear. */
+/** These put other modules in the place of Node's or of ours, or load ours afresh, which only a module graph of their own can bear. */
 export const mocking = [
   'calls/validate',
   'calls/secrets-race',
   'consent/plan-race',
+  'consent/stored-plan',
   'journal/file-faults',
   'journal/retry-writes',
 ].map((name) => `test/${name}.test.ts`);
