@@ -9,7 +9,7 @@ import {
 import { createPlans, type FoundPlan } from '../../src/consent/plans.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
-import type { RecordedChange } from '../../src/journal/entry.js';
+import type { Ending, RecordedChange } from '../../src/journal/entry.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { say } from '../../src/util/safe-text.js';
 import { createMemoryJournal } from '../support/caller.js';
@@ -103,6 +103,8 @@ const open = (expiresAt: number, isRedeemable: boolean) => ({
   expiresAt,
 });
 const accepted = endingOf(start, sent.id, 'accepted');
+/** A text as an assertion compares it. */
+const asText = (text: string) => expect.objectContaining({ text });
 
 test.each<readonly [string, Known, object]>([
   ['that nobody has kept', {}, open(start + tenMinutes, true)],
@@ -156,13 +158,68 @@ test('an unknown state is logged with its error, and told without a word about w
   expect(logged).toHaveLength(1);
 });
 
-describe('a change that ended without being sent', () => {
-  test.each([
-    ['withdrawn', 'Withdrawn'],
-    ['asked', 'Declined'],
-  ] as const)('after it was %s, is told as %s', async (consent, code) => {
-    const change = { consent, ending: endingOf(start, sent.id, 'declined') };
-    expect(await standing({ change })).toMatchObject({ outcome: { failure: { code, mayHaveHappened: false } } });
+describe('what the journal has of an ended change is told without the answer of the cloud', () => {
+  const requestIds = { 'x-request-id': 'r-1' };
+  const ended = (outcome: Ending['outcome'], more: Partial<Ending> = {}, change: Partial<RecordedChange> = {}) =>
+    standing({ change: { ...change, ending: { ...endingOf(start, sent.id, outcome), requestIds, ...more } } });
+  const tells = (failure: object) => ({ kind: 'ended', outcome: { kind: 'failed', failure } });
+
+  test('accepted, in whole or in part', async () => {
+    const inWhole = await ended('accepted');
+    expect(inWhole).toMatchObject({
+      outcome: { kind: 'succeeded', success: { outcome: 'accepted', requestIds, sentAt: '2026-11-21T12:00:00.000Z' } },
+    });
+    expect(inWhole).not.toHaveProperty('outcome.success.failed');
+    expect(JSON.stringify(inWhole)).toContain('accepted this earlier: ');
+    const inPart = await ended('accepted', { failed: { count: 2, codes: ['AccessDenied'] } });
+    expect(inPart).toMatchObject({
+      outcome: {
+        success: { outcome: 'partly', failed: { count: 2, codes: ['"AccessDenied"'].map(asText), names: [] } },
+      },
+    });
+    expect(JSON.stringify(inPart)).toContain('but 2 of its entries failed');
+  });
+
+  test.each<[string, Ending['outcome'], Partial<Ending>, object]>([
+    [
+      'rejected',
+      'rejected',
+      { status: 409, code: 'Conflict' },
+      { code: 'Http409', status: 409, mayHaveHappened: false, problems: ['its code in the journal is "Conflict"'] },
+    ],
+    ['rejected, without status and code', 'rejected', {}, { code: 'Http', mayHaveHappened: false, problems: [] }],
+    ['unknown', 'unknown', { code: 'ProcessEnded' }, { code: 'OutcomeUnknown', mayHaveHappened: true }],
+  ])('%s', async (_what, outcome, more, { problems, ...failure }: { problems?: readonly string[] }) => {
+    const state = await ended(outcome, more);
+    expect(state).toMatchObject(tells({ ...failure, requestIds }));
+    if (problems !== undefined) expect(state).toHaveProperty('outcome.failure.problems', problems.map(asText));
+  });
+
+  test.each<[string, Partial<RecordedChange>, string, readonly string[]]>([
+    ['withdrawn', { consent: 'withdrawn' }, 'Withdrawn', []],
+    ['declined by a program', { consent: 'program' }, 'NobodyAsked', []],
+    ['declined', { consent: 'asked' }, 'Declined', ['this plan was declined']],
+    [
+      'declined with a reason',
+      { consent: 'asked', reason: 'too large' },
+      'Declined',
+      ['this plan was declined', 'the person gave this reason: "too large"'],
+    ],
+    ['declined by somebody else', { consent: 'page', approver: 'bob' }, 'Declined', ['this plan was declined']],
+  ])('%s', async (_what, change, code, problems) => {
+    const state = await ended('declined', {}, change);
+    expect(state).toMatchObject(tells({ code, mayHaveHappened: false }));
+    expect(state).toHaveProperty('outcome.failure.problems', problems.map(asText));
+    const byAnother = JSON.stringify(state).includes('somebody other than the user');
+    expect(byAnother).toBe(change.approver !== undefined);
+  });
+
+  test('an outcome may get the answer of the cloud for five seconds, if the plan is stored', async () => {
+    const ending = accepted;
+    const settles = async (known: Known) => Object(await standing({ change: { ending }, ...known })).isSettling;
+    expect(await settles({ plan: { state: 'decided' }, afterMs: 4999 })).toBe(true);
+    expect(await settles({ plan: { state: 'decided' }, afterMs: 5000 })).toBe(false);
+    expect(await settles({ afterMs: 4999 })).toBe(false);
   });
 });
 
