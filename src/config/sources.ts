@@ -37,7 +37,7 @@ interface GivenSetting {
   readonly shown: string;
   /** True if the real value is a secret or may hold one. */
   readonly secret: boolean;
-  /** True for the path of a file or folder. */
+  /** True if the value is the path of a file or folder. `client-config` makes such paths absolute. */
   readonly isPath: boolean;
   readonly from: string;
 }

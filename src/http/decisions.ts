@@ -268,7 +268,10 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** Size limit of a form, in bytes. It is lower than for clicks, because anybody can send a form without being signed in. */
+/**
+ * Size limit of a form, in bytes. It is lower than the limit for a decision of a signed-in person, because anybody can send a form without
+ * being signed in.
+ */
 const maximumForm = 8 * 1024;
 /** Maximum number of forms that are received at a time. */
 const mostForms = 64;

@@ -45,7 +45,10 @@ interface Place {
   waitOutside<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** Limits how many calls and messages there are at a time, per caller and in total. `caller` is undefined without authentication. */
+/**
+ * Limits how many calls and messages there are at a time, per caller and in total. Without authentication, `caller` is undefined: then calls
+ * and messages are only limited in total, and all questions count as the questions of one caller.
+ */
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createPlaces(limits);
   const countQuestion = createQuestionCounter(limits);
@@ -89,7 +92,6 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
       return {
         leave,
         async waitOutside(work) {
-          // Without authentication, calls are not counted, but the questions of all callers together count as those of one caller.
           const endQuestion = countQuestion(caller);
           leave();
           try {

@@ -23,9 +23,9 @@ const maximumBytes = 1024 * 1024;
 const maximumName = 255;
 
 /**
- * Parses a tokens file. A line has a name, the SHA-256 of the token in hex, and optional scopes, which default to reading and writing.
- * A line with `cloudops:approve` may only have scopes of accounts besides it, because its token decides on the page and is refused at
- * `/mcp`. Empty lines and lines that begin with # are skipped. A problem gives the number of its line and never quotes the line.
+ * Parses a tokens file. A line has a name, the SHA-256 of the token in hex, and optional scopes, which default to reading and writing. A
+ * token with `cloudops:approve` is for the decision page, and `/mcp` refuses it, so its other scopes may only name accounts. Empty lines
+ * and lines that begin with # are skipped. A problem gives the number of its line and never quotes the line.
  */
 export function parseTokens(text: string): { tokens: readonly StaticToken[]; problems: readonly SafeText[] } {
   const tokens: StaticToken[] = [];

@@ -166,7 +166,7 @@ async function lockRelated(
   if (budget !== undefined) guards.push(`budget ${budget}`);
   guards.push(`digest ${digest}`);
   if (nonce !== undefined) guards.push(`nonce ${nonce}`);
-  // The update locks a row that exists already.
+  // The update locks a row that exists already. The budget is only locked here; its changes are counted later in this transaction.
   await transaction.client.query(
     'insert into cloudops_guards select unnest($1::text[]) on conflict (key) do update set key = excluded.key',
     [guards],
@@ -197,7 +197,8 @@ async function selectDeclined(
   caller: string | undefined,
   mcpClient: string | undefined,
 ): Promise<readonly string[]> {
-  // The MCP client matters only if callers are not authenticated.
+  // Changes that their caller withdrew, or that a program declined, are left out (`withoutRefusal`), because no person declined them. The
+  // MCP client matters only if callers are not authenticated.
   const clientName = caller === undefined && mcpClient !== undefined ? shorten(mcpClient, clientBytes) : null;
   const { rows } = await client.query(
     `select digest from cloudops_mutations

@@ -86,7 +86,10 @@ async function sendQuestion(
   }
 }
 
-/** Like `elicitorFor`, but sends the user to a URL. The URL must not be enough to decide, because the client and its model may read it. */
+/**
+ * Like `elicitorFor`, but sends the user to a URL. The caller must pass a URL that does not let its holder decide, because the client and
+ * its model may read it.
+ */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
   if (!client.url) return undefined;
   const { envelope, inputResponses, requestState } = context.mcpReq;
@@ -100,10 +103,11 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
     };
   }
 
+  // With `later`, the call ends with the request to open the URL. A second call brings the result of the visit.
   const send: Guide['send'] = async () => 'later';
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
-  // There is no result yet, or the state is not from a plan on the page (`handle`).
+  // This is the first call, or the state of the call is not from a plan on the page (`handle`).
   if (answer.kind !== 'elicit' || claims?.use !== 'handle') return { send };
   return { send, resumedReply: { claims, visit: visitOf(answer) } };
 }

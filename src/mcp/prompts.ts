@@ -29,7 +29,7 @@ export interface Prompt {
 
 const region = { description: 'Region', values: Object.keys(defaultZones) };
 
-/** The steps of any change. They do not say "me", because they are also a part of the skill. */
+/** The steps of any change. Other steps speak as the user ("ask me"). These do not, because the skill for agents has them too. */
 export const confirmFirst: readonly string[] = [
   'Ask for everything that is missing and that you cannot know; never guess names, IDs, versions or keys.',
   'Call the tool with planOnly: true, and show its plan: what will happen, the request, the defaults and the warnings.',

@@ -73,7 +73,10 @@ export function encodeRequest(
 /** Matches visible ASCII with spaces in between. Other text would be sent in another form than it is signed in. */
 const headerValue = /^(?:[!-~]+(?: +[!-~]+)*)?$/;
 
-/** The headers that an operation chose, with lower-case names. A content type is among them only if it is not the content's usual type. */
+/**
+ * The headers that an operation chose, with lower-case names. The usual type of the content is left out, because each request with such
+ * content has it.
+ */
 function chosenHeadersOf(
   content: RequestBody | undefined,
   operationHeaders: Readonly<Record<string, string>>,
@@ -87,7 +90,8 @@ function chosenHeadersOf(
   for (const [name, value] of Object.entries(all)) {
     const lowerCase = name.toLowerCase();
     if (!headerValue.test(value)) throw new TypeError(`the header ${lowerCase} cannot hold this text`);
-    if (lowerCase !== 'content-type' || value !== usualType) chosen.push([lowerCase, value]);
+    if (lowerCase === 'content-type' && value === usualType) continue;
+    chosen.push([lowerCase, value]);
   }
   return Object.fromEntries(chosen);
 }

@@ -29,8 +29,9 @@ export function retryDelay(
 
   const { status, headers, bodyFailure } = reply.response;
   if (status === 429 || (repeatable && repeatableStatuses.includes(status))) return retryAfter(headers, now) ?? backoff;
-  const isIncomplete = bodyFailure !== undefined && !finalFailures.includes(bodyFailure.code);
-  return repeatable && isIncomplete && status < 300 ? backoff : undefined;
+  // A whole answer is final. So is an error whose text was cut off, because its status says enough.
+  if (bodyFailure === undefined || status >= 300) return undefined;
+  return repeatable && !finalFailures.includes(bodyFailure.code) ? backoff : undefined;
 }
 
 /** Returns the pause in milliseconds that the `Retry-After` header asks for, as seconds or as a date. */

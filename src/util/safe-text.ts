@@ -76,6 +76,7 @@ function renderPart(part: Part): string {
     case 'words':
       return part.text;
     case 'quoted':
+      // `limit` bounds the quotation in every text, and `longest` only in a text that has to be short.
       return shortened(quote(part.value, part.limit), part.value, part.longest);
     case 'name':
       return shortened(quoteName(part.name), part.name, part.longest);

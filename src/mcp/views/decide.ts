@@ -86,8 +86,9 @@ const mayBeDecided = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && decidedBefore.includes(outcome.failure.code);
 
 /**
- * True if the state of the plan says more than the failure of the click. It does not if the plan waits or is under way, or if the failure is
- * again one of `decidedBefore`. Any other failure counts as the outcome of the change, or says why the state cannot be read.
+ * True if the state of the plan, which was read after the click failed, says more than that failure. A plan that waits or is under way
+ * (`waiting`) says no more, nor does another failure of `decidedBefore`. Any other failure is the outcome of the change, or says why the
+ * state cannot be read.
  */
 const saysMore = (outcome: EndedOutcome) =>
   outcome.kind === 'succeeded' ? outcome.success.outcome !== 'waiting' : !decidedBefore.includes(outcome.failure.code);

@@ -144,7 +144,7 @@ function outcomeOf(outcome: EndedOutcome, wasDecidedBefore: boolean): ChangeOutc
   let next: TimedText | undefined = ended?.continues
     ? 'It continues in the cloud. Follow it in the console.'
     : undefined;
-  // A change that was done in part has its own next step.
+  // A change that was done in part has its own next step. Otherwise, the next step of a result is for agents.
   if (success.outcome === 'partly' && success.next) next = timedText(textFor('person', success.next.text));
 
   return {

@@ -173,7 +173,8 @@ function simpleRules(type: SimpleType, traits: Traits, limits: (name: 'length' |
       return { kind: 'integer', limits: { min: -128, max: 127, ...limits('range') } };
     case 'short':
       return { kind: 'integer', limits: { min: -32_768, max: 32_767, ...limits('range') } };
-    // No bounds of the type: the API checks those of an integer, and `integerSchema` allows no number that JavaScript cannot hold exactly.
+    // Neither type adds bounds. The API checks those of an integer, and for both, `integerSchema` allows only numbers that JavaScript holds
+    // exactly.
     case 'integer':
     case 'long':
       return { kind: 'integer', limits: limits('range') };

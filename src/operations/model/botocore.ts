@@ -207,7 +207,7 @@ const comparators: Readonly<Record<string, string>> = {
   pathAny: 'anyStringEquals',
 };
 
-/** Returns the trait for the waiters of an operation. Matchers of errors are kept without a path, and `followFromWaiters` skips them. */
+/** Returns the trait for the waiters of an operation. */
 function waitersOf(operationName: string, all: BotocoreWaiters): unknown {
   const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
   if (waiters.length === 0) return undefined;
@@ -216,6 +216,7 @@ function waitersOf(operationName: string, all: BotocoreWaiters): unknown {
   );
 }
 
+/** An acceptor that matches an error or a status has no path, and `followFromWaiters` skips it. */
 const convertAcceptor = ({ state, matcher, argument, expected }: BotocoreWaiters[string]['acceptors'][number]) => ({
   state,
   matcher: { output: { path: argument, expected, comparator: comparators[matcher] } },

@@ -37,7 +37,7 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
   if (trait === undefined) return undefined;
   const { inputTokens, outputTokens, items, pageSize, moreResults } = trait;
 
-  // Without a page size, the API chooses the size. A caller has to give a size that is required.
+  // An optional page size is hidden, because the API chooses it. A caller has to give a size that is required.
   const sizeMember = operation.input.members.find(({ name }) => name === pageSize);
   const isSizeOptional = sizeMember !== undefined && !hasTrait(sizeMember.traits, 'smithy.api#required');
 
@@ -54,6 +54,7 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
 
       const nextStart = startAfter(record, inputTokens, outputTokens);
       if (nextStart !== undefined) return { kind: 'next', state: joined, after: nextStart };
+      // Without a token, reading ends, unless the field says that more pages follow.
       if (hasMore !== true) return { kind: 'end', state: joined };
       return { kind: 'inconsistent', problem: say`page ${number} says that more follow, but not where` };
     },
@@ -84,7 +85,10 @@ const isText = (shape: Shape): boolean => shape.kind === 'simple' && shape.type 
 const plainPath = /^\w+(?:\.\w+)*$/;
 const lastName = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
 
-/** Returns the tokens in the answer, by the members of the input (`inputs`) that take them. `outputs` are their paths in the answer. */
+/**
+ * Returns the start of the next page: for each member of the input in `inputs`, the token at the path with the same index in `outputs`.
+ * Undefined if the answer has no token, because its page is then the last.
+ */
 function startAfter(record: Values, inputs: readonly string[], outputs: readonly string[]): PageStart | undefined {
   const start: Record<string, string> = {};
   for (const [index, path] of outputs.entries()) {

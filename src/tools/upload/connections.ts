@@ -115,7 +115,7 @@ function unevennessOf(times: ConnectionTimes): number {
 function mostBegun(numbers: readonly number[]): number {
   const ascending = [...numbers].sort((a, b) => a - b);
   const rankOf = new Map(ascending.map((number, index) => [number, index + 1]));
-  // If the part with the fifth number has arrived, at least five parts were begun.
+  // Parts are begun by rising numbers. So if the part with the fifth lowest number has arrived, at least five parts were begun.
   let begunCount = 0;
   let mostAtOnce = 1;
   for (const [arrivedBefore, number] of numbers.entries()) {

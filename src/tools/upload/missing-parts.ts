@@ -80,8 +80,9 @@ export const stepOf = (numbers: readonly number[]): number =>
     : Math.floor(median(numbers.slice(1).map((number, index) => number - (numbers[index] ?? number))));
 
 /**
- * Divides the missing numbers between `lowest` and the stored part `highest` into `passedOver` and `begun`. Returns undefined
- * if more than `connectionCount` parts would be begun in a gap, because then the client does not begin parts in the order of their numbers.
+ * Divides the missing numbers between `lowest` and the stored part `highest` into `begun`, which connections may be sending, and
+ * `passedOver`, which the client has left behind, because too many parts above them are stored (`isPassed`). Returns undefined if more than
+ * `connectionCount` parts would be begun in a gap, because then the client does not begin parts in the order of their numbers.
  */
 function divideGaps(lowest: number, highest: number, { numbers, connectionCount }: Numbering) {
   const step = stepOf(numbers);
@@ -91,7 +92,8 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
   for (const gap of gapsBetween(rangesOf(numbers), lowest, highest)) {
     // The part directly above the gap is stored, and its index is the number of stored parts below it.
     storedBelow = numbers.indexOf(gap.to + 1, storedBelow);
-    if (isPassed(numbers.length - storedBelow, connectionCount)) {
+    const storedAbove = numbers.length - storedBelow;
+    if (isPassed(storedAbove, connectionCount)) {
       passedOver.push(gap);
       continue;
     }
@@ -135,11 +137,11 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
   const nextCount = Math.min(missingAbove, freeConnections);
   const nextNumbers = Array.from({ length: nextCount }, (_, index) => highest + step * (index + 1));
 
-  // This order is ascending, because gaps that were passed over lie below the gaps with begun parts.
-  const onConnections = rangesOf([...retried, ...begun, ...nextNumbers]);
+  const onConnections = rangesOf([...retried, ...begun, ...nextNumbers].sort((a, b) => a - b));
   const later = gapsBetween([], highest + step * nextCount + 1, bounds.to);
   return {
     inFlight: isSending ? onConnections : [],
+    // Each retried part is a range of its own.
     passedOver: passedOver.filter(({ from }) => !retried.includes(from)),
     // If nothing is in flight, the parts that would be on the connections are still to come.
     toCome: isSending ? later : joinRanges([...onConnections, ...later]),
