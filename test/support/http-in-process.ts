@@ -77,7 +77,9 @@ export const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0
 export const toolCall = (name: string, args: object) => message('tools/call', { name, arguments: args });
 
 /** The message of an answer, whether it came as JSON or as an event. */
-export async function answerOf(response: Response): Promise<{ result?: Record<string, unknown>; error?: unknown }> {
+export async function answerOf(
+  response: Pick<Response, 'text'>,
+): Promise<{ result?: Record<string, unknown>; error?: unknown }> {
   const text = await response.text();
   return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);
 }
