@@ -63,20 +63,26 @@ export async function unlessStopped<Result>(
 ): Promise<Result> {
   if (stop?.aborted) throw new Refusal('Stopping', []);
 
-  /** Aborts with `signal` or at the end of this function, which removes the listeners on `signal` and `stop`. */
-  const workEnd = new AbortController();
-  const abort = () => workEnd.abort(signal?.reason);
-  signal?.addEventListener('abort', abort, { signal: workEnd.signal });
+  const workController = new AbortController();
+  const abort = () => workController.abort(signal?.reason);
+  signal?.addEventListener('abort', abort);
   // A signal that has aborted before calls no listener.
   if (signal?.aborted) abort();
+
+  let endWait: () => void = () => {};
   const stopping = new Promise<never>((_, reject) => {
-    stop?.addEventListener('abort', () => reject(new Refusal('Stopping', [])), { signal: workEnd.signal });
+    endWait = () => reject(new Refusal('Stopping', []));
   });
+  stop?.addEventListener('abort', endWait);
 
   try {
-    return await Promise.race([stopping, work(workEnd.signal)]);
+    return await Promise.race([stopping, work(workController.signal)]);
   } finally {
-    // On shutdown, the work still runs, and this ends it. After any other end, this only removes the listeners.
-    workEnd.abort();
+    // Not by the option `signal` of `addEventListener`: up to Node 24, a garbage collection makes a target forget that option of all listeners
+    // but the last. Those would stay on `stop` as long as the process, and keep the results of their work.
+    signal?.removeEventListener('abort', abort);
+    stop?.removeEventListener('abort', endWait);
+    // On shutdown, the work still runs, and this ends it.
+    if (stop?.aborted) workController.abort();
   }
 }

@@ -1,4 +1,7 @@
 import { getEventListeners } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { unlessStopped } from '../../src/consent/elicitor.js';
 
@@ -60,6 +63,22 @@ test.each([undefined, new AbortController().signal])(
 test('work of a call that was cancelled before learns that at once', async () => {
   const isOver = await unlessStopped(undefined, async (over) => over.aborted, AbortSignal.abort());
   expect(isOver).toBe(true);
+});
+
+test('work at the same time leaves no listener, also if garbage was collected meanwhile', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const stop = new AbortController().signal;
+  const ends: (() => void)[] = [];
+  const works = Array.from({ length: 5 }, () =>
+    unlessStopped(stop, () => new Promise<void>((resolve) => ends.push(resolve))),
+  );
+  // Weak references are kept until the present turn of the event loop is over.
+  await nextTurn();
+  collectGarbage();
+  for (const end of ends) end();
+  await Promise.all(works);
+  expect(getEventListeners(stop, 'abort')).toEqual([]);
 });
 
 test('a call keeps no listener of work that has ended', async () => {
