@@ -24,7 +24,7 @@ export type ReachedLimit = 'call' | 'others';
 /** The share of one call in the memory limit. A call disposes of its share when it ends. */
 export interface ReadShare extends Disposable, ByteLimit {
   readonly limits: ReadLimits;
-  /** Reserves memory before a page is requested. Resolves with false if there is none within `waitMs`. */
+  /** Reserves memory before a page is requested. Resolves with false if there is none in time. */
   enter(): Promise<boolean>;
   /** Gives back the unused part of the reservation after a page. The received bytes still count. */
   leave(): void;
@@ -44,13 +44,22 @@ export function createReadMemoryLimit(limits: ReadLimits = defaultReadLimits): R
   return { share: (signal) => new CallShare(memory, limits, takeTurn, signal) };
 }
 
+interface Wait {
+  /** Reserves a page and lets the call proceed. */
+  readonly proceed: () => void;
+  /** Lets the call end with the pages that it has. */
+  readonly giveUp: () => void;
+}
+
 /** Counts the bytes of all reads, and lets calls wait for room. */
 class SharedMemory {
   readonly #limits: ReadLimits;
   /** Bytes that were received or are reserved. */
   #taken = 0;
-  /** For each waiting call, a function that reserves a page and ends the wait. The call that has waited longest comes first. */
-  readonly #waiting = new Set<() => void>();
+  /** The calls that hold bytes. The oldest comes first. */
+  readonly #holders = new Set<CallShare>();
+  /** The calls that wait for room. The longest wait comes first. */
+  readonly #waiting = new Map<CallShare, Wait>();
 
   constructor(limits: ReadLimits) {
     this.#limits = limits;
@@ -67,36 +76,61 @@ class SharedMemory {
   giveBack(bytes: number): void {
     this.#taken -= bytes;
     // Each call that proceeds takes room again, so the check is repeated for the next one.
-    for (const proceed of this.#waiting) if (this.hasRoomFor(this.#limits.bytesOfPage)) proceed();
+    for (const { proceed } of this.#waiting.values()) if (this.hasRoomFor(this.#limits.bytesOfPage)) proceed();
+    this.#endDeadlock();
   }
 
-  /** Reserves the bytes of a page as soon as there is room. Resolves with false if that takes longer than `waitMs`. */
-  async reservePage(signal: AbortSignal): Promise<boolean> {
-    const { bytesOfPage } = this.#limits;
-    const mustWait = this.#waiting.size > 0 || !this.hasRoomFor(bytesOfPage);
-    if (mustWait && !signal.aborted) return this.#waitForRoom(signal);
-    this.take(bytesOfPage);
+  /** Gives back all bytes of a call that ends. */
+  release(holder: CallShare, bytes: number): void {
+    this.#holders.delete(holder);
+    this.giveBack(bytes);
+  }
+
+  /**
+   * Reserves the bytes of a page as soon as there is room. Resolves with false if that takes longer than `waitMs`, or if it cannot happen
+   * because all calls wait for each other.
+   */
+  async reservePage(holder: CallShare, signal: AbortSignal): Promise<boolean> {
+    const mustWait = this.#waiting.size > 0 || !this.hasRoomFor(this.#limits.bytesOfPage);
+    if (mustWait && !signal.aborted) return this.#waitForRoom(holder, signal);
+    this.#takePage(holder);
     return true;
   }
 
-  /** Waits until `giveBack` has made room for a page, the call is cancelled, or `waitMs` have passed. */
-  #waitForRoom(signal: AbortSignal): Promise<boolean> {
+  #takePage(holder: CallShare): void {
+    this.#holders.add(holder);
+    this.take(this.#limits.bytesOfPage);
+  }
+
+  #waitForRoom(holder: CallShare, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const endWait = (isReserved: boolean) => {
         clearTimeout(timer);
         signal.removeEventListener('abort', proceed);
-        this.#waiting.delete(proceed);
+        this.#waiting.delete(holder);
         resolve(isReserved);
       };
       const proceed = () => {
-        this.take(this.#limits.bytesOfPage);
+        this.#takePage(holder);
         endWait(true);
       };
-      const timer = setTimeout(() => endWait(false), this.#limits.waitMs);
+      const giveUp = () => endWait(false);
+      const timer = setTimeout(giveUp, this.#limits.waitMs);
       // A cancelled call proceeds too, because its next request fails at once with the right error.
       signal.addEventListener('abort', proceed);
-      this.#waiting.add(proceed);
+      this.#waiting.set(holder, { proceed, giveUp });
+      this.#endDeadlock();
     });
+  }
+
+  /**
+   * Ends the wait of the newest call if all calls that hold bytes wait, because then none of them gives any back. Its bytes let the oldest
+   * calls read on.
+   */
+  #endDeadlock(): void {
+    const newest = [...this.#holders].at(-1);
+    if (newest === undefined || ![...this.#holders].every((holder) => this.#waiting.has(holder))) return;
+    this.#waiting.get(newest)?.giveUp();
   }
 }
 
@@ -124,7 +158,7 @@ class CallShare implements ReadShare {
   async enter(): Promise<boolean> {
     // Before each page but the first, other work of the process gets a turn of the event loop, so that a long read does not hold it up.
     if (this.#received > 0) await this.#takeTurn(() => undefined);
-    const isReserved = await this.#memory.reservePage(this.#signal);
+    const isReserved = await this.#memory.reservePage(this, this.#signal);
     if (isReserved) this.#reserved = this.limits.bytesOfPage;
     return isReserved;
   }
@@ -151,7 +185,7 @@ class CallShare implements ReadShare {
 
   [Symbol.dispose](): void {
     this.leave();
-    this.#memory.giveBack(this.#received);
+    this.#memory.release(this, this.#received);
     this.#received = 0;
   }
 }

@@ -76,6 +76,22 @@ describe('calls at the same time', () => {
     vi.useRealTimers();
   });
 
+  test('that wait for each other: the newest goes without at once, and the oldest reads on', async () => {
+    const memory = createReadMemoryLimit(limits);
+    const shares = Array.from({ length: 4 }, () => memory.share(call()));
+    for (const share of shares) {
+      await share.enter();
+      share.admit(5);
+      share.leave();
+    }
+    const [oldest, ...others] = shares.map((share) => share.enter());
+    expect(await others.pop()).toBe(false);
+    shares.at(-1)?.[Symbol.dispose]();
+    expect(await oldest).toBe(true);
+    // While one of them reads, the others wait for it.
+    expect(await Promise.race([...others, 'waits'])).toBe('waits');
+  });
+
   test('that were given up wait no longer', async () => {
     const memory = createReadMemoryLimit(limits);
     for (let count = 0; count < 4; count += 1) await memory.share(call()).enter();
