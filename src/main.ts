@@ -44,7 +44,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
 });
 
 /** Time until the process is ended, in milliseconds. Before it starts, up to three seconds pass in which the last spans are sent. */
-const lingerMs = 7_000;
+const lingerMs = 1_000;
 
 // Ends a process that something keeps open, such as a request to a collector, but not before all output is written.
 setTimeout(() => process.stdout.write('', () => process.exit()), lingerMs).unref();

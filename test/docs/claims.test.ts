@@ -149,6 +149,10 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/DEPLOY.md', `requests of one address at the same time | ${connectionsOfAddress} |`],
   ['docs/DEPLOY.md', `requests that wait for the issuer's keys | ${issuerKeys('mostWaiting')} |`],
   ['docs/DEPLOY.md', `A stopped pod gives running calls ${stopMs} s`],
+  [
+    'docs/DEPLOY.md',
+    `delay the end of the process by up to ${(constant('src/observe/telemetry.ts', 'flushMs') + constant('src/main.ts', 'lingerMs')) / 1000} s`,
+  ],
   ['docs/OPERATE.md', `more than ${announced} in ${announcedWithin}`],
   [
     'docs/OPERATE.md',
@@ -215,7 +219,6 @@ const ofOthers: readonly (readonly [RegExp, string])[] = [
     /Signatures are refused at 15 minutes|from 15 minutes on, the server signs/,
     'the cloud refuses them; docs/API.md says so',
   ],
-  [/It can delay the end of the process by up to 10 s/, "the time limit of OpenTelemetry's exporter"],
   [
     /`(?:slow-body:1000|oversized:32|429:1)` \| [^|]*\| (?:yes|no) \|.{0,40}$/,
     'the number stands in the name of the fault',
