@@ -46,43 +46,47 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   const isStartBefore = uploadStart !== undefined && arrivals.every(({ uploadedAt }) => uploadedAt >= uploadStart);
   const startedAt = isStartBefore && arrivals.length === all.length ? uploadStart : undefined;
 
+  // The numbers of connections that are needed at least to explain the order of the arrivals, if the client begins parts by rising numbers
+  // and if by falling numbers. `leastNeeded` is for rising numbers, so falling numbers are negated.
   const numbers = arrivals.map(({ partNumber }) => partNumber);
-  const begunIfAscending = mostBegun(numbers);
-  const begunIfDescending = mostBegun(numbers.map((number) => -number));
-  const begunAtOnce = Math.min(begunIfAscending, begunIfDescending);
+  const neededIfAscending = leastNeeded(numbers);
+  const neededIfDescending = leastNeeded(numbers.map((number) => -number));
+  // Either order may be that of the client, so only the smaller number is certain. The candidates begin with it.
+  const needed = Math.min(neededIfAscending, neededIfDescending);
 
-  const candidates = possibleCounts(arrivals, begunAtOnce, startedAt).map((count) => ({
+  const candidates = possibleCounts(arrivals, needed, startedAt).map((count) => ({
     count,
     // The time of a part is the sum of `count` waits between arrivals. Such a sum is more even than single waits, by the root of `count`.
     // The factor undoes that, so that the candidates can be compared.
     unevenness: Math.sqrt(count) * unevennessOf({ count, arrivals, startedAt }),
   }));
   const leastUnevenness = Math.min(...candidates.map(({ unevenness }) => unevenness));
+  // If the start is unknown, too many connections look even too. The larger `doubtfulFactor` then makes a smaller number acceptable.
   const factor = startedAt === undefined ? tuned.doubtfulFactor : tuned.sureFactor;
   const acceptedUnevenness = Math.max(tuned.evenEnough, factor * leastUnevenness);
-  // The candidates are sorted by `count`, so this is the smallest that explains the times well enough.
+  // The candidates are sorted by `count`, so this is the smallest number that explains the times well enough.
   const count = candidates.find(({ unevenness }) => unevenness <= acceptedUnevenness)?.count ?? 1;
 
-  // Parts arrive about in an order if the order would need at most half as many connections again.
-  const acceptedBegun = 1.5 * count;
-  const order = { ascending: begunIfAscending <= acceptedBegun, descending: begunIfDescending <= acceptedBegun };
+  // The parts have about an order if it needs at most 1.5 times `count` connections. A client may begin some parts a little out of order.
+  const acceptedNeed = 1.5 * count;
+  const order = { ascending: neededIfAscending <= acceptedNeed, descending: neededIfDescending <= acceptedNeed };
   return { count, order, arrivals, startedAt };
 }
 
 /**
  * The possible numbers of connections, the smallest first.
- * @param begunAtOnce the most parts that were begun but had not arrived at one time, if parts are begun by number
+ * @param needed the least number of connections that explains the order of the arrivals, if parts are begun by number
  */
-function possibleCounts(arrivals: readonly UploadPart[], begunAtOnce: number, startedAt: number | undefined): number[] {
+function possibleCounts(arrivals: readonly UploadPart[], needed: number, startedAt: number | undefined): number[] {
   const arrived = arrivals.length;
-  // If `begunAtOnce` is above this limit, parts are begun in no order, so it says nothing about the number of connections.
-  const isOrdered = begunAtOnce <= Math.min(maximumConnections, arrived / 3);
-  const leastBegun = isOrdered ? begunAtOnce : 1;
+  // If `needed` is above this limit, parts are begun in no order, so it says nothing about the number of connections.
+  const isOrdered = needed <= Math.min(maximumConnections, arrived / 3);
+  const leastByOrder = isOrdered ? needed : 1;
 
   // If the start is unknown, a burst at the beginning shows how many parts the first round has at least. The begins of the first round are
   // then unknown too, so only later parts show how long a part takes. At least half of all parts must be later parts.
   const isStartKnown = startedAt !== undefined;
-  const least = isStartKnown ? leastBegun : Math.max(leastBegun, firstBurstOf(arrivals));
+  const least = isStartKnown ? leastByOrder : Math.max(leastByOrder, firstBurstOf(arrivals));
   const most = Math.floor(Math.min(maximumConnections, isStartKnown ? arrived : arrived / 2));
   return Array.from({ length: Math.max(1, most - least + 1) }, (_, index) => least + index);
 }
@@ -108,19 +112,20 @@ function unevennessOf(times: ConnectionTimes): number {
 }
 
 /**
- * Returns the largest number of parts that were begun but had not arrived at one time, if parts were begun by rising numbers. If part 5
- * arrives first, parts 1 to 4 must have been begun before it, so this is five.
+ * Returns the least number of connections that explains the order of the arrivals, if parts are begun by rising numbers. If part 5 arrives
+ * first, parts 1 to 4 must have been begun before it, so at least five connections are needed.
  * @param numbers part numbers in the order of their arrival
  */
-function mostBegun(numbers: readonly number[]): number {
+function leastNeeded(numbers: readonly number[]): number {
   const ascending = [...numbers].sort((a, b) => a - b);
   const rankOf = new Map(ascending.map((number, index) => [number, index + 1]));
   // Parts are begun by rising numbers. So if the part with the fifth lowest number has arrived, at least five parts were begun.
   let begunCount = 0;
-  let mostAtOnce = 1;
+  let mostInFlight = 1;
   for (const [arrivedBefore, number] of numbers.entries()) {
     begunCount = Math.max(begunCount, rankOf.get(number) ?? 0);
-    mostAtOnce = Math.max(mostAtOnce, begunCount - arrivedBefore);
+    mostInFlight = Math.max(mostInFlight, begunCount - arrivedBefore);
   }
-  return mostAtOnce;
+  // Each part in flight takes a connection.
+  return mostInFlight;
 }

@@ -80,19 +80,20 @@ export const stepOf = (numbers: readonly number[]): number =>
     : Math.floor(median(numbers.slice(1).map((number, index) => number - (numbers[index] ?? number))));
 
 /**
- * Divides the missing numbers between `lowest` and the stored part `highest` into `begun`, which connections may be sending, and
- * `passedOver`, which the client has left behind, because too many parts above them are stored (`isPassed`). Returns undefined if more than
- * `connectionCount` parts would be begun in a gap, because then the client does not begin parts in the order of their numbers.
+ * Divides the missing numbers from `lowest` to the stored part `highest` into two lists: `begun`, which connections may be sending, and
+ * `passedOver`, which are not expected, because the client left them behind (`isPassed`) or does not use them. Returns undefined if a gap
+ * has more parts to send than there are connections, because then the client does not begin parts in the order of their numbers.
  */
 function divideGaps(lowest: number, highest: number, { numbers, connectionCount }: Numbering) {
+  // The distance between numbers that the client uses: usually 1, or 2 if it counts in twos.
   const step = stepOf(numbers);
   const passedOver: Range[] = [];
   const begun: number[] = [];
-  let storedBelow = 0;
+  let indexAbove = 0;
   for (const gap of gapsBetween(rangesOf(numbers), lowest, highest)) {
-    // The part directly above the gap is stored, and its index is the number of stored parts below it.
-    storedBelow = numbers.indexOf(gap.to + 1, storedBelow);
-    const storedAbove = numbers.length - storedBelow;
+    // The part directly above the gap is stored. Gaps ascend, so the search for its index goes on where the last search ended.
+    indexAbove = numbers.indexOf(gap.to + 1, indexAbove);
+    const storedAbove = numbers.length - indexAbove;
     if (isPassed(storedAbove, connectionCount)) {
       passedOver.push(gap);
       continue;
@@ -102,7 +103,7 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
     if (width > step * connectionCount) return undefined;
 
     for (let number = gap.from; number <= gap.to; number += 1) {
-      // If the client counts in twos, it leaves the numbers in between out. They count as passed over.
+      // The client has used `highest`, so it uses the numbers that are whole steps below. The numbers in between count as passed over.
       const isUsedByClient = (highest - number) % step === 0;
       if (isUsedByClient) begun.push(number);
       else passedOver.push({ from: number, to: number });
@@ -112,32 +113,40 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
 }
 
 /**
- * The missing parts within `bounds`, if parts are begun in the order of their numbers. Each connection sends a part of a gap, or a part
- * above the highest stored part. Returns undefined if there are more gaps than this order allows.
+ * Groups the missing parts within `bounds`, if the client begins parts in the order of their numbers. Then each connection sends a part of
+ * a gap between stored parts, or one of the next parts above the highest stored part. Returns undefined if the gaps contradict this order.
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
   const { numbers, connectionCount, missingCount, isSending } = numbering;
+  // The distance between numbers that the client uses: usually 1, or 2 if it counts in twos.
   const step = stepOf(numbers);
+  // Without stored parts, the next number, `highest + step`, is `bounds.from`.
   const highest = numbers.at(-1) ?? bounds.from - step;
 
   const gaps = divideGaps(bounds.from, highest, numbering);
   if (gaps === undefined) return undefined;
-  const { passedOver, begun } = gaps;
+  // `begun` are numbers in gaps that connections may be sending. The others are passed over: these parts failed, or the client uses no part
+  // with that number.
+  const { begun, passedOver } = gaps;
   // With more begun parts than connections, or more numbers passed over than stored, parts are not begun in this order. A client that
   // counts in threes or more ends here too, because the numbers in between, which it never uses, outnumber its parts.
   if (begun.length > connectionCount || countOf(passedOver) > numbers.length) return undefined;
 
+  // Passed-over numbers are not subtracted, because nothing shows whether the client uses them. If it does, `numbersAbove` is the smaller
+  // number, and right. The difference is negative if `missingCount` is 0, which stands for unknown.
   const missingBesidesBegun = missingCount - begun.length;
   const numbersAbove = Math.floor((bounds.to - highest) / step);
   const missingAbove = Math.max(0, Math.min(missingBesidesBegun, numbersAbove));
   // If nothing is missing above the highest stored part, the client may be sending parts again that failed before.
   const retried = missingAbove > 0 ? [] : retriedParts(passedOver, missingBesidesBegun);
 
+  // Connections that send no part of a gap send the next parts above.
   const freeConnections = Math.max(0, connectionCount - begun.length - retried.length);
   const nextCount = Math.min(missingAbove, freeConnections);
   const nextNumbers = Array.from({ length: nextCount }, (_, index) => highest + step * (index + 1));
 
   const onConnections = rangesOf([...retried, ...begun, ...nextNumbers].sort((a, b) => a - b));
+  // All numbers after the next parts, because nothing is stored there. The client may leave some of them out, but nothing shows which.
   const later = gapsBetween([], highest + step * nextCount + 1, bounds.to);
   return {
     inFlight: isSending ? onConnections : [],

@@ -31,7 +31,7 @@ interface Effort {
  * The pace of an upload:
  * - `unknown`: no part has come, or no time could be read.
  * - `live`: parts come at a known rate.
- * - `unclear`: there is no rate to show for the reason `why`. `clearAt` is when there will be a rate. With `late`, it is when the next part
+ * - `unclear`: there is no rate to show for the reason `why`. `dueAt` is when there will be a rate. With `late`, it is when the next part
  *   was due, and `rate` only serves for the range of the time left.
  * - `stopped`: no part has come for so long that none is likely to come. `rate` is the rate before the upload stopped.
  */
@@ -47,7 +47,7 @@ export type Pace =
   | (Observed & {
       readonly kind: 'unclear';
       readonly why: WhyUnclear;
-      readonly clearAt?: number | undefined;
+      readonly dueAt?: number | undefined;
       readonly rate?: Rate;
     })
   | (Observed & { readonly kind: 'stopped'; readonly rate?: Rate });
@@ -103,12 +103,14 @@ const lostMs = 500;
 const roundingMs = 5000;
 
 /**
- * Returns the pace of an upload.
+ * Returns the pace of an upload, which follows from the efforts of its parts. An effort is the time that a part took on its connection,
+ * together with its size. A round is one part from each connection.
  * @param answeredAt time of the service's answer. If it is unknown, so is the pace
  * @param startedAt start of the upload, if known
  */
 export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefined, startedAt?: number): Pace {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
+  // The first arrival may be the short last part of the upload. Its time says little about the others.
   const arrivals = withoutShortFirstPart(timed.sort((a, b) => a.uploadedAt - b.uploadedAt));
   const last = arrivals.at(-1);
   if (last === undefined || answeredAt === undefined) return { kind: 'unknown' };
@@ -118,13 +120,13 @@ export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefi
   const idleMs = now - last.uploadedAt;
 
   const pause = pauseIn(arrivals, startedAt);
-  // From here on, all times are on the clock that stands still in a pause. It does not change `startedAt`, which is before the pause, and
-  // `idleMs`, which is after it.
+  // From here on, all times are on a clock that stands still in the pause, so that no part seems slow because of it. On this clock,
+  // `startedAt` and `idleMs` are the same, because the pause is after the start and before the last arrival.
   const activeArrivals = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
   const connections = connectionsOf(activeArrivals, startedAt);
   const observed = { connections, now: activeTime(now, pause), pause };
 
-  // There is no effort if nothing shows when the parts began, as with a single part whose start is unknown.
+  // Without a start, nothing shows when the first round began. If there may be no later parts, nothing shows how long a part took.
   const efforts = effortsOf(connections);
   if (efforts.length === 0 || isMaybeOneRound(connections, idleMs)) {
     // Without a rate, nothing shows how long a silence is usual. So the upload is called stopped only after a very long one.
@@ -132,12 +134,13 @@ export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefi
     return { kind: 'unclear', why: 'one round', ...observed };
   }
 
-  // While the first round arrives, it may still get more parts, so the number of connections is not certain.
+  // With a start, the first parts have efforts. But while the first round arrives, it may still get more parts, so the number of connections
+  // is not certain.
   const firstRoundEndsAt = firstRoundEnd(connections);
   if (firstRoundEndsAt !== undefined && observed.now < firstRoundEndsAt) {
     // An infinite time means that only another part can end the first round.
-    const clearAt = Number.isFinite(firstRoundEndsAt) ? firstRoundEndsAt : undefined;
-    return { kind: 'unclear', why: 'begun', clearAt, ...observed };
+    const dueAt = Number.isFinite(firstRoundEndsAt) ? firstRoundEndsAt : undefined;
+    return { kind: 'unclear', why: 'begun', dueAt, ...observed };
   }
   return paceOfEfforts(efforts, observed, idleMs);
 }
@@ -186,27 +189,34 @@ const activeTime = (time: number, pause: Pause | undefined) =>
 const serviceTime = (time: number, pause: Pause | undefined) =>
   pause === undefined || time <= pause.from ? time : time + pause.ms;
 
-/** The pace of an upload whose first round is over. `idleMs` is the time since the last part. */
+/**
+ * The pace of an upload whose first round is over, by the efforts of its parts (the time that each took, and its size).
+ * @param idleMs time since the last arrival
+ */
 function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs: number): Pace {
   const { connections, now } = observed;
   const { count } = connections;
 
+  // Efforts of the first round no longer count after a second round, because clients also prepare during the first.
   const counted = countedEfforts(allEfforts, count);
   const changeIndex = indexOfChange(counted, count);
-  // Only efforts since the last change of speed show how fast the upload is now.
+  // Only efforts since the last change of speed show how fast the upload is now. Without a change, all efforts do.
   const sinceChange = counted.slice(changeIndex ?? 0);
   const usualMs = median(sinceChange.map(({ ms }) => ms));
   if (idleMs > stoppedAfter(usualMs)) return { kind: 'stopped', rate: rateOf(sinceChange, count), ...observed };
 
-  // The efforts of overdue parts count before these parts arrive, because they are already longer than usual.
+  // The efforts of overdue parts, which are still in flight, count already, because they are longer than usual.
   const overdue = overdueEfforts(observed, averageEffort(sinceChange));
   const rate = rateOf([...sinceChange, ...overdue], count);
-  if (idleMs > usualMs && overdue.length > count / 2) {
-    // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least.
+  // If at most half of the connections are late, the others still show the rate.
+  const areMostLate = overdue.length > count / 2;
+  if (idleMs > usualMs && areMostLate) {
+    // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least. The range of
+    // the rate has to allow both. It is in milliseconds per byte, so its slow end is the larger number.
     const slowest = Math.max(rate.slowest, averageEffort(overdue));
-    // This was before now, because the silence is longer than usual.
+    // Already past, because the silence is longer than usual. Readers learn from it for how long the part has been late.
     const nextPartDueAt = now - idleMs + usualMs;
-    return { kind: 'unclear', why: 'late', clearAt: nextPartDueAt, rate: { ...rate, slowest }, ...observed };
+    return { kind: 'unclear', why: 'late', dueAt: nextPartDueAt, rate: { ...rate, slowest }, ...observed };
   }
 
   const isEven = medianDistance(sinceChange) < tuned.unevenFrom;
@@ -285,7 +295,7 @@ function overdueEfforts({ connections, now }: Observed, usualEffort: number): Ef
   return msInFlight.filter((ms) => ms > overdueMs).map((ms) => ({ ms, size, endedAt: now }));
 }
 
-/** The known begins of the parts in flight. Each connection sends one of these parts. */
+/** For each connection, the known begin of the part that it sends. If no part is left for it, the time since which it has been free. */
 const beginsInFlight = (connections: Connections): number[] =>
   Array.from({ length: connections.count }, (_, ahead) =>
     beginOf(connections, connections.arrivals.length + ahead),
@@ -327,13 +337,17 @@ function medianDistance(efforts: readonly Effort[]): number {
 }
 
 /**
- * Finds the change of speed that explains the efforts best. It leaves the smallest sum of distances from two medians, those of the
- * efforts before and since the change. Returns the index of the first effort after the change, or undefined if no change is clear.
+ * Finds the change of speed that explains the efforts of parts best, which is the change for which the distances of the efforts from two
+ * medians, one before the change and one since, have the smallest sum. Returns the index of the first effort after the change, or undefined
+ * if no change is clear.
  */
 function indexOfChange(efforts: readonly Effort[], connectionCount: number): number | undefined {
+  // A round, which is a part from each connection, on both sides, so that one slow connection is no change. With a single connection, a
+  // round is one part, which may be slow by chance, so more parts are required.
   const firstIndex = Math.max(promised.partsBeforeChange, connectionCount);
   const lastIndex = efforts.length - Math.max(2, connectionCount);
 
+  // The distance without any change, which a change has to undercut.
   let leastDistance = spreadOf(efforts).distance;
   let bestIndex: number | undefined;
   for (let index = firstIndex; index <= lastIndex; index += 1) {
@@ -380,6 +394,7 @@ export const bytesPerSecond = (millisecondsPerByte: number, connectionCount: num
 /**
  * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, or undefined if the end is too close to say. The
  * bytes of parts in flight that are already sent are subtracted.
+ * @param millisecondsPerByte of one connection
  */
 export function secondsLeft(
   { connections, now }: Observed,
@@ -388,12 +403,15 @@ export function secondsLeft(
 ): number | undefined {
   const { count, arrivals, startedAt } = connections;
   const partSize = median(arrivals.map(({ size }) => size));
+  // A round is one part from each connection.
   const roundSize = count * partSize;
-  // If the start is unknown, there may be more connections than were seen. Near the end, an unknown share of the bytes is then in flight.
+  // If the start is unknown, there may be more connections than `count`, except if it is 1, because only parts that are sent one after the
+  // other arrive so evenly. Then the last round may be 1.5 times `roundSize`, and an unknown share of its bytes is sent already.
   if (startedAt === undefined && count > 1 && bytesLeft <= 1.5 * roundSize) return undefined;
 
   // Before the last round, each connection is sending one part, and has sent at most the whole of it. In the last round, some connections
-  // are free, and others send faster in their place. So the time of each connection counts, and only `bytesLeft` limits the bytes.
+  // are free, and others send faster in their place. `beginsInFlight` has a time for free connections too, which then stands for the bytes
+  // that the others have sent in their place. So only `bytesLeft` limits the bytes.
   const isLastRound = bytesLeft <= roundSize;
   const mostOfConnection = isLastRound ? bytesLeft : partSize;
   let sentBytes = 0;
@@ -401,5 +419,6 @@ export function secondsLeft(
     sentBytes += Math.min(mostOfConnection, (now - begin) / millisecondsPerByte);
   }
 
+  // At least 1, because the parts in flight have not arrived, even if all of their bytes are sent.
   return Math.max(1, Math.round(Math.max(0, bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count)));
 }

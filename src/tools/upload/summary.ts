@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { lazy, withoutUndefined } from '../../util/objects.js';
 import { like, rare } from '../schema/outputs.js';
 import { beginOf } from './connections.js';
-import { missingPartsOf, stepOf } from './missing-parts.js';
+import { type MissingParts, missingPartsOf, stepOf } from './missing-parts.js';
 import { median } from './numbers.js';
 import { bytesPerSecond, type Pace, paceOf, secondsLeft } from './pace.js';
 import { bytesOf, rangesOf, type UploadPart } from './part.js';
@@ -77,7 +77,10 @@ interface Moment {
 
 type ObservedPace = Exclude<Pace, { kind: 'unknown' }>;
 
-/** Summarizes the parts of an upload. The result has the fields of `summaryFields`. */
+/**
+ * Summarizes the parts of an upload. The result has the fields of `summaryFields`. Lists have at most `maximumEntries` entries. An empty
+ * list is left out, except `runs`.
+ */
 export function summarise(
   listed: readonly UploadPart[],
   expectation: Expectation,
@@ -85,7 +88,7 @@ export function summarise(
 ) {
   const sorted = [...listed].sort((a, b) => a.partNumber - b.partNumber);
   const numbers = sorted.map(({ partNumber }) => partNumber);
-  // Counts, bytes and runs are of all listed parts. Progress and pace count each number once, by its last entry in the list.
+  // A number that is listed twice counts twice in counts, bytes and runs. Progress and pace count it once, by its last entry in the list.
   const duplicates = rangesOf(numbers.filter((number, index) => number === numbers[index - 1]));
   const distinctParts = [...new Map(sorted.map((part) => [part.partNumber, part])).values()];
 
@@ -93,9 +96,10 @@ export function summarise(
   const isComplete = progress.bytesToSend === 0;
   // A complete upload has neither parts in flight nor time left, so its pace does not matter.
   const pace: Pace = isComplete ? { kind: 'unknown' } : paceOf(distinctParts, timeOf(checkedAt), timeOf(startedAt));
-  const { missing, inFlightSeconds } = missingByPace(distinctParts, pace, progress);
-  const { inFlight, passedOver, toCome, inFlightCount } = missing;
+  const missing = missingByPace(distinctParts, pace, progress);
+  const { inFlight, passedOver, toCome, inFlightCount, inFlightSeconds } = missing;
 
+  // A run is a range of parts that have the same size.
   const runs = equalRuns(sorted);
   const tooSmallRuns = equalRuns(progress.tooSmall);
 
@@ -104,6 +108,7 @@ export function summarise(
     highestPart: numbers.at(-1),
     totalBytes: bytesOf(sorted),
     runs: runs.slice(0, maximumEntries),
+    // Left out if it is 0, which also stands for unknown.
     inFlightCount: inFlightCount === 0 ? undefined : inFlightCount,
     inFlight: firstOf(inFlight),
     inFlightSeconds,
@@ -177,16 +182,18 @@ interface Progress {
  * progress if nothing is expected, or if the stored parts contradict the expectation.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
-  // Without an expectation that fits, no part is known to be missing.
-  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts, 0) };
+  // With a contradicted expectation, no part is known to be missing.
+  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
 
+  // If parts are missing, the highest stored part is not the upload's last part, which alone may be small.
   const missingCount = countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
+  // The missing parts and those that are too small.
   const remainingParts = expectedParts === undefined ? undefined : expectedParts - usableParts;
 
-  // Bytes measure the progress better than parts, which may differ in size.
+  // If bytes are expected, they measure the progress, because parts may differ in size.
   if (expectedBytes !== undefined) {
     const usableBytes = bytesOf(parts) - bytesOf(tooSmall);
     const remainingBytes = expectedBytes - usableBytes;
@@ -194,7 +201,9 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
     return { percent, remainingBytes, remainingParts, missingCount, bytesToSend: remainingBytes, tooSmall };
   }
 
+  // Without an expectation, there is no progress.
   if (expectedParts === undefined || remainingParts === undefined) return { tooSmall };
+  // With only a number of parts, the bytes are an estimate, so `remainingBytes` is left out.
   const averageSize = bytesOf(parts) / Math.max(1, parts.length);
   const bytesToSend = Math.round(remainingParts * averageSize);
   return { percent: percentOf(usableParts, expectedParts), remainingParts, missingCount, bytesToSend, tooSmall };
@@ -228,33 +237,46 @@ function countMissing(parts: readonly UploadPart[], { expectedBytes, expectedPar
   return isEven ? Math.ceil((expectedBytes - bytesOf(parts)) / first.size) : undefined;
 }
 
-/** Groups the missing parts by the reason why they are missing. The times of the arrived parts show which parts are in flight. */
-function missingByPace(parts: readonly UploadPart[], pace: Pace, { bytesToSend, missingCount }: Progress) {
+/**
+ * Groups the missing parts by the reason why they are missing. The times of the arrived parts show which parts are in flight. If the last
+ * parts of the upload are late, `inFlightSeconds` says how long the oldest of them has been in flight.
+ */
+function missingByPace(
+  parts: readonly UploadPart[],
+  pace: Pace,
+  { bytesToSend, missingCount }: Progress,
+): MissingParts & { readonly inFlightSeconds?: number | undefined } {
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {
     // The upload is complete, or nothing shows how the client sends. So any order is possible, and no part counts as in flight.
     const order = { ascending: true, descending: true };
-    const numbering = { numbers, connectionCount: 1, order, missingCount: missingCount ?? 0, isSending: false };
-    return { missing: missingPartsOf(numbering) };
+    // With 0, which stands for unknown, only numbers below the highest stored part count as missing.
+    return missingPartsOf({ numbers, connectionCount: 1, order, missingCount: missingCount ?? 0, isSending: false });
   }
 
   const { count, order, arrivals } = pace.connections;
   const partSize = median(arrivals.map(({ size }) => size));
-  // If `missingCount` is unknown, because parts have several sizes, the bytes give an estimate.
+  // If `missingCount` is unknown, the bytes give an estimate, which is enough to say what is in flight. Without bytes, 0 stands for unknown.
   const estimatedCount = bytesToSend === undefined ? 0 : Math.ceil(bytesToSend / partSize);
   const likelyCount = missingCount ?? estimatedCount;
-  const { isSending, lateSeconds } = activityOf(pace, likelyCount, partSize);
+  const { isSending, inFlightSeconds } = activityOf(pace, likelyCount, partSize);
   const missing = missingPartsOf({ numbers, connectionCount: count, order, missingCount: likelyCount, isSending });
 
-  // With an estimate, part numbers above the highest stored part are unknown. So only the ranges below it are named.
+  // With an estimate, the number of the upload's last part is unknown. So parts to come are named only below the highest stored part. Parts
+  // in flight are named above it too, because the client sends the next numbers.
   const highest = numbers.at(-1) ?? 0;
   const toCome = missingCount === undefined ? missing.toCome.filter(({ to }) => to < highest) : missing.toCome;
-  return { missing: { ...missing, toCome }, inFlightSeconds: lateSeconds };
+  return { ...missing, toCome, inFlightSeconds };
 }
 
-/** Says if parts are in flight (`isSending`) and, if the last parts of the upload are late, how long the oldest has been in flight. */
+/**
+ * Says if parts are in flight (`isSending`) and, if the last parts of the upload are late, how long the oldest of them has been in flight
+ * (`inFlightSeconds`).
+ * @param missingCount exact or estimated; 0 if unknown
+ */
 function activityOf(pace: ObservedPace, missingCount: number, partSize: number) {
   const { connections, now } = pace;
+  // In the last round, the connections are enough for all missing parts.
   const isLastRound = missingCount > 0 && missingCount <= connections.count;
   // The index after the last arrival stands for the part that has been in flight for longest.
   const oldestBegin = beginOf(connections, connections.arrivals.length);
@@ -264,15 +286,15 @@ function activityOf(pace: ObservedPace, missingCount: number, partSize: number) 
     // If parts take very different times, nothing shows which are in flight.
     if (!pace.isEven) return { isSending: false };
     // A part that is overdue may have been given up. In the last round it is still awaited, because the upload needs it.
-    const overdueMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * partSize;
-    const isInTime = oldestMs !== undefined && oldestMs < overdueMs;
+    const overdueAfterMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * partSize;
+    const isInTime = oldestMs !== undefined && oldestMs < overdueAfterMs;
     return { isSending: isLastRound || isInTime };
   }
 
-  // In the other cases, nothing is known to be in flight, except late parts of the last round, because the upload still needs them.
+  // With the pace `stopped` or `unclear`, nothing is known to be in flight, except late parts of the last round, which the upload needs.
   const isLate = isLastRound && pace.kind === 'unclear' && pace.why === 'late';
   if (!isLate) return { isSending: false };
-  return { isSending: true, lateSeconds: oldestMs === undefined ? undefined : Math.round(oldestMs / 1000) };
+  return { isSending: true, inFlightSeconds: oldestMs === undefined ? undefined : Math.round(oldestMs / 1000) };
 }
 
 /** The percentage that is reached when the parts in flight have arrived. Undefined if they add less than `muchInFlight` percent. */
@@ -304,13 +326,15 @@ function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
   };
 }
 
-/** The fields about rate and time left. A stopped upload has the rate before it stopped, and the time left if it resumes at that rate. */
+/** The fields of `summaryFields` about rate and time left. Fields are undefined if they are unknown. */
 function rateFields(pace: Pace, bytesToSend: number | undefined) {
   if (pace.kind === 'unknown') return {};
   const { connections, now, rate } = pace;
+  // In bytes per second, of all connections.
   const uploadRate = rate && bytesPerSecond(rate.millisecondsPerByte, connections.count);
 
   if (pace.kind === 'stopped') {
+    // The rate before the stop, and the time left if the upload resumes at this rate.
     const isTimeKnown = uploadRate !== undefined && bytesToSend !== undefined;
     return {
       stopped: true,
@@ -321,16 +345,17 @@ function rateFields(pace: Pace, bytesToSend: number | undefined) {
 
   const { estimate, range } = timeLeft(pace, bytesToSend);
   if (pace.kind === 'unclear') {
-    // Negative if the next part was due before now.
-    const secondsUntilRate = pace.clearAt === undefined ? undefined : Math.round((pace.clearAt - now) / 1000);
-    return { noRate: pace.why, rateInSeconds: secondsUntilRate, secondsLeft: range };
+    // A rate is due in this number of seconds. Negative if it was due with a part that is late.
+    const rateInSeconds = pace.dueAt === undefined ? undefined : Math.round((pace.dueAt - now) / 1000);
+    return { noRate: pace.why, rateInSeconds, secondsLeft: range };
   }
 
   return {
     bytesPerSecond: rounded(uploadRate),
-    // The rate before the last change of speed; above, it was the rate before the stop.
+    // The rate before the last change of speed, and the time of this change.
     bytesPerSecondBefore: rounded(pace.change?.bytesPerSecondBefore),
     rateSince: isoTime(pace.change?.since),
+    // The likely time, and the range from the shortest to the longest time.
     estimatedSecondsLeft: estimate,
     secondsLeft: range,
   };
