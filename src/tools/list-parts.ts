@@ -74,6 +74,7 @@ const input = () =>
         .optional(),
     }),
     ({ view, maxParts, partNumberMarker }, report) => {
+      // Without `view`, these arguments choose the view "parts" (`viewOf`).
       if (view !== 'summary') return;
       const problem = 'must be left out of the view "summary", which reads the whole list';
       if (maxParts !== undefined) report('maxParts', problem);
@@ -233,26 +234,31 @@ export const listParts = defineOperation({
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : parts),
-    /** Makes the answer, a page or a summary. `unread` is the start of the first page that was not read, if the list is too long. */
-    result({ firstPage, parts, answeredAt }, input, companionRead, unread) {
+    /**
+     * Makes the answer: the first page in the view "parts", else a summary of all parts that were read.
+     * @param companionRead answer of `list_multipart_uploads` with the start of this upload, if it could be read too
+     * @param unread query of the first page that was not read, if the list is longer than one call reads
+     */
+    result({ firstPage, parts: allParts, answeredAt }, input, companionRead, unread) {
+      // Unknown fields of the service stay in the answer, but must not look like fields of this server.
       const page = withoutSummaryFields(firstPage);
       if (viewOf(input) === 'parts') return { view: 'parts', ...shortened(page) };
 
       // Keeps the fields about the upload, and drops those about a single page.
-      const { parts: _, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
+      const { parts, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
       if (unread !== undefined) {
         return {
           view: 'summary',
           ...upload,
           // Without expectation and times, because the beginning of a list shows neither progress nor rate.
-          ...summarise(parts, {}),
+          ...summarise(allParts, {}),
           isTruncated: true,
           nextPartNumberMarker: Number(unread['part-number-marker']),
         };
       }
 
       const times = { checkedAt: answeredAt, startedAt: startOf(input, companionRead?.uploads) };
-      return { view: 'summary', ...upload, ...summarise(parts, input, times) };
+      return { view: 'summary', ...upload, ...summarise(allParts, input, times) };
     },
   },
 

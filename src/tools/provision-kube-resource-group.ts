@@ -232,12 +232,12 @@ export const provisionKubeResourceGroup = defineOperation({
           ...zoneWarnings(server.availabilityZone, server.region),
         ]),
         ...versionWarnings(adminCluster?.version),
-        ...unplacedWarnings(serversByPath, groupZone, groupRegion),
-        // In a call without errors, a key that `serviceAccountKeyName` names is already inserted.
-        ...sentences(
-          externalCloudConfig?.serviceAccountKey === undefined &&
-            say`No service account key is given, so there is nothing to link the group to the external cloud with.`,
-        ),
+        ...unplacedWarnings(serversByPath, { region: groupRegion, zone: groupZone }),
+        // If `serviceAccountKeyName` was given, `serviceAccountKey` now has the key with that name. Only the warnings of a `planOnly` call
+        // with errors are made before the key is read.
+        ...(externalCloudConfig?.serviceAccountKey === undefined
+          ? [say`No service account key is given, so there is nothing to link the group to the external cloud with.`]
+          : []),
         ...poolWarnings(nodePools),
       ];
     },

@@ -38,7 +38,10 @@ const volume = () => ({
   volumeSize: volumeSize(),
 });
 
-/** Schema of the admin workstation in ProvisionKubeResourceGroup (docs/API.md). Any field may be absent. */
+/**
+ * Schema of the admin workstation, a server, in ProvisionKubeResourceGroup (docs/API.md). Any field may be absent. To keep the list of tools
+ * short, `oneOfListed` shows its text in place of the allowed values, most of which another field shows.
+ */
 export const adminWorkstation = () =>
   z
     .strictObject({

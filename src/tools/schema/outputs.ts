@@ -42,7 +42,10 @@ const nodes = () =>
     instances: z.array(like(instance(), 'servers: instanceId, instanceType, networkInterfaces, volumes')),
   });
 
-/** Cluster (docs/API.md: Cluster record). */
+/**
+ * Cluster (docs/API.md: Cluster record). In the list of tools, the text of `like` takes the place of the fields. Answers have the fields
+ * themselves.
+ */
 export const cluster = () =>
   z.object({
     name: text(),
@@ -84,7 +87,7 @@ export const cluster = () =>
     status: text(),
   });
 
-/** Resource group (docs/API.md: Resource group record). */
+/** Resource group (docs/API.md: Resource group record). In the list of tools, the text of `like` takes the place of the fields. */
 export const resourceGroup = () =>
   z.object({
     name: text(),

@@ -74,13 +74,14 @@ export const regionWarnings = (documented: readonly string[] | undefined, region
 /**
  * A warning about servers that have neither region nor zone, if the whole resource group has a region or zone to propose for them.
  * @param servers by path, such as `adminCluster.controlPlane`. Undefined if the request lacks the server
+ * @param group region and zone of the resource group
  */
 export function unplacedWarnings(
   servers: Readonly<Record<string, { readonly region?: unknown; readonly availabilityZone?: unknown } | undefined>>,
-  zone: string | undefined,
-  region: string | undefined,
+  { region, zone }: { readonly region: string | undefined; readonly zone: string | undefined },
 ): SafeText[] {
-  const placeOfGroup = sentences(
+  // Empty if the group has neither.
+  const proposals = sentences(
     region !== undefined && say`region ${place(region)}`,
     zone !== undefined && say`zone ${place(zone)}`,
   );
@@ -88,10 +89,10 @@ export function unplacedWarnings(
   const unplacedServers = Object.entries(servers).filter(
     ([, server]) => server !== undefined && server.region === undefined && server.availabilityZone === undefined,
   );
-  if (unplacedServers.length === 0 || placeOfGroup.length === 0) return [];
+  if (unplacedServers.length === 0 || proposals.length === 0) return [];
 
   const names = listed(unplacedServers.map(([path]) => argument(path)));
   return [
-    say`${names} ${words(unplacedServers.length === 1 ? 'has' : 'have')} no region and zone. Whether those of the group apply there is not documented; ${listed(placeOfGroup)} could be given there too.`,
+    say`${names} ${words(unplacedServers.length === 1 ? 'has' : 'have')} no region and zone. Whether those of the group apply there is not documented; ${listed(proposals)} could be given there too.`,
   ];
 }
