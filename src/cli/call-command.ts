@@ -130,7 +130,7 @@ export interface Call {
 }
 
 /**
- * Reads the tool of a call and its arguments from the command line. `--account` and `--plan` are added to the arguments.
+ * Reads the tool and arguments of a call from the command line. Adds `--account` and `--plan` to the arguments, but does not check them.
  * @throws UsageError
  */
 export async function readCall(invocation: Invocation): Promise<Call> {
@@ -148,11 +148,11 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   if (account !== undefined && accountInJson !== undefined && accountInJson !== account)
     throw new UsageError(say`--account and the arguments name different accounts; name one.`);
 
-  // JSON that is no object gets no account, because the call itself reports the problem.
+  // JSON that is no object, such as `[1]`, cannot hold the account. It stays as it is, and the call refuses it.
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
   if (options.plan === undefined) return { operation, args, config };
   if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
-  // Here, JSON that is no object becomes one: `[1]` becomes `{ 0: 1, planOnly: true }`, and the call reports the unknown argument `0`.
+  // `planOnly` needs an object, so the spread makes one even of other JSON: `null` counts as no arguments, and `[1]` as an argument `0`.
   return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 

@@ -115,10 +115,12 @@ interface SignatureCheck extends AccountsToCheck {
   readonly cloud: Cloud;
 }
 
-/** Checks the signature with the probe call of an operation, and explains the service's answer. */
+/** Checks the signature with the probe call of an operation, and explains the service's answer. `check` is the name of the finding. */
 async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> {
   const { check, operation, probe, runtime, bucket, accountName } = signatureCheck;
+  const { accepted: expectedErrors } = probe;
   const { call, server } = runtime;
+  // The bucket that the user names with `--bucket` takes the place of the probe's own, which usually does not exist.
   const bucketToRead = 'bucket' in probe.arguments ? bucket : undefined;
   const bucketArgument = bucketToRead === undefined ? {} : { bucket: bucketToRead };
   const accountArgument = server.accounts.areNamed ? { account: accountName } : {};
@@ -130,13 +132,15 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
 
   const { code, summary, problems, next } = outcome.failure;
-  // Services check the signature first, so `NoSuchBucket` and the errors that the probe expects show that it is valid.
+  // Services check the signature first, so `NoSuchBucket` and the errors that the probe expects show that it is valid. But the bucket of
+  // `--bucket` should exist. Without `--bucket`, `NoSuchBucket` is one of the expected errors.
   if (code === 'NoSuchBucket' && bucketToRead !== undefined)
     return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textFor('operator', next.text));
-  // The text fits the probe call of `list_parts`, which names an upload that does not exist.
-  if (probe.accepted.includes(code))
+  // `list_parts` is the only built-in operation with a probe, and asks for an upload that does not exist.
+  if (expectedErrors.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
+  // Only storage has a setting for the kind of signed headers (CLOUDOPS_STORAGE_HEADERS). With the wrong kind, a valid key is refused.
   const headersProblem = operation.service === 'storage' ? await checkOtherHeaders(signatureCheck) : undefined;
   if (headersProblem !== undefined) return headersProblem;
 
@@ -152,8 +156,8 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
 }
 
 /**
- * Sends the probe call with the other kind of signed headers (`amz` or `ext`), because many stores answer the wrong kind with
- * `AccessDenied`. Returns a problem if the store accepts the other kind, and undefined if the headers are not the cause.
+ * Sends the refused probe call again, with the other kind of signed headers (`amz` or `ext`), because many stores answer the wrong kind
+ * with `AccessDenied`. Returns a problem if the store accepts the other kind. Otherwise, the cause is another, and it returns undefined.
  */
 async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Finding | undefined> {
   const { check, operation, probe, cloud, options } = signatureCheck;
@@ -162,21 +166,25 @@ async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Findin
   const endpoint = resolveEndpoint({ ...cloud, storageHeaders: otherHeaders }, operation);
   const { origin } = endpoint;
 
-  // The probe's own bucket will do, because an expected error such as `NoSuchBucket` also shows that the headers are accepted.
+  // The bucket of `--bucket` is not needed: with the probe's own, the expected error `NoSuchBucket` shows that the headers are accepted.
   const input = operation.input().parse(probe.arguments);
   const request = encodeRequest(method, await operation.request(input), endpoint);
+
+  // The request is signed and sent here, because a call by the runtime would use the configured kind of headers.
   const credentials = await endpoint.keys.current();
   const date = options.now();
   const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date });
 
-  // A kept connection may just be closing. A change needs a new one, because its outcome would be unknown. This call only reads.
+  // An open connection may be used again. If it is just closing, the request fails without harm, because it only reads.
   const message = { method, origin, path: request.target, headers, newConnection: false };
   const response = await options.httpClient.send(message, new AbortController().signal);
   if (response.kind === 'failure') return undefined;
 
   const { code = '' } = readServiceError(parseBody(response.body), response.headers);
+  // Services check the signature first, so the errors that the probe expects show that it was accepted.
   const isAccepted = response.status === 200 || probe.accepted.includes(code);
   if (!isAccepted) return undefined;
+
   const detail = say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`;
   return problem(check, detail, say`Set CLOUDOPS_STORAGE_HEADERS=${own(otherHeaders)}.`);
 }

@@ -14,20 +14,22 @@ const check = 'journal';
 /** Reads the whole journal. Reports the journal's own warnings, changes without a known outcome, and signs of lost entries. */
 export async function checkJournal(config: Config, now: () => Date): Promise<Finding[]> {
   const { name, path, openJournal } = openStore(config.journal, now);
+  const isDatabase = path === undefined;
   // This opens neither the file nor the database. Reading does, so its errors are caught below.
   const journal = await openJournal();
   try {
     const warnings = await journal.healthCheck();
     const { changes, unresolved, restored } = await countChanges(journal);
-    // A change has an entry with its intent before the entry with its outcome. Without the intent, the beginning of the file was lost.
-    // A database has no path, and the null device keeps nothing.
-    const missing = path === undefined || path === devNull ? 0 : await countMissingIntents(path);
+    // Before a change is sent, its intent is written. So an outcome without an intent shows that the beginning of the file was lost, which
+    // does not happen in a database. The null device keeps nothing.
+    const missing = isDatabase || path === devNull ? 0 : await countMissingIntents(path);
+
     const findings = [outcomesFinding(name, changes, unresolved)];
     if (restored > 0) findings.push(restoredFinding(restored));
     if (missing > 0) findings.push(missingFinding(missing));
     return [...findings, ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.'))];
   } catch (error) {
-    const remedy = say`${journalRemedy(error, path === undefined)} Without a journal, changes are refused.`;
+    const remedy = say`${journalRemedy(error, isDatabase)} Without a journal, changes are refused.`;
     return [problem(check, say`${name} cannot be used (${shownReason(error)})`, remedy)];
   } finally {
     await journal.close();
@@ -82,9 +84,9 @@ const remediesByClass: Readonly<Record<string, SafeText>> = {
 };
 
 /** The remedy for a journal that cannot be used. */
-function journalRemedy(error: unknown, inDatabase: boolean): SafeText {
+function journalRemedy(error: unknown, isDatabase: boolean): SafeText {
   if (error instanceof OtherVersion) return words('Stop all servers of the other version, and wait until then.');
-  if (!inDatabase) return words('Make it writable, or name another in CLOUDOPS_JOURNAL.');
+  if (!isDatabase) return words('Make it writable, or name another in CLOUDOPS_JOURNAL.');
   const code = textAt(error, 'code') ?? '';
   if (networkCodes.includes(code) || code === '')
     return words('Check that the database runs, its host and port in CLOUDOPS_JOURNAL, and the network.');

@@ -28,15 +28,19 @@ import { exact, type SafeText, say, words } from '../util/safe-text.js';
  */
 export async function checkOperation(operation: Operation): Promise<string[]> {
   const { name } = operation;
+  /** Sentences that begin with the operation's name. A set, because many calls find the same problem. */
   const problems = new Set<string>();
-  // A parsed operation has guarded functions: each of their faults is reported to `failed`. Generated schemas are no part of a definition.
+  // The parser guards the functions of the operation. A guard reports each fault to `failed`, with a message that has the name already.
+  const parse = createDefinitionParser({ failed: ({ message }) => problems.add(message) });
+  // Generated schemas are no part of a definition, so the parser would refuse them.
   const { schemas: _, ...definition } = operation;
-  const parsed = createDefinitionParser({ failed: ({ message }) => problems.add(message) })(definition);
-  // The messages of faults begin with the operation's name, and all other problems get it here.
+  const parsed = parse(definition);
+  // Parsing calls none of the functions, so no fault has been found yet.
   if (parsed.kind === 'problems') return parsed.problems.map((problem) => `${name}: ${problem}`);
 
   try {
     const example = exampleOf(parsed.operation);
+    // Without an example, nothing can be tried.
     if (example === undefined)
       return [`${name}: example: is missing, and no text that was tried matches the patterns of the arguments`];
     for (const call of probeCalls(parsed.operation, example)) {
@@ -44,22 +48,24 @@ export async function checkOperation(operation: Operation): Promise<string[]> {
       if (problem !== undefined) problems.add(`${name}: ${problem}`);
     }
   } catch (error) {
-    // `failed` has added the fault to the problems. Nothing more can be tried, because even the rules for arguments throw.
+    // A guard has reported this fault to `failed` before. Nothing more can be tried, because even the rules for arguments throw.
     if (!(error instanceof OperationFault)) throw error;
   }
   return [...problems];
 }
 
-/** Calls the operation with the example's arguments and a made-up answer. Returns the result as an agent reads it. */
+/** Calls the operation with the example's arguments and a made-up answer. Returns the lines of the result as an agent reads it. */
 export async function exampleAnswer(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
-  const { failures } = operation;
-  const [reply] = probeReplies(operation);
+  // The first record that the check tries has every field, with entries in every list.
   const [completeRecord] = probeRecords(operation);
-  // A complete record has entries in every list, but in a usual answer, the list of failed entries is empty.
-  const record = failures === undefined ? completeRecord : withValueAt(completeRecord, failures, () => []);
+  // But usually no entry of a change fails, so the list of failed entries is emptied.
+  const { failures: failuresPath } = operation;
+  const record = failuresPath === undefined ? completeRecord : withValueAt(completeRecord, failuresPath, () => []);
+  // The made-up reply has no data, so `extract` returns the record instead. `onePage` ends an answer with pages after the first page.
   const operationWithRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
 
-  const openClient: OpenClient = () => ({ send: async () => reply, [Symbol.dispose]: () => undefined });
+  const [successReply] = probeReplies(operation);
+  const openClient: OpenClient = () => ({ send: async () => successReply, [Symbol.dispose]: () => undefined });
   const callTool = createOfflineCallTool({ openClient, confirm: 'off' });
   const outcome = await callTool(operationWithRecord, example, probeContext());
   // Never happens, because with `confirm: 'off'`, no call ends with a question.
@@ -72,11 +78,11 @@ export async function exampleAnswer(operation: Operation, example: ExampleInput)
     .map((line) => say`${exact(line)}`);
 }
 
-/** Ends the answer after its first page. The made-up reply is the same for every page, so it would never end otherwise. */
+/** The field `pages` of the operation, changed to end after the first page: the made-up reply is the same for every page, without an end. */
 function onePage({ pages }: Operation): Pick<Operation, 'pages'> {
   if (pages === undefined) return {};
-  const add: typeof pages.add = (...page) => {
-    const step = pages.add(...page);
+  const add: typeof pages.add = (...args) => {
+    const step = pages.add(...args);
     return step.kind === 'next' ? { kind: 'end', state: step.state } : step;
   };
   return { pages: { ...pages, add } };
@@ -86,6 +92,7 @@ interface ProbeCall {
   readonly operation: Operation;
   readonly args: unknown;
   readonly reply: FinalReply;
+  /** `off` if absent: nobody is asked for consent. */
   readonly confirm?: ConsentMode;
 }
 
@@ -94,27 +101,30 @@ interface ProbeCall {
  * @throws OperationFault if the rules for arguments or answers throw
  */
 function* probeCalls(operation: Operation, example: ExampleInput): Generator<ProbeCall> {
-  const [success, ...otherReplies] = probeReplies(operation);
+  const replies = probeReplies(operation);
+  const [successReply] = replies;
   const [completeRecord, ...oddRecords] = probeRecords(operation);
+  /** The operation, but with this record in place of what `extract` would read from the reply. */
   const withRecord = (record: unknown): Operation => ({ ...operation, extract: () => record });
-  const complete = { operation: withRecord(completeRecord), reply: success };
+  const withUsualAnswer = { operation: withRecord(completeRecord), reply: successReply };
   const isChange = operation.effect !== 'read';
 
   for (const args of probeArguments(operation, example)) {
     const isValid = operation.input().safeParse(args).success;
-    // A change with wrong arguments is tried only as a plan, whose error also has the warnings about the arguments that are right. So more
-    // of the operation's functions run.
-    if (!isChange || isValid) yield { ...complete, args };
-    if (isChange) yield { ...complete, args: { ...args, planOnly: true } };
+    // A change with wrong arguments is tried only as a plan: the error of a plan has warnings about the other arguments as well, so the
+    // functions that make warnings run, too.
+    if (!isChange || isValid) yield { ...withUsualAnswer, args };
+    if (isChange) yield { ...withUsualAnswer, args: { ...args, planOnly: true } };
   }
 
   const largest = largestArguments(operation, example);
-  yield { ...complete, args: largest };
+  yield { ...withUsualAnswer, args: largest };
   // If a person is asked, the whole change has to fit into the question.
-  if (isChange) yield { ...complete, args: largest, confirm: 'ask' };
+  if (isChange) yield { ...withUsualAnswer, args: largest, confirm: 'ask' };
 
-  for (const record of oddRecords) yield { operation: withRecord(record), args: example, reply: success };
-  for (const reply of [success, ...otherReplies]) yield { operation, args: example, reply };
+  for (const record of oddRecords) yield { operation: withRecord(record), args: example, reply: successReply };
+  // Only in these calls, the operation's own `extract` reads the reply.
+  for (const reply of replies) yield { operation, args: example, reply };
 }
 
 /** Makes a call. Returns the problem if its outcome is wrong. Faults of the operation's functions are reported by their guards. */
@@ -142,10 +152,14 @@ async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall)
   const { code, mayHaveHappened, next } = outcome.failure;
   if (!isSent && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
   // The default advice is to split the change. A PUT replaces a whole thing, which cannot be split.
-  const hasWrongAdvice = operation.method === 'PUT' && operation.change?.ifTooLarge === undefined;
-  if (code !== 'TooLargeToShow' || !hasWrongAdvice) return undefined;
-  const [firstSentence] = next.text.text.split('.');
-  return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${firstSentence}" does not fit a PUT`;
+  const getsDefaultAdvice = operation.change?.ifTooLarge === undefined;
+  if (code === 'TooLargeToShow' && operation.method === 'PUT' && getsDefaultAdvice) {
+    const { text: advice } = next;
+    const [firstSentence] = advice.text.split('.');
+    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${firstSentence}" does not fit a PUT`;
+  }
+  // Any other failure is right, because most of the calls have wrong arguments or replies.
+  return undefined;
 }
 
 const endpoint = 'https://api.example.com';

@@ -79,8 +79,8 @@ function toolLines(tool: ReturnType<typeof describeTool>, { width, paint }: Text
 /** Time limit of the import of a file, and of each function that the check calls (milliseconds). */
 const timeLimitMs = 10_000;
 const maximumMegabytes = 512;
-/** The check waits for this time at its end, so that timers and promises of the operations can still fail (milliseconds). */
-const lingerMs = 100;
+/** The check waits for this time at its end, for errors in timers and promises of the operations (milliseconds). */
+const lateErrorsMs = 100;
 /** File descriptor of a pipe. The child process writes the name of each function to it before the call, one per line. */
 const progressFd = 3;
 
@@ -125,7 +125,8 @@ async function checkInside(file: string, { stdout, stderr }: Terminal): Promise<
     );
     let problemCount = problems.length;
     for (const operation of operations) problemCount += await checkAndPrint(operation, stdout);
-    await sleep(lingerMs);
+    // Timers and promises of the operations get time to fail. Their errors are in `uncaughtErrors`.
+    await sleep(lateErrorsMs);
     return { operationCount: operations.length, problemCount };
   });
 
@@ -177,9 +178,11 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
 
   if (change !== undefined) {
     const facts = { operation, change, request, endpoint, keyId: exampleKey, regionSource: 'default' } as const;
+    // `args` are the arguments with which a client would make the call again. In an example, they are the arguments of the change.
     const plan = makePlan({ ...facts, input, args: input });
-    // No call can carry out this plan.
+    // The text names no time until which the plan is valid, because no call can carry it out.
     const until = undefined;
+    // Besides the texts for people, a plan has the fields of its request.
     return [...linesOf(planText(plan, until)), say``, say`Request:`, ...requestLines(plan)];
   }
   const { method, headers, target, content } = request;
