@@ -50,8 +50,10 @@ export const clientConfigCommand: Command = {
 const isClientName = (name: string): name is ClientName => Object.hasOwn(clients, name);
 
 interface Instructions {
-  /** The files that the block can go into. Without a block, the way to the client's form, and the URL to enter there. */
+  /** The files that the block can go into. Without a block, the way to the client's form. */
   readonly places: readonly string[];
+  /** The URL that users enter in the client's form. Absent if the client has a configuration file. */
+  readonly urlToEnter?: string;
   /** Content for the client's configuration file. Undefined if users fill in a form. */
   readonly block: string | undefined;
   /** A command line that adds the server to the client, in place of the block. */
@@ -142,10 +144,11 @@ function remoteInstructions(
 ): Instructions {
   checkUrl(url);
 
-  // This client has a form for the URL, and no configuration file.
+  // For a client with a form for the URL, `remote` describes the form. For all others, it is a function that makes the block.
   if (typeof remote !== 'function') {
     const { place, about } = remote;
-    return { places: [place, url], block: undefined, command: undefined, secrets: [], notes: [noteOf(about)] };
+    const nothingToPaste = { block: undefined, command: undefined, secrets: [] };
+    return { places: [place], urlToEnter: url, ...nothingToPaste, notes: [noteOf(about)] };
   }
 
   const server = { url, token: tokenVariable };
@@ -172,7 +175,7 @@ function checkUrl(text: string): void {
     );
 }
 
-/** The server with the settings that are given to this command. Secrets are not copied: the user has to set those in `secretsToSet`. */
+/** The server with a copy of the settings that are given here. Secrets are not copied: the user sets those in `secretsToSet`. */
 function localServer(
   { cannotLookUpVariables }: McpHost,
   decisionWay: DecisionWay,
@@ -180,20 +183,22 @@ function localServer(
   launch: Launch,
 ): { readonly server: LocalServer; readonly secretsToSet: readonly string[] } {
   const copiedSettings = config.origins.filter(({ secret }) => !secret);
-  // A path such as CLOUDOPS_SECRET_ACCESS_KEY_FILE is no secret, and gives the setting as well.
-  const isCopied = (name: string) => copiedSettings.some((setting) => setting.name.replace(/_FILE$/, '') === name);
+  // The path of a file with a secret is no secret, so it is copied. With a copy of CLOUDOPS_SECRET_ACCESS_KEY_FILE, the user need not set
+  // CLOUDOPS_SECRET_ACCESS_KEY.
+  const namesInCopy = new Set(copiedSettings.map(({ name }) => name.replace(/_FILE$/, '')));
 
   // The user has to set the secrets that are given here, and the access key if an account lacks it.
   const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
   const accessKey = lacksKeys(config) ? ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'] : [];
-  const secretsToSet = [...new Set([...accessKey.filter((name) => !isCopied(name)), ...givenSecrets])];
+  const secretsToSet = [...new Set([...accessKey.filter((name) => !namesInCopy.has(name)), ...givenSecrets])];
 
-  // The client's configuration has a variable for each secret or, if the client cannot look it up, a file. Any secret may be in a file.
+  // Most clients look up a secret in a variable of their own environment. For the others, the settings name files that hold the secrets.
   const secretsInFiles = cannotLookUpVariables ? secretsToSet : [];
   const secretsInVariables = cannotLookUpVariables ? [] : secretsToSet;
 
-  // This client shows plans with a button. With CLOUDOPS_CONFIRM=human, a change needs a click on that button.
-  const needsClick = decisionWay === 'by view' && takesPlanIds(config) && !isCopied('CLOUDOPS_CONFIRM');
+  // `by view`: the client shows plans with a button. If an account takes planIds, a model could send one back without any click, so
+  // CLOUDOPS_CONFIRM=human is added, with which only the click counts. A value that the user has given stays.
+  const needsClick = decisionWay === 'by view' && takesPlanIds(config) && !namesInCopy.has('CLOUDOPS_CONFIRM');
   const env = Object.fromEntries([
     // Paths are absolute, because clients choose the working directory of the server.
     ...copiedSettings.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
@@ -243,12 +248,13 @@ const quoteFor =
 /** Formats the instructions for a person. */
 function textOf(client: McpHost, instructions: Instructions, { width }: TextLayout): string {
   const title = defined(client.title);
-  const { places, block, command, secrets, notes } = instructions;
+  const { places, urlToEnter, block, command, secrets, notes } = instructions;
 
   const lines: (string | SafeText)[] = [
-    block === undefined ? say`${title}: enter this at` : say`${title}: add this to`,
+    urlToEnter === undefined ? say`${title}: add this to` : say`${title}: enter this at`,
+    ...places.map((place) => say`  ${exact(place)}`),
   ];
-  lines.push(...places.map((place) => say`  ${exact(place)}`));
+  if (urlToEnter !== undefined) lines.push(say`  ${exact(urlToEnter)}`);
   // `exact` may escape invisible characters. JSON, TOML and YAML read such an escape as the character.
   if (block !== undefined) lines.push('', ...block.split('\n').map(exact));
   if (command !== undefined) lines.push('', 'or run', say`  ${exact(command)}`);

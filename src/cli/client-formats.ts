@@ -22,8 +22,9 @@ export type Quote = (value: string) => string;
 /** Content for a client's configuration file, as a JSON value or as text in another format. */
 export type Block = object | string;
 
-/** Instructions for a client that has a form instead of a configuration file. */
-interface ByHand {
+/** The form of a client in which users enter the URL of a server that runs elsewhere. Such a client has no configuration file for it. */
+interface UrlForm {
+  /** The way to the form, such as `Settings > Connectors`. */
   readonly place: string;
   readonly about: string;
 }
@@ -35,8 +36,8 @@ export interface McpHost {
   readonly places: readonly string[];
   /** Makes the block for a server that the client starts. Absent if the client starts no programs. */
   readonly local?: (server: LocalServer) => Block;
-  /** Makes the block for a server with a URL. For a client with a form, says where users enter the URL. */
-  readonly remote: ((server: RemoteServer) => Block) | ByHand;
+  /** Makes the block for a server with a URL, or is the form in which users enter the URL. */
+  readonly remote: ((server: RemoteServer) => Block) | UrlForm;
   /** A note that says how the client itself can ask the user before it calls a tool. */
   readonly permissions?: string;
   /** The client's commands that add the server. `local` returns undefined if the command cannot pass secrets. */
@@ -114,7 +115,7 @@ const gooseExtension = (fields: object) =>
 
 const opencodeAsks = { permission: { 'cloudops_*': 'ask' } };
 
-const connector = (place: string): ByHand => ({
+const connector = (place: string): UrlForm => ({
   place,
   about:
     'The server has to be reachable from the internet, and to sign its users in with OAuth (CLOUDOPS_HTTP_ISSUER).',
