@@ -35,12 +35,11 @@ export function successText(
 
   // For an accepted change, `where` names the account together with the region. Other results have only the account.
   const places = where.length > 0 || account === undefined ? where : [say`account ${own(account)}`];
-  // Here the person at the terminal was asked, and not a user of an MCP client.
+  // A success has the consent only in words. If a user was asked, it was the person at the terminal, and not a user of an MCP client.
   const consentText = consent?.text === consentWays.asked ? words('you agreed at this terminal') : consent;
   // A plan's next step tells an agent how to go on, which does not concern a person at a terminal.
   const nextStep = plan === undefined && next !== undefined ? textFor('operator', next.text) : undefined;
 
-  // `notes` are about earlier calls.
   const rows = [
     row('Effects', effects),
     row('Where', places.length === 0 ? [] : [join(places, ', ')]),
@@ -50,21 +49,23 @@ export function successText(
     row('Plan ID', verbatim(planId)),
     row('Valid until', planExpires === undefined ? [] : [time(planExpires)]),
     row('Warnings', warnings),
+    // The notes are about earlier calls.
     row('Earlier', notes),
     row('Next', ifPresent(nextStep)),
     row('Attempts', ifPresent(attemptsText(attempts))),
     row('Request IDs', ifPresent(idList(requestIds))),
   ];
 
-  const answerInWords = (fields: Readonly<Record<string, unknown>>) => {
-    if (isRaw) return render({ answer: fields });
-    return answerLines(fields, { ...layout, unitOf: (path) => operation && fieldUnit(operation.output(), path) });
-  };
+  const unitOf = (path: string) => operation && fieldUnit(operation.output(), path);
+  let answerBlock: readonly string[] = [];
+  if (answer !== undefined) answerBlock = isRaw ? render({ answer }) : answerLines(answer, { ...layout, unitOf });
+
   return joinBlocks([
     paragraph(summary, layout).map((line) => layout.paint('bold', line)),
     plan === undefined ? [] : planLines(plan, layout),
+    // A plan has the fields of its request.
     plan === undefined ? [] : [layout.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
-    answer === undefined ? [] : answerInWords(answer),
+    answerBlock,
     factLines(rows, layout),
   ]);
 }
@@ -78,11 +79,11 @@ export function failureText(failure: Failure, layout: TextLayout): string {
   const { summary, problems, status, serviceSays, code, account, next, requestIds, attempts = [] } = failure;
   const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
 
-  // `earlier` is the call that this call would repeat, and `notes` are about other earlier calls.
   const rows = [
     row('Next', ifPresent(textFor('operator', next.text))),
     row('Cloud says', ifPresent(saidBy(serviceSays))),
     row('Account', account === undefined ? [] : [say`${own(account)}`]),
+    // The call that this call would repeat, and notes about other earlier calls.
     row('Earlier call', ifPresent(earlierText(earlier))),
     row('Earlier', notes),
     row('Defaults', defaults),

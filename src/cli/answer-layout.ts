@@ -25,8 +25,9 @@ interface AnswerLayout extends TextLayout {
  * units. Above all this, a progress bar shows the field `percent` of the answer itself.
  */
 export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf, ...layout }: AnswerLayout): string[] {
+  // If the only field of the answer is a record, such as `cluster`, that record is shown, and `prefix` is `cluster.`.
   const { record, prefix } = withoutWrapper(answer);
-  // The paths of facts begin at the inner record, and the paths of the schema at the whole answer.
+  // The paths of facts begin at the record, and the paths of the schema at the whole answer.
   const recordLayout = { ...layout, unitOf: (path: string) => unitOf(`${prefix}${path}`) };
   const facts = factsIn(record, '');
   const lists = facts.filter((fact) => fact.kind === 'list');
@@ -35,6 +36,7 @@ export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf,
     .map(({ path, value }) => [labelOf(path), [fieldText(path, value, recordLayout)]] as const);
 
   const blocks: string[][] = [];
+  // In an inner record, `percent` may be something other than progress.
   const { percent } = answer;
   if (typeof percent === 'number') blocks.push([`${progressBar(percent / 100)} ${percent}%`]);
   if (lists.length === 0) blocks.push(labelled(fields, layout));

@@ -73,17 +73,20 @@ async function serve(
 ): Promise<number> {
   const { server, inFlight, journal, questions, plans, store } = runtime;
   const { now, stderr } = terminal;
-  // A server without authentication gets no warning, because it has no replicas: only this machine can reach it.
+  // Without CLOUDOPS_STATE_KEY, the plans of this process are refused by other replicas, and after a restart. A server without
+  // authentication gets no warning, because only this machine can reach it, and so it has no replicas.
   if (access.openIdentity !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
   // Each running read listens to `stop`. Without this, Node would warn of a leak at the eleventh listener.
   setMaxListeners(0, stop);
-  // From now on, a change goes on if its connection is lost, so that its outcome is known and recorded.
+  // This detaches changes from their clients: a change goes on if its connection is lost, so that its outcome is known and recorded.
   inFlight.detach();
 
+  // For messages between replicas. Undefined if they share no database.
   const sharedMessages = await openSharedMessages(store);
-  // A server that allows no changes is ready without a journal.
-  const journalWatch = allowChanges(server.accounts, server.operations) ? watchJournal(journal, log) : undefined;
+  // Only changes are recorded in the journal, so a server that allows none is ready without it.
+  const changesAreAllowed = allowChanges(server.accounts, server.operations);
+  const journalWatch = changesAreAllowed ? watchJournal(journal, log) : undefined;
   const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config, runtime, identity, log, now);
   const stateForMetrics = {
@@ -120,6 +123,7 @@ async function serve(
   if (stderr.isTTY) printAddresses(stderr, { host: address.host, port }, decideAt);
 
   if (!stop.aborted) await once(stop, 'abort');
+  // The HTTP server stops first, because its last calls still use the others.
   await httpServer.stop(graceMs);
   await sharedMessages?.close();
   journalWatch?.stop();
@@ -193,11 +197,14 @@ interface Access {
 /** Checks the settings for access, and reads the tokens file. @throws UsageError with every problem */
 async function accessOf(host: string, { http, proxies, publicUrl }: Config, now: () => Date): Promise<Access> {
   const { tokensFile, issuer, audience, scopeClaim, clientId } = http;
+  // The audience of an issuer's tokens is usually the URL of this server. If it is no URL, the public URL has the host.
   const publicHost = hostOf(audience) ?? hostOf(publicUrl);
+  // `exposedAs` is the address by which other machines reach this server. Undefined if only this machine can.
   const { hosts, exposedAs } = hostsOf(host, http.allowedHosts, publicHost);
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
 
   const isOpenToAll = tokensFile === undefined && issuer === undefined;
+  // With a public URL, people sign in to the page for decisions, and an issuer lets them only with a client ID.
   const needsClientId = publicUrl !== undefined && issuer !== undefined;
   const problems = sentences(
     isOpenToAll &&

@@ -166,7 +166,8 @@ export function changeLines(
   const outcomePrefix = `  ${outcome} `;
   const about = cut(say`${ageOf(time, now, timeOfChange)}, ${facts}`, width - outcomePrefix.length);
 
-  // `say` puts the description into double quotation marks, which take two columns. Such marks inside become single, and so need no escape.
+  // `say` puts the description into double quotation marks, which take two columns, and `shortNames` shortens what is between them. Double
+  // marks inside become single, so that they need no escape.
   const description = shortNames(say`${what.replaceAll('"', "'")}`, width - 2);
   return [paint('bold', description.text), `  ${paint(outcomeColour, outcome)} ${paint('dim', about.text)}`];
 }

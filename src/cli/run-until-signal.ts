@@ -30,8 +30,9 @@ export async function runUntilSignal(
     log('warn', 'sandbox', { message: say`The sandbox is in use, and these are ignored: ${join(hidden, ', ')}.` });
   if (config.insecureTls) log('warn', 'insecure TLS', { message: insecureTlsWarning });
 
-  const stop = interrupted((signal) => log('info', 'stop', { signal }));
-  // After an error that nothing caught, the state of the process is not known. It ends as soon as the changes under way have ended.
+  const stop = interrupted((signalName) => log('info', 'stop', { signal: signalName }));
+  // After an error that nothing caught, the state of the process is not known. So the process ends as soon as the changes under way have
+  // ended. `detach` lets them go on without their clients.
   process.on('uncaughtException', (error: unknown) => {
     log('error', 'crash', crashFacts(error));
     runtime.inFlight.detach();

@@ -86,7 +86,8 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
   try {
     return await command.run({ ...invocation, positionals });
   } catch (error) {
-    // The problems of the configuration include those of the command line. If there are more, a setting is wrong, and the heading says so.
+    // The problems of the configuration include those of the command line. If there are more, a setting is wrong, so a server cannot start,
+    // and the heading says that.
     const hasSettingProblem = !configResult.ok && configResult.problems.length > commandLine.problems.length;
     if (command.serves && hasSettingProblem && error instanceof UsageError)
       throw error.under('cloudops-mcp cannot start');

@@ -19,6 +19,7 @@ const delayMs = 300;
 /** Creates a spinner. It appears only after `delayMs` milliseconds, so that fast calls show none, and never in a file or pipe. */
 export function createSpinner(screen: Writable & { readonly isTTY?: boolean; readonly columns?: number }): Spinner {
   let text = words('');
+  /** First the delay, and then the interval between frames. `clearTimeout` ends both. Undefined while the spinner is stopped. */
   let timer: NodeJS.Timeout | undefined;
   /** Number of frames that were drawn since the start. */
   let frame = 0;

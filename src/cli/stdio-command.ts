@@ -73,13 +73,16 @@ interface LocalPage {
   close(): Promise<void>;
 }
 
-/** Prepares the page; `show` serves it. Undefined without a desktop, if CLOUDOPS_OPEN_BROWSER is off, or if people sign in to decide. */
+/** Prepares the page, which the first call of `show` serves. Undefined without a desktop, or if the settings exclude it. */
 function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined {
+  // With a public URL (CLOUDOPS_HTTP_PUBLIC_URL), people sign in there to decide.
   if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
+  // Set by `attach`. The runtime is started with this page, so it does not exist yet.
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
   let serving: ReturnType<typeof loadAndServePage> | undefined;
 
   const serveAndShow = async (): Promise<void> => {
+    // Never happens, because the page is attached before the first call of a tool, and only a call shows the page.
     if (attached === undefined) return;
     const { runtime, log } = attached;
     try {

@@ -145,18 +145,21 @@ const readContent = (tool: string, args: unknown, result: unknown, callTool: Cal
   exitCode: () => 0,
 });
 
-/** Shows a plan until a click decides on it, and then the outcome for `lingerMs`. */
-function changeContent(plan: unknown, callTool: CallTool, { stdout, stderr }: Terminal): PageContent {
-  let currentResult = plan;
+/** Shows the plan in `planResult`, the result of the tool, until a click decides on it, and then the outcome for `lingerMs`. */
+function changeContent(planResult: unknown, callTool: CallTool, { stdout, stderr }: Terminal): PageContent {
+  /** The result that the page shows: the newest plan, and later its outcome. */
+  let currentResult = planResult;
+  /** The result with the final outcome of the plan. Undefined while nobody has decided. */
   let finalResult: unknown;
   const over = new AbortController();
 
-  /** Called with each answer to the view: the final outcome, or only the state of the plan. */
+  /** Called with each result that the view gets: it has the final outcome, or only the state of the plan. */
   const onAnswer = (answer: unknown): void => {
     const outcome = finalOutcomeIn(answer);
     if (outcome === undefined) {
-      // Without a final outcome, the answer may have a newer plan, which is shown from now on.
-      if (readProposedChange(metaOf(answer)) !== undefined) currentResult = answer;
+      // If this result has a newer plan, that plan is shown from now on.
+      const hasPlan = readProposedChange(metaOf(answer)) !== undefined;
+      if (hasPlan) currentResult = answer;
       return;
     }
     // A second tab may have sent a click, too. The first outcome stands.

@@ -181,14 +181,15 @@ function unknownFieldProblem(path: readonly string[], field: string): SafeText {
   return say`${name} is not a setting of ${words(isTop ? 'the file' : 'an account')}${hint}`;
 }
 
-/** Reads an account. Its settings are not checked yet. Everything of a wrong type has been reported, and hides no other problem. */
+/** Reads an account. Fields of a wrong type have been reported, and do not hide problems of other settings, which are checked later. */
 function readAccount(name: string, account: Readonly<Record<string, unknown>>): WrittenAccount {
   const values: Partial<Record<Setting, unknown>> = {};
   const files: Partial<Record<Setting, string>> = {};
   for (const [field, setting] of settingsByField) {
     const value = account[field];
+    // A setting with `file`, such as a key, has the path of a file in its field. A path of a wrong type is kept as a value, so that the
+    // setting counts as given and is not reported as missing, too.
     if (typeof value === 'string' && settings[setting].file) files[setting] = value.trim();
-    // Also for a path of a wrong type, so that the key counts as given and is not reported as missing.
     else values[setting] = value;
   }
   const { description, endpoints } = account;

@@ -73,17 +73,19 @@ function accountOfFile(
   report: Report,
 ): AccountConfig {
   const { name, description, files } = written;
-  /** True if the account itself gives the setting. Otherwise, it inherits the setting. */
+  /** True if the account itself gives the setting, by a value or a file. */
   const isGiven = (setting: Setting) => written.values[setting] !== undefined || files[setting] !== undefined;
   const nameOf: NameOf = (setting) =>
     isGiven(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
   const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
+  // `pickFields` calls this with the name of a setting, but types it as a string. `isSetting` only narrows the type.
   const isInherited = (setting: string): boolean => {
-    // If the account gives a part of a key, it inherits no part, because the ID and the secret of two keys do not match.
+    // If the account gives any setting of keys, such as a profile, it inherits none, because parts of two keys do not match.
     if (isKeySetting(setting)) return !givesKeys;
     return isSetting(setting) && !isGiven(setting);
   };
 
+  // An account names only the files that hold its keys, so their texts are read here.
   const keyTexts = readKeyFiles(files, nameOf, readFile, report);
   const writtenValues = parseSettings({ ...written.values, ...keyTexts }, nameOf, report);
   // Values that the account or the environment gives, without defaults.

@@ -90,6 +90,7 @@ function configOf(
     sandbox: values.SANDBOX,
     sandboxOptions: { stateFile: values.SANDBOX_STATE, seed: values.SANDBOX_SEED, fault: values.SANDBOX_FAULT },
     accounts,
+    /** True if all clients get views, and not only the clients that say that they show views. */
     viewsForAll: values.VIEWS === 'on',
     /** The first key seals tokens that clients bring back, and all keys open them. Undefined if the process makes its own key. */
     stateKeys: values.STATE_KEY,
@@ -124,6 +125,7 @@ function configOf(
       allowedHosts: values.HTTP_ALLOWED_HOSTS ?? [],
       /** Calls per second for each caller. */
       rate: values.HTTP_RATE,
+      /** The address and port that serve /metrics. Undefined if nothing does. */
       metrics: values.HTTP_METRICS_PORT,
     },
     proxies,

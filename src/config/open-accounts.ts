@@ -29,24 +29,26 @@ export function openAccounts(
 
 /** Makes an account. Its `cloud()` resolves with the account's endpoints and keys, or with the sandbox's. */
 function openAccount(config: AccountConfig, dependencies: OpenAccountsDependencies): Account {
-  const { cloud, keys, allowHttp: _, ...nameAndRules } = config;
+  const { cloud, keys: keySettings, allowHttp: _, ...nameAndRules } = config;
   const { sandbox } = dependencies;
   const cloudSettings = { ...cloud, account: config.name };
   /**
-   * Set when the account is first used, and then kept. It does not reject, because the settings have been checked and no key is missing.
-   * For each call, changed files and profiles are read again, and programs run again if their keys are about to expire.
+   * The source of the keys, which is opened at the first call and then kept. It reads changed files and profiles again for each call, and
+   * runs programs again if their keys are about to expire. Opening does not reject, because the settings are valid and no key is missing.
    */
-  let keysOpening: Promise<OpenKeys> | undefined;
+  let sourceOpening: Promise<OpenKeys> | undefined;
 
   const configuredCloud = async (): Promise<Cloud> => {
-    const missing = missingVariables(keys);
+    const missing = missingVariables(keySettings);
+    // The refusal of the call names these variables.
     if (missing.length > 0) return { ...cloudSettings, keys: { missing } };
 
-    keysOpening ??= loadAndOpenKeys(keys, dependencies);
-    const openKeys = await keysOpening;
-    const profile = await openKeys.profile?.();
+    sourceOpening ??= loadAndOpenKeys(keySettings, dependencies);
+    const source = await sourceOpening;
+    // Besides keys, a profile may have a region and an endpoint.
+    const profile = await source.profile?.();
     const profileSettings = profile === undefined ? {} : settingsOfProfile(config, profile);
-    return { ...cloudSettings, keys: openKeys.keys, ...profileSettings };
+    return { ...cloudSettings, keys: source.keys, ...profileSettings };
   };
   return {
     ...nameAndRules,

@@ -78,7 +78,9 @@ function givenInputs(
   { env, commandLine, own: operationFiles = noOwnOperations }: ConfigSources,
   report: Report,
 ): GivenInput[] {
-  const { settings: settingsOnCommandLine = {}, problems = [] } = commandLine ?? {};
+  const { settings: settingsOnCommandLine = {}, problems: commandLineProblems = [] } = commandLine ?? {};
+  // An input is a name that users can set: `STATE_KEY` for a text, `STATE_KEY_FILE` for the path of a file with that text, or the name of
+  // the endpoint of an added API, which is not among the settings.
   const endpointNames = addedSettings(operationFiles);
   const endpointInputs = endpointNames.map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
   const allInputs = [...inputs, ...endpointInputs];
@@ -86,7 +88,7 @@ function givenInputs(
   // If operation files could not be loaded, their APIs are not known. Then endpoints are ignored, and not reported as unknown settings.
   const checkedEnv = operationFiles.problems.length > 0 ? withoutEndpoints(env) : env;
   const settingsInEnvironment = readVariables(checkedEnv, knownVariables, report);
-  for (const problem of problems) report(problem);
+  for (const problem of commandLineProblems) report(problem);
 
   return allInputs.flatMap((input) => {
     const option = settingsOnCommandLine[input.name];

@@ -55,11 +55,12 @@ export function startTelemetry(version: string, log: Log) {
     };
   };
 
-  const tracer: Tracer = (name, attributes, { linkOnly = false, ...headers }) => {
-    const callerContext = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+  const tracer: Tracer = (name, attributes, { traceparent, tracestate, linkOnly = false }) => {
+    const callerContext = propagator.extract(ROOT_CONTEXT, { traceparent, tracestate }, defaultTextMapGetter);
     if (!linkOnly) return startSpan(name, SpanKind.SERVER, attributes, callerContext);
 
-    // The call begins a trace of its own, which only refers to the caller's span.
+    // `linkOnly` is set for callers over a network, which must not decide what is recorded: the call begins a trace of its own, which only
+    // refers to the caller's span.
     const context = trace.getSpanContext(callerContext);
     const links = context === undefined ? [] : [{ context }];
     return startSpan(name, SpanKind.SERVER, attributes, ROOT_CONTEXT, links);
