@@ -148,7 +148,7 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   if (account !== undefined && accountInJson !== undefined && accountInJson !== account)
     throw new UsageError(say`--account and the arguments name different accounts; name one.`);
 
-  // JSON that is no object, such as `[1]`, cannot hold the account. It stays as it is, and the call refuses it.
+  // JSON that is no object, such as `[1]`, stays as it is, because the call refuses it anyway.
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
   if (options.plan === undefined) return { operation, args, config };
   if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);

@@ -136,7 +136,7 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
   // `--bucket` should exist. Without `--bucket`, `NoSuchBucket` is one of the expected errors.
   if (code === 'NoSuchBucket' && bucketToRead !== undefined)
     return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textFor('operator', next.text));
-  // `list_parts` is the only built-in operation with a probe, and asks for an upload that does not exist.
+  // The text fits `list_parts`, the only built-in operation with a probe. Its probe asks for an upload that does not exist.
   if (expectedErrors.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
@@ -157,7 +157,7 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
 
 /**
  * Sends the refused probe call again, with the other kind of signed headers (`amz` or `ext`), because many stores answer the wrong kind
- * with `AccessDenied`. Returns a problem if the store accepts the other kind. Otherwise, the cause is another, and it returns undefined.
+ * with `AccessDenied`. Returns a problem if the store accepts the other kind. Otherwise, the cause is not known, and it returns undefined.
  */
 async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Finding | undefined> {
   const { check, operation, probe, cloud, options } = signatureCheck;

@@ -199,7 +199,7 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
   const { tokensFile, issuer, audience, scopeClaim, clientId } = http;
   // The audience of an issuer's tokens is usually the URL of this server. If it is no URL, the public URL has the host.
   const publicHost = hostOf(audience) ?? hostOf(publicUrl);
-  // `exposedAs` is the address by which other machines reach this server. Undefined if only this machine can.
+  // `exposedAs` is the host by which other machines reach this server, or a list of hosts. Undefined if only this machine can.
   const { hosts, exposedAs } = hostsOf(host, http.allowedHosts, publicHost);
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
 

@@ -79,8 +79,8 @@ function givenInputs(
   report: Report,
 ): GivenInput[] {
   const { settings: settingsOnCommandLine = {}, problems: commandLineProblems = [] } = commandLine ?? {};
-  // An input is a name that users can set: `STATE_KEY` for a text, `STATE_KEY_FILE` for the path of a file with that text, or the name of
-  // the endpoint of an added API, which is not among the settings.
+  // An input is a name that users can set: `STATE_KEY` for a text, `STATE_KEY_FILE` for the path of a file with that text, or
+  // `ENDPOINT_BILLING_URL` for the endpoint of an added API, which is not in the table of settings.
   const endpointNames = addedSettings(operationFiles);
   const endpointInputs = endpointNames.map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
   const allInputs = [...inputs, ...endpointInputs];
