@@ -234,11 +234,7 @@ export const listParts = defineOperation({
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : parts),
-    /**
-     * Makes the answer: the first page in the view "parts", else a summary of all parts that were read.
-     * @param companionRead answer of `list_multipart_uploads` with the start of this upload, if it could be read too
-     * @param unread query of the first page that was not read, if the list is longer than one call reads
-     */
+    /** Makes the answer, a page or a summary. `companionRead` is a list of uploads with the start of this one, if it could be read. */
     result({ firstPage, parts: allParts, answeredAt }, input, companionRead, unread) {
       // Unknown fields of the service stay in the answer, but must not look like fields of this server.
       const page = withoutSummaryFields(firstPage);
@@ -246,6 +242,7 @@ export const listParts = defineOperation({
 
       // Keeps the fields about the upload, and drops those about a single page.
       const { parts, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
+      // The list is longer than one call reads. `unread` is the query of the first page that was not read.
       if (unread !== undefined) {
         return {
           view: 'summary',

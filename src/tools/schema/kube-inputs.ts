@@ -38,14 +38,12 @@ const volume = () => ({
   volumeSize: volumeSize(),
 });
 
-/**
- * Schema of the admin workstation, a server, in ProvisionKubeResourceGroup (docs/API.md). Any field may be absent. To keep the list of tools
- * short, `oneOfListed` shows its text in place of the allowed values, most of which another field shows.
- */
+/** Schema of the admin workstation, a server, in ProvisionKubeResourceGroup (docs/API.md). Any field may be absent. */
 export const adminWorkstation = () =>
   z
     .strictObject({
       ...placement(),
+      // In the list of tools, the text replaces the allowed values, because `controlPlane.instanceType` shows most of them.
       instanceType: oneOfListed(
         workstationInstanceTypes,
         'As controlPlane.instanceType, or h2-medium4/8/16/24, h2-large, h2-large8, h2-extra-large8.',

@@ -42,10 +42,7 @@ const nodes = () =>
     instances: z.array(like(instance(), 'servers: instanceId, instanceType, networkInterfaces, volumes')),
   });
 
-/**
- * Cluster (docs/API.md: Cluster record). In the list of tools, the text of `like` takes the place of the fields. Answers have the fields
- * themselves.
- */
+/** Cluster (docs/API.md: Cluster record). In the list of tools, the text of `like` takes the place of the fields. */
 export const cluster = () =>
   z.object({
     name: text(),

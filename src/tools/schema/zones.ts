@@ -72,15 +72,13 @@ export const regionWarnings = (documented: readonly string[] | undefined, region
       ];
 
 /**
- * A warning about servers that have neither region nor zone, if the whole resource group has a region or zone to propose for them.
+ * A warning about servers that have neither region nor zone, if the resource group has a region or zone (the second argument) to propose.
  * @param servers by path, such as `adminCluster.controlPlane`. Undefined if the request lacks the server
- * @param group region and zone of the resource group
  */
 export function unplacedWarnings(
   servers: Readonly<Record<string, { readonly region?: unknown; readonly availabilityZone?: unknown } | undefined>>,
   { region, zone }: { readonly region: string | undefined; readonly zone: string | undefined },
 ): SafeText[] {
-  // Empty if the group has neither.
   const proposals = sentences(
     region !== undefined && say`region ${place(region)}`,
     zone !== undefined && say`zone ${place(zone)}`,

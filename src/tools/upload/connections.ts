@@ -126,6 +126,5 @@ function leastNeeded(numbers: readonly number[]): number {
     begunCount = Math.max(begunCount, rankOf.get(number) ?? 0);
     mostInFlight = Math.max(mostInFlight, begunCount - arrivedBefore);
   }
-  // Each part in flight takes a connection.
   return mostInFlight;
 }

@@ -94,13 +94,14 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
     // The part directly above the gap is stored. Gaps ascend, so the search for its index goes on where the last search ended.
     indexAbove = numbers.indexOf(gap.to + 1, indexAbove);
     const storedAbove = numbers.length - indexAbove;
+    // Almost two rounds of later parts have arrived. Parts of the gap that were begun before them would have arrived too.
     if (isPassed(storedAbove, connectionCount)) {
       passedOver.push(gap);
       continue;
     }
 
-    const width = gap.to - gap.from + 1;
-    if (width > step * connectionCount) return undefined;
+    const partsInGap = (gap.to - gap.from + 1) / step;
+    if (partsInGap > connectionCount) return undefined;
 
     for (let number = gap.from; number <= gap.to; number += 1) {
       // The client has used `highest`, so it uses the numbers that are whole steps below. The numbers in between count as passed over.
@@ -115,6 +116,7 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
 /**
  * Groups the missing parts within `bounds`, if the client begins parts in the order of their numbers. Then each connection sends a part of
  * a gap between stored parts, or one of the next parts above the highest stored part. Returns undefined if the gaps contradict this order.
+ * @param bounds from the first number to that of the upload's last part. All numbers are negated if the client begins with the highest
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
   const { numbers, connectionCount, missingCount, isSending } = numbering;
@@ -125,22 +127,20 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
 
   const gaps = divideGaps(bounds.from, highest, numbering);
   if (gaps === undefined) return undefined;
-  // `begun` are numbers in gaps that connections may be sending. The others are passed over: these parts failed, or the client uses no part
-  // with that number.
+  // Of the numbers in gaps, connections may be sending those in `begun`. The others failed, or the client does not use them.
   const { begun, passedOver } = gaps;
   // With more begun parts than connections, or more numbers passed over than stored, parts are not begun in this order. A client that
   // counts in threes or more ends here too, because the numbers in between, which it never uses, outnumber its parts.
   if (begun.length > connectionCount || countOf(passedOver) > numbers.length) return undefined;
 
-  // Passed-over numbers are not subtracted, because nothing shows whether the client uses them. If it does, `numbersAbove` is the smaller
-  // number, and right. The difference is negative if `missingCount` is 0, which stands for unknown.
+  // Passed-over numbers are not subtracted, because nothing shows whether the client uses them. If it does, `numbersAbove` limits
+  // `missingAbove`. The difference is negative if `missingCount` is 0, which also stands for unknown.
   const missingBesidesBegun = missingCount - begun.length;
   const numbersAbove = Math.floor((bounds.to - highest) / step);
   const missingAbove = Math.max(0, Math.min(missingBesidesBegun, numbersAbove));
-  // If nothing is missing above the highest stored part, the client may be sending parts again that failed before.
+  // If nothing is missing above the highest stored part, the client may be sending passed-over parts again, because they failed.
   const retried = missingAbove > 0 ? [] : retriedParts(passedOver, missingBesidesBegun);
 
-  // Connections that send no part of a gap send the next parts above.
   const freeConnections = Math.max(0, connectionCount - begun.length - retried.length);
   const nextCount = Math.min(missingAbove, freeConnections);
   const nextNumbers = Array.from({ length: nextCount }, (_, index) => highest + step * (index + 1));

@@ -120,8 +120,8 @@ export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefi
   const idleMs = now - last.uploadedAt;
 
   const pause = pauseIn(arrivals, startedAt);
-  // From here on, all times are on a clock that stands still in the pause, so that no part seems slow because of it. On this clock,
-  // `startedAt` and `idleMs` are the same, because the pause is after the start and before the last arrival.
+  // From here on, all times are on a clock that stands still in the pause, so that no part seems slow because of it. This clock leaves
+  // `startedAt` and `idleMs` as they are, because the pause is after the start and before the last arrival.
   const activeArrivals = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
   const connections = connectionsOf(activeArrivals, startedAt);
   const observed = { connections, now: activeTime(now, pause), pause };
@@ -134,8 +134,8 @@ export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefi
     return { kind: 'unclear', why: 'one round', ...observed };
   }
 
-  // With a start, the first parts have efforts. But while the first round arrives, it may still get more parts, so the number of connections
-  // is not certain.
+  // With a start, the first parts have efforts. But while the first round arrives, it may still get more parts, so neither the number of
+  // connections nor the rate is certain.
   const firstRoundEndsAt = firstRoundEnd(connections);
   if (firstRoundEndsAt !== undefined && observed.now < firstRoundEndsAt) {
     // An infinite time means that only another part can end the first round.
@@ -189,10 +189,7 @@ const activeTime = (time: number, pause: Pause | undefined) =>
 const serviceTime = (time: number, pause: Pause | undefined) =>
   pause === undefined || time <= pause.from ? time : time + pause.ms;
 
-/**
- * The pace of an upload whose first round is over, by the efforts of its parts (the time that each took, and its size).
- * @param idleMs time since the last arrival
- */
+/** The pace of an upload after its first round, by the efforts (time and size) of its parts. `idleMs` is the time since the last part. */
 function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs: number): Pace {
   const { connections, now } = observed;
   const { count } = connections;
@@ -211,8 +208,8 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
   // If at most half of the connections are late, the others still show the rate.
   const areMostLate = overdue.length > count / 2;
   if (idleMs > usualMs && areMostLate) {
-    // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least. The range of
-    // the rate has to allow both. It is in milliseconds per byte, so its slow end is the larger number.
+    // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least. The range
+    // of the rate has to allow both. It is in milliseconds per byte, so its slow end is the larger number.
     const slowest = Math.max(rate.slowest, averageEffort(overdue));
     // Already past, because the silence is longer than usual. Readers learn from it for how long the part has been late.
     const nextPartDueAt = now - idleMs + usualMs;
@@ -337,9 +334,8 @@ function medianDistance(efforts: readonly Effort[]): number {
 }
 
 /**
- * Finds the change of speed that explains the efforts of parts best, which is the change for which the distances of the efforts from two
- * medians, one before the change and one since, have the smallest sum. Returns the index of the first effort after the change, or undefined
- * if no change is clear.
+ * Finds the change of speed that explains the efforts of parts best: the distances from two medians, one of the efforts before the change
+ * and one of those since, have the smallest sum. Returns the index of the first effort after the change, or undefined if none is clear.
  */
 function indexOfChange(efforts: readonly Effort[], connectionCount: number): number | undefined {
   // A round, which is a part from each connection, on both sides, so that one slow connection is no change. With a single connection, a
@@ -409,9 +405,8 @@ export function secondsLeft(
   // other arrive so evenly. Then the last round may be 1.5 times `roundSize`, and an unknown share of its bytes is sent already.
   if (startedAt === undefined && count > 1 && bytesLeft <= 1.5 * roundSize) return undefined;
 
-  // Before the last round, each connection is sending one part, and has sent at most the whole of it. In the last round, some connections
-  // are free, and others send faster in their place. `beginsInFlight` has a time for free connections too, which then stands for the bytes
-  // that the others have sent in their place. So only `bytesLeft` limits the bytes.
+  // Before the last round, each connection has sent at most the whole of its part. In the last round, some connections are free, and others
+  // send faster in their place. `beginsInFlight` has times of free connections too, which then stand for bytes that the others have sent.
   const isLastRound = bytesLeft <= roundSize;
   const mostOfConnection = isLastRound ? bytesLeft : partSize;
   let sentBytes = 0;

@@ -77,10 +77,7 @@ interface Moment {
 
 type ObservedPace = Exclude<Pace, { kind: 'unknown' }>;
 
-/**
- * Summarizes the parts of an upload. The result has the fields of `summaryFields`. Lists have at most `maximumEntries` entries. An empty
- * list is left out, except `runs`.
- */
+/** Summarizes the parts of an upload. The result has the fields of `summaryFields`. Lists that are empty are left out, except `runs`. */
 export function summarise(
   listed: readonly UploadPart[],
   expectation: Expectation,
@@ -108,7 +105,7 @@ export function summarise(
     highestPart: numbers.at(-1),
     totalBytes: bytesOf(sorted),
     runs: runs.slice(0, maximumEntries),
-    // Left out if it is 0, which also stands for unknown.
+    // Left out if it is 0, which also stands for unknown. The number of parts that are too small is always known.
     inFlightCount: inFlightCount === 0 ? undefined : inFlightCount,
     inFlight: firstOf(inFlight),
     inFlightSeconds,
@@ -185,7 +182,7 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
   // With a contradicted expectation, no part is known to be missing.
   if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
 
-  // If parts are missing, the highest stored part is not the upload's last part, which alone may be small.
+  // If parts are missing, the highest stored part is not the upload's last part, which alone may be small. Unknown counts as not missing.
   const missingCount = countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
   const usableParts = parts.length - tooSmall.length;
@@ -201,9 +198,8 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
     return { percent, remainingBytes, remainingParts, missingCount, bytesToSend: remainingBytes, tooSmall };
   }
 
-  // Without an expectation, there is no progress.
   if (expectedParts === undefined || remainingParts === undefined) return { tooSmall };
-  // With only a number of parts, the bytes are an estimate, so `remainingBytes` is left out.
+  // With only a number of parts expected, the bytes are an estimate, so `remainingBytes` is left out.
   const averageSize = bytesOf(parts) / Math.max(1, parts.length);
   const bytesToSend = Math.round(remainingParts * averageSize);
   return { percent: percentOf(usableParts, expectedParts), remainingParts, missingCount, bytesToSend, tooSmall };
@@ -237,10 +233,7 @@ function countMissing(parts: readonly UploadPart[], { expectedBytes, expectedPar
   return isEven ? Math.ceil((expectedBytes - bytesOf(parts)) / first.size) : undefined;
 }
 
-/**
- * Groups the missing parts by the reason why they are missing. The times of the arrived parts show which parts are in flight. If the last
- * parts of the upload are late, `inFlightSeconds` says how long the oldest of them has been in flight.
- */
+/** Groups the missing parts by the reason why they are missing. The times of the arrived parts show which parts are in flight. */
 function missingByPace(
   parts: readonly UploadPart[],
   pace: Pace,
@@ -250,15 +243,16 @@ function missingByPace(
   if (pace.kind === 'unknown') {
     // The upload is complete, or nothing shows how the client sends. So any order is possible, and no part counts as in flight.
     const order = { ascending: true, descending: true };
-    // With 0, which stands for unknown, only numbers below the highest stored part count as missing.
+    // An unknown number is passed as 0. Then only numbers below the highest stored part count as missing.
     return missingPartsOf({ numbers, connectionCount: 1, order, missingCount: missingCount ?? 0, isSending: false });
   }
 
   const { count, order, arrivals } = pace.connections;
   const partSize = median(arrivals.map(({ size }) => size));
-  // If `missingCount` is unknown, the bytes give an estimate, which is enough to say what is in flight. Without bytes, 0 stands for unknown.
+  // If `missingCount` is unknown, the bytes give an estimate, which helps to tell what is in flight. Without bytes, 0 stands for unknown.
   const estimatedCount = bytesToSend === undefined ? 0 : Math.ceil(bytesToSend / partSize);
   const likelyCount = missingCount ?? estimatedCount;
+  // `inFlightSeconds` is known only if the last parts of the upload are late.
   const { isSending, inFlightSeconds } = activityOf(pace, likelyCount, partSize);
   const missing = missingPartsOf({ numbers, connectionCount: count, order, missingCount: likelyCount, isSending });
 
@@ -269,14 +263,10 @@ function missingByPace(
   return { ...missing, toCome, inFlightSeconds };
 }
 
-/**
- * Says if parts are in flight (`isSending`) and, if the last parts of the upload are late, how long the oldest of them has been in flight
- * (`inFlightSeconds`).
- * @param missingCount exact or estimated; 0 if unknown
- */
+/** Says if parts are in flight (`isSending`) and, if the upload's last parts are late, how long the oldest has been (`inFlightSeconds`). */
 function activityOf(pace: ObservedPace, missingCount: number, partSize: number) {
   const { connections, now } = pace;
-  // In the last round, the connections are enough for all missing parts.
+  // In the last round, the connections are enough for all missing parts. 0 stands for an unknown number.
   const isLastRound = missingCount > 0 && missingCount <= connections.count;
   // The index after the last arrival stands for the part that has been in flight for longest.
   const oldestBegin = beginOf(connections, connections.arrivals.length);
@@ -330,16 +320,15 @@ function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
 function rateFields(pace: Pace, bytesToSend: number | undefined) {
   if (pace.kind === 'unknown') return {};
   const { connections, now, rate } = pace;
-  // In bytes per second, of all connections.
-  const uploadRate = rate && bytesPerSecond(rate.millisecondsPerByte, connections.count);
+  const uploadBytesPerSecond = rate && bytesPerSecond(rate.millisecondsPerByte, connections.count);
 
   if (pace.kind === 'stopped') {
     // The rate before the stop, and the time left if the upload resumes at this rate.
-    const isTimeKnown = uploadRate !== undefined && bytesToSend !== undefined;
+    const isTimeKnown = uploadBytesPerSecond !== undefined && bytesToSend !== undefined;
     return {
       stopped: true,
-      bytesPerSecondBefore: rounded(uploadRate),
-      secondsLeftIfResumed: isTimeKnown ? Math.ceil(bytesToSend / uploadRate) : undefined,
+      bytesPerSecondBefore: rounded(uploadBytesPerSecond),
+      secondsLeftIfResumed: isTimeKnown ? Math.ceil(bytesToSend / uploadBytesPerSecond) : undefined,
     };
   }
 
@@ -351,7 +340,7 @@ function rateFields(pace: Pace, bytesToSend: number | undefined) {
   }
 
   return {
-    bytesPerSecond: rounded(uploadRate),
+    bytesPerSecond: rounded(uploadBytesPerSecond),
     // The rate before the last change of speed, and the time of this change.
     bytesPerSecondBefore: rounded(pace.change?.bytesPerSecondBefore),
     rateSince: isoTime(pace.change?.since),
