@@ -223,6 +223,9 @@ export const provisionKubeResourceGroup = defineOperation({
       const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
       const serversByPath = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
       const servers = Object.values(serversByPath).filter((server) => server !== undefined);
+      // The warnings of a call with errors are made before the key is read that `serviceAccountKeyName` names.
+      const { serviceAccountKey, serviceAccountKeyName } = externalCloudConfig ?? {};
+      const hasKey = serviceAccountKey !== undefined || serviceAccountKeyName !== undefined;
 
       return [
         ...regionFormWarnings(groupRegion),
@@ -233,11 +236,9 @@ export const provisionKubeResourceGroup = defineOperation({
         ]),
         ...versionWarnings(adminCluster?.version),
         ...unplacedWarnings(serversByPath, { region: groupRegion, zone: groupZone }),
-        // If `serviceAccountKeyName` was given, `serviceAccountKey` now has the key with that name. Only the warnings of a `planOnly` call
-        // with errors are made before the key is read.
-        ...(externalCloudConfig?.serviceAccountKey === undefined
-          ? [say`No service account key is given, so there is nothing to link the group to the external cloud with.`]
-          : []),
+        ...(hasKey
+          ? []
+          : [say`No service account key is given, so there is nothing to link the group to the external cloud with.`]),
         ...poolWarnings(nodePools),
       ];
     },

@@ -215,6 +215,15 @@ describe('with wrong arguments, a plan names what would apply to the right ones'
     expect(hintsFor(operation, args)).toEqual({ code: 'InvalidArguments' });
   });
 
+  test.each<readonly [object, boolean]>([
+    [{ location: 'x' }, true],
+    [{ serviceAccountKeyName: 'key' }, false],
+  ])('no missing key if its name is given: %j', (externalCloudConfig, isMissing) => {
+    const args = { resourceGroupName: 'g', externalCloudConfig, deploymentModel: 'x', planOnly: true };
+    const { warnings = [] } = hintsFor(provisionKubeResourceGroup, args);
+    expect(warnings.some((warning) => /^No service account key/.test(String(warning)))).toBe(isMissing);
+  });
+
   test('and nothing that a wrong one would lead to', () => {
     const warnings = (networkId: unknown) =>
       hintsFor(restoreInstance, { ...wrong, networkConfig: { networkId }, planOnly: true }).warnings;
