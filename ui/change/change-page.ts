@@ -62,10 +62,11 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
       const shownButtons = buttonsAt(stage, host);
       buttons.show(shownButtons);
       // A single button is "Plan again" or "Ask again", for which there is nothing to type.
-      const canDecide = shownButtons.areOffered && shownButtons.decline !== undefined;
+      const canDecide = shownButtons?.declineLabel !== undefined;
       inputs.show(change, canDecide);
 
-      // The clicked button may be hidden now. The heading of the outcome takes its focus, so that keyboard users keep their place.
+      // The heading of the outcome takes a lost focus, so that keyboard users keep their place. A removed element has lost the focus at
+      // once. A hidden one loses it only when the browser draws the page next, so hidden buttons count as a lost focus.
       const isFocusLost = buttons.element.hidden || !main.contains(document.activeElement);
       if (hadFocus && isFocusLost) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
@@ -105,11 +106,12 @@ function createPlanPanel() {
 function createInputs() {
   const nameInput = element('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
   const namePrompt = element('span');
-  const nameField = element('label', { class: 'reason', hidden: '' }, namePrompt, nameInput);
+  const nameField = element('label', { class: 'field', hidden: '' }, namePrompt, nameInput);
 
   const reasonInput = element('input', { type: 'text', maxlength: String(longestReason), autocomplete: 'off' });
   const reasonPrompt = 'Reason, if you decline (optional) ';
-  const reasonField = element('label', { class: 'reason', hidden: '' }, reasonPrompt, reasonInput);
+  const reasonField = element('label', { class: 'field', hidden: '' }, reasonPrompt, reasonInput);
+  /** True if the plan that was shown last asks for a name. */
   let needsName = false;
 
   return {
@@ -122,10 +124,11 @@ function createInputs() {
       if (nameToType !== undefined) setText(namePrompt, `Type ${nameToType} to agree`);
     },
     typedArguments(decision: Decision['decision']): Pick<Decision, 'reason' | 'name'> {
-      // "Ask again" sends the name of the first click, whose field is hidden by then.
-      if (decision === 'accept') return needsName ? { name: nameInput.value } : {};
       const reason = reasonInput.value.trim();
+      // An `accept` may also come from "Ask again". It sends the same name, because the field is hidden by then, but not emptied.
+      if (decision === 'accept' && needsName) return { name: nameInput.value };
       if (decision === 'decline' && reason !== '') return { reason };
+      // Nothing is typed for `look` and `again`, which read the state of a plan and make a new one.
       return {};
     },
   };
@@ -145,49 +148,51 @@ function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<v
 
   return {
     element: buttons,
-    show(shown: ShownButtons) {
-      buttons.hidden = !shown.areOffered;
-      setText(accept, shown.accept);
-      accept.className = shown.hasNoWayBack ? 'accept final' : 'accept';
-      setText(decline, shown.decline ?? '');
-      decline.hidden = shown.decline === undefined;
-      for (const button of [accept, decline]) button.ariaDisabled = shown.areBusy ? 'true' : null;
+    /** Shows the buttons. Hides them if `shown` is undefined. */
+    show(shown: ShownButtons | undefined) {
+      buttons.hidden = shown === undefined;
+      if (shown === undefined) return;
+      const { acceptLabel, declineLabel, areBusy, hasNoWayBack } = shown;
+      setText(accept, acceptLabel);
+      accept.className = hasNoWayBack ? 'accept final' : 'accept';
+      setText(decline, declineLabel ?? '');
+      decline.hidden = declineLabel === undefined;
+      for (const button of [accept, decline]) button.ariaDisabled = areBusy ? 'true' : null;
     },
   };
 }
 
 /** The labels and the state of the two buttons. */
 interface ShownButtons {
-  readonly areOffered: boolean;
-  readonly accept: string;
-  /** The label of the second button. Undefined if only the first button is shown. */
-  readonly decline: string | undefined;
+  readonly acceptLabel: string;
+  /** Undefined if only the first button is shown. */
+  readonly declineLabel: string | undefined;
   readonly areBusy: boolean;
   /** True if accepting cannot be undone. */
   readonly hasNoWayBack: boolean;
 }
 
-/** The buttons at a stage: those of the plan while it is open, or otherwise a single one to plan or ask again. */
-function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons {
-  const buttonsFor = (change: ProposedChange | undefined, accept: string, decline?: string): ShownButtons => ({
-    areOffered: change?.ticket !== undefined && callsTools,
-    accept,
-    decline,
-    areBusy: stage.kind === 'sending' || stage.kind === 'planning',
-    hasNoWayBack: false,
-  });
+/** The buttons at a stage: accept and decline, or a single "Ask again" or "Plan again". Undefined if the stage has no buttons. */
+function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | undefined {
+  // Each click is a tool call with the ticket of the plan.
+  if (!callsTools || changeOf(stage)?.ticket === undefined) return undefined;
+
+  const areBusy = stage.kind === 'sending' || stage.kind === 'planning';
+  // Without the warning style of `hasNoWayBack`, because neither of the single buttons agrees to anything new.
+  const singleButton = (label: string): ShownButtons => {
+    return { acceptLabel: label, declineLabel: undefined, areBusy, hasNoWayBack: false };
+  };
 
   const isUnanswered = stage.kind === 'lost' || (stage.kind === 'sending' && stage.earlierClickLost);
-  if (isUnanswered) return buttonsFor(stage.change, 'Ask again');
+  if (isUnanswered) return singleButton('Ask again');
 
   if (stage.kind === 'open' || stage.kind === 'sending') {
-    const { change } = stage;
-    return { ...buttonsFor(change, change.accept, change.decline), hasNoWayBack: change.risks.includes('no way back') };
+    const { accept, decline, risks } = stage.change;
+    return { acceptLabel: accept, declineLabel: decline, areBusy, hasNoWayBack: risks.includes('no way back') };
   }
 
-  // Undefined at a stage without a plan to replace, at which no button is offered.
-  const planToReplace = stage.kind === 'planning' ? stage.change : expiredPlan(stage);
-  return buttonsFor(planToReplace, 'Plan again');
+  const offersNewPlan = stage.kind === 'planning' || expiredPlan(stage) !== undefined;
+  return offersNewPlan ? singleButton('Plan again') : undefined;
 }
 
 const collapsedPlan = (change: ProposedChange, formatTime: FormatTime) =>

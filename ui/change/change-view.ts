@@ -97,11 +97,12 @@ class ChangeView {
     // Only for the types: `click` returned a new stage, which is always `sending` and has a ticket.
     if (stage.kind !== 'sending' || stage.change.ticket === undefined) return;
 
-    // Long before the call's own time limit, the view offers "Ask again". A late answer is still shown.
+    // Long before the call's own time limit, the stage `sending` gives way to `lost` with "Ask again". A late answer is still shown.
     const lateTimer = setTimeout(() => this.#enter(unanswered(this.#stage)), lateMs);
     try {
       const result = await this.#call(stage.change.ticket, decision, answerMs);
       this.#enter(answered(this.#stage, result));
+      // If "Ask again" and the first click both get an answer, the model has the text of the last answer, even if the view ignores it.
       if (this.#stage.kind === 'ended') this.#host?.updateModelContext(result.text);
     } catch (error) {
       const isNotForwarded = error instanceof RequestFailed && error.code === methodNotFound;

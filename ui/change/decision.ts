@@ -103,18 +103,24 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   // After "Ask again", the first click's answer may arrive last. It knows the outcome that the second answer left unknown.
   if (stage.kind === 'ended' && stage.outcome.kind === 'unknown' && isDone) return { ...stage, outcome };
 
+  // At any other stage, no click waits for an answer any more.
   if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;
+  // A result without a readable outcome counts as no answer.
   if (outcome === undefined) return unanswered(stage);
   const { change } = stage;
-  const earlierClickLost = stage.kind === 'lost' || stage.earlierClickLost;
-  if (outcome.kind === 'misnamed' && !earlierClickLost)
-    return { kind: 'open', change, note: 'That is not the name. Nothing was sent.' };
 
-  const nothingSent = ['expired', 'refused', 'misnamed'].includes(outcome.kind);
-  return { kind: 'ended', change, outcome: nothingSent && earlierClickLost ? stillUnknown(outcome) : outcome };
+  // These outcomes say that one click sent nothing. If another click may have got no answer, that click may have made the change.
+  const sentNothing = ['expired', 'refused', 'misnamed'].includes(outcome.kind);
+  // A click on "Ask again" can be lost too, so at `lost` the view cannot tell if there was one click or several.
+  const mayHaveOtherClick = stage.kind === 'lost' || stage.earlierClickLost;
+  if (sentNothing && mayHaveOtherClick) return { kind: 'ended', change, outcome: stillUnknown(outcome) };
+
+  // After a wrong name, the plan still waits.
+  if (outcome.kind === 'misnamed') return { kind: 'open', change, note: 'That is not the name. Nothing was sent.' };
+  return { kind: 'ended', change, outcome };
 }
 
-/** The outcome if a second click sent nothing: still unknown, because the lost first click may have made the change. */
+/** The outcome if the answered click sent nothing: still unknown, because a click without an answer may have made the change. */
 const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeOutcome => ({
   kind: 'unknown',
   sentence: 'Your first click got no answer, so the change may have happened. Asking again sent nothing.',

@@ -9,8 +9,9 @@ interface ViewEvents extends Omit<HostEvents, 'onContext'> {
 }
 
 /**
- * Connects a view to its host and reports its size. If that fails, says that no chat answered and resolves with undefined. The first event
- * comes after the promise has resolved, because a host sends none before `connectHost` has told it that the view is ready.
+ * Connects a view to its host, and reports the view's size. If no host answers, says so in the view and resolves with undefined. The caller
+ * continues before the first event comes, because a host sends none until `connectHost` tells it that the view is ready, and that happens in
+ * the task in which the promise resolves.
  */
 export async function startView(name: string, main: HTMLElement, events: ViewEvents): Promise<Host | undefined> {
   const onContext = (context: HostContext) => {
@@ -18,17 +19,16 @@ export async function startView(name: string, main: HTMLElement, events: ViewEve
     events.onAppearance?.();
   };
 
-  try {
-    const host = await connectHost(window, { name, version: '1' }, { ...events, onContext });
-    applyAppearance(document, host.context);
-
-    const reportSize = () => host.reportSize(window.innerWidth, Math.ceil(main.getBoundingClientRect().height));
-    new ResizeObserver(reportSize).observe(main);
-    return host;
-  } catch {
-    main.replaceChildren(
-      element('p', {}, 'This view works only inside a chat that supports MCP Apps. No chat answered.'),
-    );
+  const host = await connectHost(window, { name, version: '1' }, { ...events, onContext }).catch(() => undefined);
+  if (host === undefined) {
+    const explanation = 'This view works only inside a chat that supports MCP Apps. No chat answered.';
+    main.replaceChildren(element('p', {}, explanation));
     return undefined;
   }
+
+  applyAppearance(document, host.context);
+  // The view keeps the width that the host gave it, and asks for the height of its content.
+  const reportSize = () => host.reportSize(window.innerWidth, Math.ceil(main.getBoundingClientRect().height));
+  new ResizeObserver(reportSize).observe(main);
+  return host;
 }

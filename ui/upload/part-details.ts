@@ -9,7 +9,7 @@ import type { PartState, Upload } from './upload.js';
 interface PartDetails {
   /** Returns the details of a part. Undefined if its page was not read. */
   of(partNumber: number): UploadPart | undefined;
-  /** Reads the page of a part, unless another part is requested within `restMs`. */
+  /** Reads the page of a part, unless another part is requested within `pointerRestMs`. */
   request(partNumber: number): void;
   /** Drops all details. Called after a refresh, because parts may have changed. */
   forget(): void;
@@ -23,7 +23,7 @@ interface PartDetailsOptions {
 }
 
 /** How long the pointer has to stay on a part before its page is read (milliseconds). */
-const restMs = 300;
+const pointerRestMs = 300;
 
 const partsPerPage = 100;
 
@@ -41,11 +41,12 @@ const emptySnapshot = (): Snapshot => ({ parts: new Map(), requestedPages: new S
 /** Reads the details of parts in pages of 100, each page once until `forget`. */
 export function createPartDetails({ readPage, onRead }: PartDetailsOptions): PartDetails {
   let snapshot = emptySnapshot();
-  let restTimer: ReturnType<typeof setTimeout> | undefined;
+  let pointerTimer: ReturnType<typeof setTimeout> | undefined;
 
   /** Reads the page with a part, unless it was requested before. */
   const readPageOf = async (partNumber: number) => {
-    // This snapshot is kept, so that an answer which arrives after `forget` does not get into the new one.
+    // This snapshot is kept, so that an answer which arrives after `forget` does not get into the new one. It still calls `onRead`, which
+    // does no harm.
     const { parts, requestedPages } = snapshot;
     // The page after part number 100, for example, has the parts 101 to 200.
     const marker = Math.floor((partNumber - 1) / partsPerPage) * partsPerPage;
@@ -67,10 +68,11 @@ export function createPartDetails({ readPage, onRead }: PartDetailsOptions): Par
   return {
     of: (partNumber) => snapshot.parts.get(partNumber),
     request(partNumber) {
-      clearTimeout(restTimer);
-      restTimer = setTimeout(() => void readPageOf(partNumber), restMs);
+      clearTimeout(pointerTimer);
+      pointerTimer = setTimeout(() => void readPageOf(partNumber), pointerRestMs);
     },
     forget() {
+      // The timer is left running, because the pointer may still rest on the part. Its page is then read into the new snapshot.
       snapshot = emptySnapshot();
     },
   };

@@ -32,12 +32,12 @@ export class PartMap {
     this.#canvas,
     this.#cursor,
   );
-  readonly #densityNote = element(
+  readonly #barsNote = element(
     'p',
-    { class: 'density', hidden: '' },
+    { class: 'bars-note', hidden: '' },
     'Bars at the right: the share of each row that is there.',
   );
-  readonly elements: readonly HTMLElement[] = [this.#slider, this.#densityNote];
+  readonly elements: readonly HTMLElement[] = [this.#slider, this.#barsNote];
   #states: readonly PartState[] = [];
   #layout: MapLayout = layoutMap(1, 1);
   #selectedCell = 0;
@@ -61,8 +61,9 @@ export class PartMap {
     this.#draw();
   }
 
-  /** Selects the next or previous cell with a part that has to be sent. After the last such cell comes the first. */
-  jump(step: 1 | -1): void {
+  /** Selects the next or previous gap: a cell with a part that has to be sent. After the last gap comes the first. */
+  selectGap(direction: 'next' | 'previous'): void {
+    const step = direction === 'next' ? 1 : -1;
     const cell = nextGap(this.#states, this.#layout, this.#selectedCell, step);
     if (cell !== undefined) this.#select(cell);
   }
@@ -78,29 +79,31 @@ export class PartMap {
     // A hidden map has no width. When it becomes visible, the ResizeObserver draws it.
     if (width === 0) return;
 
+    // If the cells are too small to tell apart, each row gets a bar at its right, whose length is the share of the row that has arrived.
     const partCount = this.#states.length;
     const layoutWithoutBars = layoutMap(partCount, width);
-    const isDense = layoutWithoutBars.pitch < smallestReadable;
-    this.#layout = isDense ? layoutMap(partCount, width - densityWidth) : layoutWithoutBars;
-    this.#densityNote.hidden = !isDense;
-    this.#drawCanvas(isDense);
+    const hasBars = layoutWithoutBars.pitch < smallestReadable;
+    this.#layout = hasBars ? layoutMap(partCount, width - barsWidth) : layoutWithoutBars;
+    this.#barsNote.hidden = !hasBars;
+    this.#drawCanvas(hasBars);
 
     // The new layout may have fewer cells than the previous layout.
     this.#selectedCell = Math.min(this.#selectedCell, this.#layout.cells - 1);
+    // Screen readers get part numbers, not cells. `#pointAt` sets the present value to the first part of the cell.
     this.#slider.setAttribute('aria-valuemax', String(partCount));
     this.#pointAt(this.#selectedCell);
   }
 
-  /** Draws all cells and, if the map is dense, a bar at the right of each row. */
-  #drawCanvas(isDense: boolean): void {
+  /** Draws all cells and, if `hasBars`, a bar at the right of each row. */
+  #drawCanvas(hasBars: boolean): void {
     const { columns, rows, pitch } = this.#layout;
-    sizeCanvas(this.#canvas, columns * pitch + (isDense ? densityWidth : 0), rows * pitch);
+    sizeCanvas(this.#canvas, columns * pitch + (hasBars ? barsWidth : 0), rows * pitch);
     const context = this.#canvas.getContext('2d');
     if (context === null) return;
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     const colourOf = (state: PartState) => getComputedStyle(this.#options.swatches[state]).color;
     drawCells(context, this.#layout, this.#states, colourOf);
-    if (isDense) drawDensity(context, this.#layout, this.#states, colourOf('there'));
+    if (hasBars) drawBars(context, this.#layout, this.#states, colourOf('there'));
   }
 
   /** Puts the cursor around a cell, and passes the numbers of its parts to `onPoint`. */
@@ -151,7 +154,7 @@ export class PartMap {
     });
     this.#slider.addEventListener('keydown', (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey) return;
-      if (event.key.toLowerCase() === 'n') return this.jump(event.shiftKey ? -1 : 1);
+      if (event.key.toLowerCase() === 'n') return this.selectGap(event.shiftKey ? 'previous' : 'next');
       const cell = cellForKey(event.key, this.#selectedCell, this.#layout);
       if (cell === undefined) return;
       event.preventDefault();
@@ -200,20 +203,22 @@ function cellsByState(states: readonly PartState[], { cells, partsPerCell }: Map
 
 /** Cells with a pitch below this are too small to tell apart (CSS pixels), so that the map also gets bars at the right of its rows. */
 const smallestReadable = 5;
-const densityWidth = 56;
-const densityGap = 8;
+
+/** The width that the bars take from the map, with the gap between cells and bars (CSS pixels). */
+const barsWidth = 56;
+const barsGap = 8;
 
 /** Draws a bar at the right of each row. Its length is the share of usable parts: stored, and not too small. */
-function drawDensity(
+function drawBars(
   context: CanvasRenderingContext2D,
   { columns, rows, pitch, partsPerCell }: MapLayout,
   states: readonly PartState[],
   colour: string,
 ): void {
-  const left = columns * pitch + densityGap;
+  const left = columns * pitch + barsGap;
   context.fillStyle = colour;
   for (const [row, share] of rowShares(states, columns * partsPerCell, rows).entries())
-    context.fillRect(left, row * pitch, share * (densityWidth - densityGap), pitch);
+    context.fillRect(left, row * pitch, share * (barsWidth - barsGap), pitch);
 }
 
 function drawCells(

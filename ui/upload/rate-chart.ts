@@ -100,6 +100,7 @@ export class RateChart {
 
     const scaleTexts = [rateText(scaleTop), rateText(scaleTop / 2), '0'];
     this.#scale.replaceChildren(...scaleTexts.map((text) => element('span', {}, text)));
+    // The left end has only the time of day. The right end has date and zone too, as in the label.
     this.#times.replaceChildren(element('span', {}, formatTime(from, 'second')), element('span', {}, formatTime(to)));
     this.#showSelected();
   }

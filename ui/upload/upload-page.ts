@@ -49,7 +49,8 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
   const legend = createLegend();
   const map = new PartMap({ swatches: legend.swatches, onPoint });
   const selectedPart = element('p', { class: 'detail' });
-  const gapLine = createGapLine(() => map.jump(1));
+  // A gap is a part number that has to be sent, or sent again.
+  const gapLine = createGapLine(() => map.selectGap('next'));
   const parts = element('div', { class: 'parts', hidden: '' });
   parts.append(...map.elements, selectedPart, legend.element, gapLine.element);
 
@@ -85,7 +86,7 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
       problem.hidden = sentence === undefined;
       setText(problem, sentence ?? '');
       // Without a state of the upload, the status is still "Waiting for the answer …", which is no longer true.
-      if (sentence !== undefined && !heading.isShown()) setText(status, '');
+      if (sentence !== undefined && !heading.hasNames()) setText(status, '');
     },
     allowRefresh: controls.allowRefresh,
     isAutomatic: controls.isAutomatic,
@@ -113,7 +114,7 @@ function createHeading() {
   return {
     elements: [title, wholeKey],
     /** True after the first `show`. Until then, the heading is a text without elements for names. */
-    isShown: () => title.children.length > 0,
+    hasNames: () => title.children.length > 0,
     show({ account, bucket, object }: Upload) {
       const key = nameText(object);
       const inAccount = account === undefined ? [] : [' in account ', isolated(account)];
@@ -168,8 +169,8 @@ function createControls(onRefresh: () => void, onAutomatic: () => void) {
 }
 
 /** The rates for the chart. Undefined as long as the progress text says that too few parts have arrived for a rate. */
-const chartedRates = ({ parts, checkedAt, hasRate }: Upload) =>
-  parts === undefined || !hasRate ? undefined : ratesOf(parts, checkedAt);
+const chartedRates = ({ parts, checkedAt, hasEnoughParts }: Upload) =>
+  parts === undefined || !hasEnoughParts ? undefined : ratesOf(parts, checkedAt);
 
 /**
  * A progress bar for the share of bytes. If some parts are too small, it shows the shares of usable and of small parts instead. That needs

@@ -45,6 +45,7 @@ class UploadView {
   async start(): Promise<void> {
     const page = this.#page;
     document.body.append(page.main);
+    // Draws the samples of the legend. Their colours come from the style sheet, which applies only to elements in the document.
     page.redraw();
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', page.redraw);
 
@@ -52,7 +53,7 @@ class UploadView {
       onInput: (args) => {
         this.#args = args;
       },
-      onResult: (result) => this.#showResult(result, undefined),
+      onResult: (result) => this.#showResult(result),
       onCancelled: () => this.#showProblem('The call was cancelled.'),
       onTeardown: this.#autoRefresh.stop,
       onAppearance: page.redraw,
@@ -70,7 +71,7 @@ class UploadView {
     if (host === undefined || this.#isRefreshing) return;
     this.#setRefreshing(true);
 
-    // A refresh reads all parts, as the view `summary` does, so the arguments for a single page of parts are left out.
+    // With `view: 'summary'`, the tool reads all parts, so the arguments for a single page of parts are left out.
     const { maxParts: _, partNumberMarker: __, ...requestedArgs } = this.#args;
     // The names in the shown state stand in for arguments that were left out, such as the account.
     const shownNames = this.#upload === undefined ? {} : namesOf(this.#upload);
@@ -97,8 +98,8 @@ class UploadView {
     this.#page.allowRefresh(true, isRefreshing);
   }
 
-  /** Shows a result of `list_parts`. @param previous the state that a refresh replaces; undefined for the first result, in which no part is new */
-  async #showResult(result: ToolResult, previous: Upload | undefined): Promise<void> {
+  /** Shows a result of `list_parts`. @param previous the state that a refresh replaces; without it, no part counts as new */
+  async #showResult(result: ToolResult, previous?: Upload): Promise<void> {
     this.#page.allowRefresh(this.#host?.callsTools === true, this.#isRefreshing);
     if (result.isError) return this.#showProblem(errorText(result));
 

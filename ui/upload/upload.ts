@@ -34,7 +34,7 @@ export interface Upload {
   /** The time at which the speed last changed, if it changed. */
   readonly rateSince: number | undefined;
   /** False if too few parts have arrived to compute a rate. */
-  readonly hasRate: boolean;
+  readonly hasEnoughParts: boolean;
   readonly inFlight: readonly Range[];
   readonly passedOver: readonly Range[];
   /** True if no part has arrived for a long time, so that no more parts are likely to come. */
@@ -58,6 +58,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   const inFlight = rangesIn(answer.inFlight);
   const expectedRanges = [...inFlight, ...rangesIn(answer.toCome)];
   const highestStored = parts?.at(-1)?.partNumber ?? 0;
+  // The numbers in `answer.passedOver` do not count, because a higher number than each of them is stored.
   const highestOfAll = expectedRanges.reduce((highest, { to }) => Math.max(highest, to), highestStored);
 
   return {
@@ -75,10 +76,12 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     highestNumber: Math.min(highestDrawn, highestOfAll),
     percent: numberOf(answer.percent),
     percentWithInFlight: numberOf(answer.percentWithInFlight),
+    // A function, because the caller knows in which time zone the sentences have to name times.
     pace: (formatTime) => paceIn(answer, formatTime),
     rateSince: timeOf(answer.rateSince),
-    // `noRate` is the tool's reason why it gives no rate. These two reasons mean that too few parts have arrived.
-    hasRate: answer.noRate !== 'begun' && answer.noRate !== 'one round',
+    // `noRate` is the tool's reason why it gives no rate. These two reasons mean that too few parts have arrived. With the third, `late`, the
+    // present rate is not known, but the chart can show the earlier rates.
+    hasEnoughParts: answer.noRate !== 'begun' && answer.noRate !== 'one round',
     inFlight,
     passedOver: rangesIn(answer.passedOver),
     stopped: answer.stopped === true,
@@ -97,20 +100,21 @@ const rangesIn = (value: unknown): Range[] =>
 
 /** The tool's sentences about speed and time left. A time that cannot be parsed is left out, because it could not be formatted. */
 function paceIn(answer: Fields, formatTime: FormatTime): string {
-  // `fromServer` makes the safe text that the sentences need. It is for texts of the server, and a formatted time is as safe.
+  // The sentences take only safe texts. `fromServer` declares a string to be safe without a change, which is true of a formatted time.
   const safeTime = (time: string, style: 'minute' | 'zone') => fromServer(formatTime(Date.parse(time), style));
+  const validTime = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
   return paceSentences(
     {
       partCount: numberOf(answer.partCount),
       idleSeconds: numberOf(answer.idleSeconds),
       bytesPerSecond: numberOf(answer.bytesPerSecond),
       bytesPerSecondBefore: numberOf(answer.bytesPerSecondBefore),
-      rateSince: timeOf(answer.rateSince) === undefined ? undefined : readText(answer.rateSince),
+      rateSince: validTime(answer.rateSince),
       noRate: readText(answer.noRate),
       rateInSeconds: numberOf(answer.rateInSeconds),
       estimatedSecondsLeft: numberOf(answer.estimatedSecondsLeft),
       secondsLeft: rangeOfSeconds(answer.secondsLeft),
-      checkedAt: timeOf(answer.checkedAt) === undefined ? undefined : readText(answer.checkedAt),
+      checkedAt: validTime(answer.checkedAt),
     },
     { timeOfDay: (time) => safeTime(time, 'minute'), zoneAt: (time) => safeTime(time, 'zone') },
   ).join(' ');
