@@ -67,9 +67,9 @@ async function runOperation(route: Route | undefined, request: ApiRequest, cloud
     throw isStorage ? notOffered('this operation') : refuse(404, 'URLNotFound', 'The sandbox knows no such operation.');
 
   const { operation, parameters, query: requiredNames } = route;
-  const { source = 's3', invents = [], options = [] } = operation;
+  const { options: optionalNames = [] } = operation;
   // AWS SDKs add `x-id` with the name of the operation to some requests.
-  const allowedNames = [...requiredNames, ...options, 'x-id'];
+  const allowedNames = [...requiredNames, ...optionalNames, 'x-id'];
   const unknownName = [...request.query.keys()].find((name) => !allowedNames.includes(name));
   if (unknownName !== undefined) throw notOffered(`"${unknownName}" in the query here`);
   if (isStorage) checkStorageRequest(request, operation.headers, parameters.key);
@@ -78,7 +78,10 @@ async function runOperation(route: Route | undefined, request: ApiRequest, cloud
   const body = isStorage && !operation.streams ? await readShort(request) : request.body;
   const answer = await operation.handle({ ...request, body, parameters, input: inputOf(operation, body) }, cloud);
   await cloud.flushChanges();
-  return markInvented(answer, ...sourceWords[source], ...invents);
+
+  // The header `x-sandbox-invented` names what is not documented for this operation: by its source, such as S3, and in its answers.
+  const { source = 's3', invents = [] } = operation;
+  return markInvented(answer, [...sourceWords[source], ...invents]);
 }
 
 /** The parsed body, if the operation has rules for it. */
@@ -93,5 +96,5 @@ export function refusal({ service, id, method }: ApiRequest, { status, code, mes
   const answer =
     service === 'storage' ? xmlDocument(status, 'Error', elements) : jsonAnswer(status, { code, message, ...details });
   const reason = method === 'HEAD' && { 'x-sandbox-error': `${code}: ${message}`.replace(/[^ -~]/g, '?') };
-  return markInvented({ ...answer, headers: { ...answer.headers, ...reason } }, 'error');
+  return markInvented({ ...answer, headers: { ...answer.headers, ...reason } }, ['error']);
 }

@@ -8,7 +8,8 @@ import { type Answer, emptyAnswer, splitOnce } from './http.js';
 import { SandboxProblem } from './state.js';
 
 export interface Exchange {
-  readonly operation: string;
+  /** Name of the operation, or `unknown` if the sandbox has no such operation. */
+  readonly operationName: string;
   readonly incoming: IncomingMessage;
   /** Runs the operation. Resolves with its answer, which the caller of `act` may send, change or drop. */
   act(): Promise<Answer>;
@@ -95,29 +96,29 @@ async function inPieces({ act, incoming }: Exchange, { pieces, sent, pauseMs }: 
   const { headers, body, content = [Buffer.from(body)] } = answer;
   const totalBytes = Number(headers['content-length'] ?? Buffer.byteLength(body));
   const pieceBytes = Math.ceil(totalBytes / pieces);
-  const slowContent = Readable.from(slowly(content, pieceBytes, sent, pauseMs));
+  const slowContent = Readable.from(slowly(content, { pieceBytes, maximumPieces: sent, pauseMs }));
   if (sent < pieces) slowContent.once('end', () => incoming.socket.end());
   return { ...answer, headers: { ...headers, 'content-length': String(totalBytes) }, content: slowContent };
 }
 
-/** Yields the first `maximumPieces` pieces of a content, each of `pieceBytes` bytes, with a pause after each. Reads the rest without yielding it. */
+/** Yields the first `maximumPieces` pieces of a content, each of `pieceBytes` bytes, with a pause after each. */
 async function* slowly(
   content: Readable | readonly Buffer[],
-  pieceBytes: number,
-  maximumPieces: number,
-  pauseMs: number,
+  { pieceBytes, maximumPieces, pauseMs }: Readonly<Record<'pieceBytes' | 'maximumPieces' | 'pauseMs', number>>,
 ): AsyncGenerator<Buffer> {
   let sentBytes = 0;
+  // After the last piece, the loop reads on without yielding, so that a stream ends normally and is closed.
   for await (const chunk of content) {
-    // A chunk may contain several pieces, and a piece may extend over several chunks.
+    // A chunk may contain several pieces, and a piece may extend over several chunks, so a fragment is at most the rest of a piece.
     let unsent: Buffer = chunk;
     while (unsent.length > 0 && sentBytes < maximumPieces * pieceBytes) {
       const bytesToPieceEnd = pieceBytes - (sentBytes % pieceBytes);
-      const piece = unsent.subarray(0, bytesToPieceEnd);
-      unsent = unsent.subarray(piece.length);
-      sentBytes += piece.length;
-      yield piece;
-      if (sentBytes % pieceBytes === 0) await delay(pauseMs);
+      const fragment = unsent.subarray(0, bytesToPieceEnd);
+      unsent = unsent.subarray(fragment.length);
+      sentBytes += fragment.length;
+      yield fragment;
+      const isPieceComplete = sentBytes % pieceBytes === 0;
+      if (isPieceComplete) await delay(pauseMs);
     }
   }
 }
@@ -141,8 +142,9 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
   const remaining = faults.map((fault) => ({ ...fault }));
 
   /** Returns the fault for the next request of an operation, if one is left, and counts it as used. */
-  function next(name: string): Fault | undefined {
-    const operation = operations.find((candidate) => candidate.name === name);
+  function next(operationName: string): Fault | undefined {
+    const operation = operations.find(({ name }) => name === operationName);
+    // A request for an operation that the sandbox does not have gets no fault, not even one for all operations (`*`).
     if (operation === undefined) return undefined;
     const fault = remaining.find((candidate) => candidate.times > 0 && canHappen(candidate, operation));
     if (fault !== undefined) fault.times -= 1;
@@ -151,10 +153,12 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
 
   /** Waits for the latency, and resolves with the answer to send. A fault may change the answer, or resolve with undefined to send nothing. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
-    const fault = next(exchange.operation);
+    const fault = next(exchange.operationName);
     const latencyMs = latency(random);
     if (latencyMs > 0) await delay(latencyMs);
-    return fault === undefined ? exchange.act() : kinds.get(fault.kind)?.(exchange, fault.amount);
+    if (fault === undefined) return exchange.act();
+    // The kind is always in the map, because `readFault` refuses any other.
+    return kinds.get(fault.kind)?.(exchange, fault.amount);
   }
   return { next, answer };
 }

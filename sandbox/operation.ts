@@ -59,7 +59,7 @@ export const inventedWords = {
 } as const;
 
 /** Names in the header `x-sandbox-invented` of an answer what the sandbox invented, besides what the header names already. */
-export function markInvented(answer: Answer, ...words: readonly (keyof typeof inventedWords)[]): Answer {
+export function markInvented(answer: Answer, words: readonly (keyof typeof inventedWords)[]): Answer {
   const earlierWords = answer.headers['x-sandbox-invented']?.split(',') ?? [];
   const allWords = [...new Set([...earlierWords, ...words])].join(',');
   return allWords === '' ? answer : { ...answer, headers: { ...answer.headers, 'x-sandbox-invented': allWords } };

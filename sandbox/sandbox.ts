@@ -41,7 +41,8 @@ export interface SandboxOptions {
   readonly fault?: string | undefined;
 }
 
-const statePath = '/_sandbox/state';
+/** The path of the page that shows the records of the sandbox, in Markdown. */
+const statePagePath = '/_sandbox/state';
 const maximumBody = 32 * 1024 * 1024;
 const keptRequests = 50;
 
@@ -61,16 +62,17 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 /** Starts the HTTP server of a sandbox whose records are kept in `state`. */
 async function serveState(state: State, rules: FaultRules, options: SandboxOptions) {
   const { now, port = 0, keys = derivedKeys(state) } = options;
-  const cloud = openCloud(now, state, seedsOf(state));
-  if (state.durable) await cloud.storage.tidy();
+  const records = openCloud(now, state, seedsOf(state));
+  // Only a durable state can have files that a killed process left. The folder of any other state is new.
+  if (state.durable) await records.storage.tidy();
   const requestLog = createRequestLog(now);
   const faults = createFaults(rules, seededRandom(state));
 
   const server = createServer(async (incoming, outgoing) => {
     try {
       const [path] = splitOnce(incoming.url ?? '', '?');
-      if (path === statePath) await respond(incoming, outgoing, showState(incoming));
-      else await answerRequest({ cloud, keys, faults, requestLog }, incoming, outgoing);
+      if (path === statePagePath) await respond(incoming, outgoing, statePage(incoming));
+      else await answerRequest({ cloud: records, keys, faults, requestLog }, incoming, outgoing);
     } catch {
       // An answer is no longer possible, for example because the client closed the connection.
       outgoing.destroy();
@@ -83,9 +85,9 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
-  const describe = () => describeCloud(cloud, endpoints, requestLog.entries);
+  const describe = () => describeCloud(records, endpoints, requestLog.entries);
 
-  function showState(incoming: IncomingMessage): Answer {
+  function statePage(incoming: IncomingMessage): Answer {
     const markdown = (status: number, body: string) => documentAnswer(status, 'text/markdown', body);
     // Only under a local name, because a website could let its own host name point to 127.0.0.1, and read the state (DNS rebinding).
     if (!isLoopback(incoming.headers.host)) return markdown(403, 'Ask for it at 127.0.0.1 or localhost.\n');
@@ -93,9 +95,10 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   }
 
   return {
+    /** The settings with which a client reaches this cloud. */
     cloud: { credentials: keys, endpoints, signingServices },
     /** The records of object storage, to which tests add their own. */
-    storage: cloud.storage,
+    storage: records.storage,
     describe,
     close: async () => {
       server.close();
@@ -155,8 +158,8 @@ async function answerRequest(
 ): Promise<void> {
   const request = requestOf(incoming, requestLog.nextId());
   const route = findOperation(request);
-  const operation = route?.operation.name ?? 'unknown';
-  const logEntry = requestLog.add(request, operation);
+  const operationName = route?.operation.name ?? 'unknown';
+  const logEntry = requestLog.add(request, operationName);
   const sentHeaders = { ...requestIds(request), date: cloud.now().toUTCString() };
 
   let content: Readable | undefined;
@@ -169,7 +172,7 @@ async function answerRequest(
   };
 
   try {
-    const answer = await faults.answer({ operation, incoming, act });
+    const answer = await faults.answer({ operationName, incoming, act });
     // A fault has reset the connection, or lets the client wait forever.
     if (answer === undefined) return;
     logEntry.status = answer.status;

@@ -37,15 +37,17 @@ export function seedsOf({ origin: { started } }: State): CloudSeeds {
   const group = groupRecord(resourceGroupName, provisionInput(adminCluster), '2026-01-01T00:00:00.000Z');
   const cluster = (name: string, isAdmin: boolean) =>
     [clusterKey(resourceGroupName, name), clusterRecord(provisionInput(name), group, isAdmin)] as const;
-  const server = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
+  const restoreInput = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
+  const server = instanceRecord(restoreInput, 'jp-east-1', new Date('2026-01-01T00:00:00Z'));
 
   return {
     buckets: [[seededUpload.bucket, { created: started }]],
+    // By the times in `demoParts`, the first parts arrived 600 and 23,598 seconds before the first start, so these uploads began earlier.
     uploads: [upload(seededUpload, 680), upload(seededLargeUpload, 23_700), upload(seededEmptyUpload, 45)],
     partsOf: (uploadId) => demoParts(uploadId, started),
     groups: [[resourceGroupName, group]],
     clusters: [cluster(adminCluster, true), cluster(userCluster, false)],
-    instances: [[server.instanceId, instanceRecord(server, 'jp-east-1', new Date('2026-01-01T00:00:00Z'))]],
+    instances: [[restoreInput.instanceId, server]],
   };
 }
 
@@ -53,7 +55,7 @@ const mebibyte = 1024 * 1024;
 
 const earlier = (time: string, seconds: number) => new Date(Date.parse(time) - seconds * 1000).toISOString();
 
-/** The parts of a demo upload by part number: one every 40 seconds or, in the large upload, every 2 seconds. Empty for a client's upload. */
+/** The parts of a demo upload by part number. Empty for any other upload, and for the demo upload without parts. */
 function demoParts(uploadId: string, started: string): [string, Part][] {
   const part = (partNumber: number, size: number, secondsAgo: number): [string, Part] => {
     const etag = hash('md5', `part ${partNumber}`);
@@ -61,10 +63,12 @@ function demoParts(uploadId: string, started: string): [string, Part][] {
   };
 
   if (uploadId === seededUpload.uploadId) {
+    // The parts 5, 11 and 12 are missing, so that the upload has gaps. A part arrived every 40 seconds, and part 16 is the next.
     const numbers = [1, 2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 15];
     return numbers.map((number) => part(number, 8 * mebibyte, (16 - number) * 40));
   }
   if (uploadId === seededLargeUpload.uploadId) {
+    // A part arrived every 2 seconds. The last, which is smaller, came an hour before the first start.
     const numbers = Array.from({ length: 10_000 }, (_, index) => index + 1);
     return numbers.map((number) => part(number, (number === 10_000 ? 3 : 16) * mebibyte, 23_600 - number * 2));
   }

@@ -28,6 +28,7 @@ export const listParts = defineOperation({
       Key: encode(upload.key),
       UploadId: upload.uploadId,
       ...aboutUpload(upload),
+      // Spelt with a hyphen here, and without one in the other listing. The client reads both spellings.
       'Encoding-Type': type,
       // The sample in docs/API.md has these elements only if more parts follow.
       ...(isTruncated && { PartNumberMarker: marker, MaxParts: maximum, NextPartNumberMarker: nextMarker }),

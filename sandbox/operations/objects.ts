@@ -56,7 +56,7 @@ export const getObject = defineOperation({
     const object = storage.findObject(request.parameters);
     const { answer, firstByte, lastByte } = describeObject(object, request);
     const response = { ...answer, content: storage.files.read(object.parts, firstByte, lastByte) };
-    return object.parts.some(({ file }) => file === undefined) ? markInvented(response, 'content') : response;
+    return object.parts.some(({ file }) => file === undefined) ? markInvented(response, ['content']) : response;
   },
 });
 

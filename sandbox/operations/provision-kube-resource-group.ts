@@ -131,11 +131,12 @@ function checkUnique(group: string, input: ProvisionInput, { groups, clusters }:
 /** Creates the record of a new group (docs/API.md: Resource group record). Its clusters have records of their own. */
 export function groupRecord(name: string, input: ProvisionInput, createTime: string): Fields {
   const { adminCluster: _, externalCloudConfig, adminWorkstation, ...settings } = input;
-  const instance = serverRecord(`${name}-workstation`, adminWorkstation, input.networkConfig.networkId);
+  const workstationServer = serverRecord(`${name}-workstation`, adminWorkstation, input.networkConfig.networkId);
   const kube = {
     ...settings,
+    // The request has a secret key here. The record has only the account of the key.
     externalCloudConfig: { serviceAccount: serviceAccountOf(input), location: externalCloudConfig.location },
-    adminWorkstation: { ...adminWorkstation, instance },
+    adminWorkstation: { ...adminWorkstation, instance: workstationServer },
   };
 
   return {
@@ -145,6 +146,7 @@ export function groupRecord(name: string, input: ProvisionInput, createTime: str
     configuration: { kube },
     status: 'provisioning',
     createTime,
+    // `showGroup` needs this to tell if the group is ready, and leaves it out of the answer.
     changedAt: createTime,
   };
 }
@@ -160,9 +162,11 @@ function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
 export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boolean): Fields {
   const cluster = input.adminCluster;
   const { networkId } = input.networkConfig;
-  const withServers = (pool: Machine & { readonly nodeCount: number }, poolName: string) => {
-    const shownCount = Math.min(pool.nodeCount, shownNodes);
-    const names = Array.from({ length: shownCount }, (_, index) => `${poolName}-${index + 1}`);
+  /** Adds the records of the pool's servers, which the API calls `instances`. */
+  const withInstances = (pool: Machine & { readonly nodeCount: number }, poolName: string) => {
+    // A request may name any number of nodes, so the record of the pool lists only the first.
+    const listedCount = Math.min(pool.nodeCount, maximumListedServers);
+    const names = Array.from({ length: listedCount }, (_, index) => `${poolName}-${index + 1}`);
     return { ...pool, instances: names.map((name) => serverRecord(name, pool, networkId)) };
   };
 
@@ -170,12 +174,13 @@ export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boo
   const controlPlaneName = `${cluster.name}-control-plane`;
   return {
     ...cluster,
+    // A service mesh that is not enabled has no version, although the rules give the request one.
     kubeServiceMeshConfig: enabled ? { enabled, version } : { enabled },
     controlPlaneLoadBalancer: loadBalancerRecord(input),
-    controlPlane: { name: controlPlaneName, ...withServers(cluster.controlPlane, controlPlaneName) },
-    nodePools: cluster.nodePools.map((pool) => withServers(pool, `${cluster.name}-${pool.name}`)),
+    controlPlane: { name: controlPlaneName, ...withInstances(cluster.controlPlane, controlPlaneName) },
+    nodePools: cluster.nodePools.map((pool) => withInstances(pool, `${cluster.name}-${pool.name}`)),
     status: 'provisioning',
-    // Answers leave out the following fields.
+    // The following fields are for the sandbox itself. `showCluster` leaves them out of answers.
     changedAt: group.createTime,
     group: group.name,
     project: serviceAccountOf(input).projectId,
@@ -186,8 +191,7 @@ export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boo
 /** The settings of a server that workstation, control plane and node pools have in common. */
 type Machine = Omit<ProvisionInput['adminWorkstation'], 'keyName' | 'initialAccountingType'>;
 
-/** The maximum number of servers in the record of a pool. A request may name any number of nodes. */
-const shownNodes = 100;
+const maximumListedServers = 100;
 
 /** Creates the record of a load balancer (docs/API.md: Cluster record). Addresses that the request does not name are invented. */
 function loadBalancerRecord({ adminCluster, networkConfig }: ProvisionInput): Fields {
@@ -195,13 +199,14 @@ function loadBalancerRecord({ adminCluster, networkConfig }: ProvisionInput): Fi
   const name = `${adminCluster.name}-balancer`;
   const { region, availabilityZone } = adminCluster.controlPlane;
 
-  const networkId = networkConfig.networkId ?? commonPrivate;
+  const networkId = networkConfig.networkId ?? commonNetworkId;
   const ipAddress = requested.vip ?? addressOf(name);
   const systemIpAddresses = requested.systemIpAddresses ?? [addressOf(`${name}-1`), addressOf(`${name}-2`)];
 
   return {
     type: 'elastic-load-balancer',
-    // `vip` repeats the request, so an invented address is only in `elasticLoadBalancer`, as in the sample of docs/API.md.
+    // As in the sample of docs/API.md, a `vip` that was not requested stays empty here, and its invented address is only in the interface
+    // below. The system addresses are in both places.
     vip: requested.vip ?? '',
     systemIpAddresses,
     elasticLoadBalancer: {
@@ -209,6 +214,7 @@ function loadBalancerRecord({ adminCluster, networkConfig }: ProvisionInput): Fi
       availabilityZone,
       id: uniqueId(name),
       name,
+      // An address in place of a name, as in docs/API.md.
       dnsName: ipAddress,
       networkInterfaces: [{ networkId, ipAddress, isVipNetwork: true, systemIpAddresses }],
     },
@@ -216,7 +222,7 @@ function loadBalancerRecord({ adminCluster, networkConfig }: ProvisionInput): Fi
 }
 
 /** Creates the record of a server (docs/API.md: Server record). */
-function serverRecord(instanceId: string, machine: Machine, networkId = commonPrivate): Fields {
+function serverRecord(instanceId: string, machine: Machine, networkId = commonNetworkId): Fields {
   const { region, availabilityZone, instanceType, volumeType: type, volumeSize: size } = machine;
   const volumeId = `${instanceId}-disk`;
   return {
@@ -231,7 +237,8 @@ function serverRecord(instanceId: string, machine: Machine, networkId = commonPr
   };
 }
 
-const commonPrivate = 'common-private';
+/** ID of the common private network, which servers without a private LAN use. */
+const commonNetworkId = 'common-private';
 const digest = (text: string) => hash('sha256', text, 'buffer');
 /** Derives an ID from a name, as `addressOf` derives an IP address. The same requests therefore get the same answers in every sandbox. */
 const uniqueId = (name: string) => `i-${digest(name).toString('hex').slice(0, 12)}`;

@@ -98,12 +98,12 @@ export function instanceRecord({ backupId: _, ...settings }: RestoreInput, regio
     upgradableDevrepoVersions: ['18.5.0'],
     registryUrl: `https://registry.${address}`,
     publicIpAddress: '',
-    // The person to alert.
+    // The address for alert mails, which no request names.
     to: 'ops@sandbox.invalid',
     state: 'RESTORING',
     status: { code: 200, name: 'RESTORING' },
     createTime: `${created.toISOString().slice(0, 19).replace('T', ' ')} UTC`,
-    // For `showInstance`, which leaves it out of answers.
+    // `showInstance` needs this form of the time to tell if the server is ready, and leaves it out of the answer.
     createdAt: created.toISOString(),
   };
 }

@@ -34,6 +34,7 @@ export async function receiveBody<Stored>(
 
   /** Filled when `unchunked` has reached the end of the body. */
   const trailers: Record<string, string> = {};
+  /** The number of decoded bytes that were read. */
   let size = 0;
   async function* payload() {
     const decoded = isChunked ? unchunked(stream, trailers, hasSignedChunks ? checkNext : undefined) : pieces(stream);
@@ -49,6 +50,7 @@ export async function receiveBody<Stored>(
   // The whole body has been read, so its digests and trailers are complete.
   if (sha256OfBody !== undefined && sha256OfBody.digest('hex') !== declaredSha256)
     throw new ServiceError(400, 'XAmzContentSHA256Mismatch', 'The content-sha256 header does not match the body.');
+  // Without chunks, Node.js itself ends the body after `content-length` bytes, and fails if fewer come.
   if (isChunked && Number(headers['x-amz-decoded-content-length'] ?? size) !== size)
     throw new ServiceError(400, 'IncompleteBody', `The body has ${size} bytes: not x-amz-decoded-content-length.`);
 
@@ -57,14 +59,21 @@ export async function receiveBody<Stored>(
     [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const),
   );
   const computed = { ...checksums, 'content-md5': md5OfBody.toString('base64') };
-  const declared = { ...headers, ...trailers };
+  checkChecksums(computed, { ...headers, ...trailers }, isAnnounced);
+  return { stored, size, etag: md5OfBody.toString('hex'), checksums };
+}
+
+/** Throws a `ServiceError` if the client sent another checksum than the computed one, or announced a checksum that did not come. */
+function checkChecksums(
+  computed: Readonly<Record<string, string>>,
+  received: Readonly<Record<string, string>>,
+  isAnnounced: (header: string) => boolean,
+): void {
   for (const [header, value] of Object.entries(computed)) {
-    // An announced trailer that did not come is a mismatch too. A trailer that was not announced counts if it came.
-    const isExpected = isAnnounced(header) || header in declared;
-    if (isExpected && declared[header] !== value)
+    const isExpected = isAnnounced(header) || header in received;
+    if (isExpected && received[header] !== value)
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
   }
-  return { stored, size, etag: md5OfBody.toString('hex'), checksums };
 }
 
 /** Refuses signed chunks in a request whose own signature was not checked, because the chunk signatures continue it. */
@@ -78,6 +87,7 @@ function bodyEncodingOf(headers: ApiRequest['headers']) {
   const hasSignedChunks = signedForms.includes(contentSha256);
   if (contentSha256.startsWith('STREAMING-AWS4-') && !hasSignedChunks)
     throw notOffered(`bodies of the form ${contentSha256}`);
+  // Unsigned chunks are accepted without this header.
   if (hasSignedChunks && headers['x-amz-decoded-content-length'] === undefined)
     throw new ServiceError(411, 'MissingContentLength', 'The header x-amz-decoded-content-length is missing.');
 
@@ -86,7 +96,7 @@ function bodyEncodingOf(headers: ApiRequest['headers']) {
 
   const declaredSha256 = /^[0-9a-f]{64}$/.test(contentSha256) ? contentSha256 : undefined;
   const isChunked = hasSignedChunks || contentSha256 === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
-  // The header `x-ext-content-sha256` must be the hash (docs/API.md: Signing). Only S3's own header has this other value.
+  // Without chunks, `x-ext-content-sha256` must be the hash (docs/API.md: Signing). Only S3's own header may leave the body unsigned.
   const isUnsignedPayload = contentSha256 === 'UNSIGNED-PAYLOAD' && !('x-ext-content-sha256' in headers);
   if (declaredSha256 === undefined && !isChunked && !isUnsignedPayload)
     throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');
