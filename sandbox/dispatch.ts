@@ -79,7 +79,7 @@ async function runOperation(route: Route | undefined, request: ApiRequest, cloud
   const answer = await operation.handle({ ...request, body, parameters, input: inputOf(operation, body) }, cloud);
   await cloud.flushChanges();
 
-  // The header `x-sandbox-invented` names what is not documented for this operation: by its source, such as S3, and in its answers.
+  // The header `x-sandbox-invented` names what docs/API.md does not describe: the operation, if it has another source, or parts of the answer.
   const { source = 's3', invents = [] } = operation;
   return markInvented(answer, [...sourceWords[source], ...invents]);
 }

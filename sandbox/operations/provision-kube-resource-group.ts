@@ -164,7 +164,7 @@ export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boo
   const { networkId } = input.networkConfig;
   /** Adds the records of the pool's servers, which the API calls `instances`. */
   const withInstances = (pool: Machine & { readonly nodeCount: number }, poolName: string) => {
-    // A request may name any number of nodes, so the record of the pool lists only the first.
+    // A request may name any number of nodes, so the record of the pool lists only the first of them.
     const listedCount = Math.min(pool.nodeCount, maximumListedServers);
     const names = Array.from({ length: listedCount }, (_, index) => `${poolName}-${index + 1}`);
     return { ...pool, instances: names.map((name) => serverRecord(name, pool, networkId)) };

@@ -103,7 +103,7 @@ export function instanceRecord({ backupId: _, ...settings }: RestoreInput, regio
     state: 'RESTORING',
     status: { code: 200, name: 'RESTORING' },
     createTime: `${created.toISOString().slice(0, 19).replace('T', ' ')} UTC`,
-    // `showInstance` needs this form of the time to tell if the server is ready, and leaves it out of the answer.
+    // As `changedAt` in other records: `showInstance` needs this form of the time to tell if the server is ready, and leaves it out.
     createdAt: created.toISOString(),
   };
 }

@@ -83,6 +83,7 @@ const uncheckable: CheckNext = () => {
 
 /** Reads from the headers how a body is encoded and signed. Throws a `ServiceError` for an encoding that the sandbox does not offer. */
 function bodyEncodingOf(headers: ApiRequest['headers']) {
+  // The SHA-256 of the body, or a word such as `UNSIGNED-PAYLOAD` or `STREAMING-…` for a body that is signed in another way or not at all.
   const contentSha256 = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
   const hasSignedChunks = signedForms.includes(contentSha256);
   if (contentSha256.startsWith('STREAMING-AWS4-') && !hasSignedChunks)

@@ -66,7 +66,7 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
       inputs.show(change, canDecide);
 
       // The heading of the outcome takes a lost focus, so that keyboard users keep their place. A removed element has lost the focus at
-      // once. A hidden one loses it only when the browser draws the page next, so hidden buttons count as a lost focus.
+      // once. A hidden one loses it only when the browser draws the page next, so with hidden buttons any focus counts as lost.
       const isFocusLost = buttons.element.hidden || !main.contains(document.activeElement);
       if (hadFocus && isFocusLost) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
@@ -172,7 +172,10 @@ interface ShownButtons {
   readonly hasNoWayBack: boolean;
 }
 
-/** The buttons at a stage: accept and decline, or a single "Ask again" or "Plan again". Undefined if the stage has no buttons. */
+/**
+ * The buttons at a stage: accept and decline, or a single "Ask again" or "Plan again". They stay while a click on one of them is sent.
+ * Undefined if the stage has no buttons.
+ */
 function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | undefined {
   // Each click is a tool call with the ticket of the plan.
   if (!callsTools || changeOf(stage)?.ticket === undefined) return undefined;

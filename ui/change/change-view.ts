@@ -97,7 +97,8 @@ class ChangeView {
     // Only for the types: `click` returned a new stage, which is always `sending` and has a ticket.
     if (stage.kind !== 'sending' || stage.change.ticket === undefined) return;
 
-    // Long before the call's own time limit, the stage `sending` gives way to `lost` with "Ask again". A late answer is still shown.
+    // Long before the call's own time limit, `unanswered` ends the stage `sending`, so that the person can click again. It changes no other
+    // stage. A late answer is still shown.
     const lateTimer = setTimeout(() => this.#enter(unanswered(this.#stage)), lateMs);
     try {
       const result = await this.#call(stage.change.ticket, decision, answerMs);

@@ -109,7 +109,7 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   if (outcome === undefined) return unanswered(stage);
   const { change } = stage;
 
-  // These outcomes say that one click sent nothing. If another click may have got no answer, that click may have made the change.
+  // These outcomes say that the answered click sent nothing. If there may be another click, that one may have made the change.
   const sentNothing = ['expired', 'refused', 'misnamed'].includes(outcome.kind);
   // A click on "Ask again" can be lost too, so at `lost` the view cannot tell if there was one click or several.
   const mayHaveOtherClick = stage.kind === 'lost' || stage.earlierClickLost;
