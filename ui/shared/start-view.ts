@@ -9,9 +9,8 @@ interface ViewEvents extends Omit<HostEvents, 'onContext'> {
 }
 
 /**
- * Connects a view to its host, and reports the view's size. If no host answers, says so in the view and resolves with undefined. The caller
- * continues before the first event comes, because a host sends none until `connectHost` tells it that the view is ready, and that happens in
- * the task in which the promise resolves.
+ * Connects a view to its host, and reports the view's size. If no host answers, says so in the view and resolves with undefined. The first
+ * event comes in a later task, because the promise resolves in the task in which `connectHost` tells the host that the view is ready.
  */
 export async function startView(name: string, main: HTMLElement, events: ViewEvents): Promise<Host | undefined> {
   const onContext = (context: HostContext) => {

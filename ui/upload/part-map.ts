@@ -79,8 +79,8 @@ export class PartMap {
     // A hidden map has no width. When it becomes visible, the ResizeObserver draws it.
     if (width === 0) return;
 
-    // If the cells are too small to tell apart, each row gets a bar at its right, whose length is the share of the row that has arrived.
     const partCount = this.#states.length;
+    // If the cells are too small to tell apart, each row gets a bar at its right, whose length is the share of the row that has arrived.
     const layoutWithoutBars = layoutMap(partCount, width);
     const hasBars = layoutWithoutBars.pitch < smallestReadable;
     this.#layout = hasBars ? layoutMap(partCount, width - barsWidth) : layoutWithoutBars;

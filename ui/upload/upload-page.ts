@@ -12,7 +12,7 @@ interface UploadPage {
   /** Shows a problem above the earlier state of the upload, which stays. Without a sentence, removes the problem. */
   showProblem(sentence: string | undefined): void;
   /** Shows the controls if refreshes are possible. While a refresh is running, its button is marked as disabled. */
-  allowRefresh(isPossible: boolean, isRunning: boolean): void;
+  allowRefresh(refresh: { readonly isPossible: boolean; readonly isRunning: boolean }): void;
   /** True if the checkbox for automatic refreshes is checked. */
   isAutomatic(): boolean;
   /** Clears the checkbox for automatic refreshes. */
@@ -156,7 +156,7 @@ function createControls(onRefresh: () => void, onAutomatic: () => void) {
     element: controls,
     showTime: (checkedAt: number | undefined, formatTime: FormatTime) =>
       setText(time, checkedAt === undefined ? '' : `As of ${formatTime(checkedAt)}`),
-    allowRefresh(isPossible: boolean, isRunning: boolean) {
+    allowRefresh({ isPossible, isRunning }: { readonly isPossible: boolean; readonly isRunning: boolean }) {
       controls.hidden = !isPossible;
       // The view itself ignores clicks during a refresh. With the attribute `disabled`, the button would lose the focus.
       refresh.ariaDisabled = isRunning ? 'true' : null;

@@ -95,12 +95,12 @@ class UploadView {
 
   #setRefreshing(isRefreshing: boolean): void {
     this.#isRefreshing = isRefreshing;
-    this.#page.allowRefresh(true, isRefreshing);
+    this.#page.allowRefresh({ isPossible: true, isRunning: isRefreshing });
   }
 
   /** Shows a result of `list_parts`. @param previous the state that a refresh replaces; without it, no part counts as new */
   async #showResult(result: ToolResult, previous?: Upload): Promise<void> {
-    this.#page.allowRefresh(this.#host?.callsTools === true, this.#isRefreshing);
+    this.#page.allowRefresh({ isPossible: this.#host?.callsTools === true, isRunning: this.#isRefreshing });
     if (result.isError) return this.#showProblem(errorText(result));
 
     this.#page.showProblem(undefined);
