@@ -16,16 +16,17 @@ interface ListedArguments {
   readonly foldedNamesLimit: number;
   readonly detail: Detail;
   /** Schemas of the arguments that this server adds, by name. */
-  readonly control: Readonly<Record<string, JsonSchema>>;
+  readonly controlArguments: Readonly<Record<string, JsonSchema>>;
 }
 
 /** Returns the JSON Schema of arguments with types and short descriptions only. A call that breaks another rule gets the rule in words. */
-export function argumentListing({ fields, folded, foldedNamesLimit, detail, control }: ListedArguments): JsonSchema {
+export function argumentListing(listed: ListedArguments): JsonSchema {
+  const { fields, folded, foldedNamesLimit, detail, controlArguments } = listed;
   const single = folded === undefined ? fields : fields.filter((field) => !folded.fields.includes(field));
   const { properties, ...schema } = objectListing(single, requiredNames(single), { detail, around: [] });
-  if (folded === undefined) return { ...schema, properties: { ...properties, ...control } };
+  if (folded === undefined) return { ...schema, properties: { ...properties, ...controlArguments } };
   const foldedArgument = { type: 'string', description: namesHint(folded.fields, foldedNamesLimit) };
-  return { ...schema, properties: { ...properties, [folded.name]: foldedArgument, ...control } };
+  return { ...schema, properties: { ...properties, [folded.name]: foldedArgument, ...controlArguments } };
 }
 
 interface ObjectListing extends JsonSchema {

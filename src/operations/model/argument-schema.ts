@@ -61,7 +61,7 @@ const keepsPath = (value: unknown) => value !== '' && !/(?:^|[/\\])\.{1,2}(?:[/\
 const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
 
-/** Returns the rules for a value outside JSON text. Structures and lists become schemas whose fields and elements hosts can show. */
+/** Returns the schema that checks a value outside JSON text. Hosts can show the fields of its structures and the elements of its lists. */
 function shownSchema(rules: ValueRules, { detail, around }: ValueContext): z.ZodType {
   if (isJsonText(rules, { detail, around })) return jsonText(() => innerSchema(rules));
   if (rules.kind === 'structure') {
@@ -79,7 +79,10 @@ export const isJsonText = (rules: ValueRules, { detail, around }: ValueContext):
   rules.kind === 'document' ||
   (rules.kind === 'structure' && (around.length >= detail.depth || around.includes(rules.id)));
 
-/** Returns the rules for a value inside JSON text. Those for inner values are made on demand, because values may contain themselves. */
+/**
+ * Returns the schema that checks a value inside JSON text. The schemas of inner values are made on demand, because a structure may contain
+ * itself.
+ */
 export function innerSchema(rules: ValueRules): z.ZodType {
   switch (rules.kind) {
     case 'structure':
@@ -160,7 +163,7 @@ function mapSchema({ limits }: Extract<ValueRules, { kind: 'map' }>, entry: z.Zo
 
 type SimpleRules = Exclude<ValueRules, { kind: 'structure' | 'list' | 'map' | 'document' }>;
 
-/** Returns the rules for a value without inner values. */
+/** Returns the schema that checks a value without inner values. */
 function simpleSchema(rules: SimpleRules): z.ZodType {
   switch (rules.kind) {
     case 'text':
@@ -223,11 +226,11 @@ const isTime = (value: string) => isoTime.test(value) && !Number.isNaN(Date.pars
 
 export const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-const blobSchema = ({ limits, isText = false }: Extract<ValueRules, { kind: 'blob' }>) =>
+const blobSchema = ({ limits, mustBeUtf8 = false }: Extract<ValueRules, { kind: 'blob' }>) =>
   z
     .string()
     .refine((value) => base64.test(value), 'must be base64')
-    .refine((value) => !isText || isUtf8(Buffer.from(value, 'base64')), 'must be the base64 of text in UTF-8')
+    .refine((value) => !mustBeUtf8 || isUtf8(Buffer.from(value, 'base64')), 'must be the base64 of text in UTF-8')
     .refine(
       (value) => isWithin(limits, Buffer.byteLength(value, 'base64')),
       `must hold ${limitsText(limits, 'bytes')}`,

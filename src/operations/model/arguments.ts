@@ -53,8 +53,7 @@ export type ValueRules =
   | { readonly kind: 'number'; readonly limits: ValueLimits }
   /** A number of any size, which JavaScript cannot hold. Calls and answers have it as text. */
   | { readonly kind: 'bigNumber' }
-  /** `isText` is true if the bytes are the whole body of the request. Then they must be UTF-8, because this server sends bodies as text. */
-  | { readonly kind: 'blob'; readonly limits: ValueLimits; readonly isText?: boolean }
+  | { readonly kind: 'blob'; readonly limits: ValueLimits; readonly mustBeUtf8?: boolean }
   | { readonly kind: 'boolean' }
   | { readonly kind: 'timestamp' }
   | { readonly kind: 'document' };
@@ -167,14 +166,17 @@ function simpleRules(type: SimpleType, traits: Traits, limits: (name: 'length' |
   switch (type) {
     case 'string':
       return { kind: 'text', limits: limits('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
-    case 'blob':
-      return { kind: 'blob', limits: limits('length'), isText: hasTrait(traits, 'smithy.api#httpPayload') };
+    case 'blob': {
+      // A blob that is the whole body of the request must be text, because this server sends bodies as text.
+      const isWholeBody = hasTrait(traits, 'smithy.api#httpPayload');
+      return { kind: 'blob', limits: limits('length'), mustBeUtf8: isWholeBody };
+    }
     case 'byte':
       return { kind: 'integer', limits: { min: -128, max: 127, ...limits('range') } };
     case 'short':
       return { kind: 'integer', limits: { min: -32_768, max: 32_767, ...limits('range') } };
-    // Neither type adds bounds. The API checks those of an integer, and for both, `integerSchema` allows only numbers that JavaScript holds
-    // exactly.
+    // These two get no bounds of their own: the API refuses an integer of more than 32 bits, and `integerSchema` refuses numbers that
+    // JavaScript does not hold exactly.
     case 'integer':
     case 'long':
       return { kind: 'integer', limits: limits('range') };
@@ -194,8 +196,8 @@ function simpleRules(type: SimpleType, traits: Traits, limits: (name: 'length' |
 const limitsSchema = z.object({ min: z.coerce.number(), max: z.coerce.number() }).partial();
 
 /**
- * Returns the name of a member in requests. A list or map without an XML element around its entries has none, because only its entries
- * have a name there (`Object` for `Objects`), so its name in the model is returned.
+ * Returns the name of a member in requests. A flattened list or map is sent only as its entries, which have a name of their own (`Object`
+ * for `Objects`). Its name in the model is then returned.
  * @param isOfInput true for a member of an operation's input, because only such members may be in the query or a header
  */
 function requestNameOf({ service, shape }: Model, { name, target, traits }: Member, isOfInput: boolean): string {
@@ -216,6 +218,7 @@ function requestNameOf({ service, shape }: Model, { name, target, traits }: Memb
       if (isListOrMap && hasTrait(traits, 'smithy.api#xmlFlattened')) return name;
       return trait('xmlName') ?? name;
     case 'ec2Query':
+      // In this protocol, every list is flattened. A name without a trait of its own for this protocol begins with a capital letter.
       if (isListOrMap) return name;
       return textTrait(traits, 'aws.protocols#ec2QueryName') ?? capitalized(trait('xmlName') ?? name);
   }

@@ -16,8 +16,8 @@ export interface ModelContext {
   readonly model: Model;
   readonly codec: Codec;
   readonly fileSettings: ParsedSettings;
-  /** Schemas of the arguments that this server adds to repeatable changes and to other changes, by name. */
-  readonly control: Readonly<Record<'repeatable' | 'other', Readonly<Record<string, JsonSchema>>>>;
+  /** Schemas of the arguments that this server adds to changes (such as `planId`), by name. Repeatable changes get fewer. */
+  readonly controlArguments: Readonly<Record<'repeatable' | 'notRepeatable', Readonly<Record<string, JsonSchema>>>>;
 }
 
 /** An operation of a model with the settings that the file has for it. The list of its arguments is not yet shortened. */

@@ -35,7 +35,7 @@ export function createCodec(model: Model): Codec {
     },
     decode: async (operation, answer) => {
       const protocol = await loadProtocol();
-      // Every error means that the answer has another format. The protocols throw many kinds, such as a SyntaxError for an HTML page.
+      // Every error counts as another format, because the protocols throw many kinds, such as a SyntaxError for an HTML page.
       const values = await protocol.deserialize(schemaOf(operation), answer).catch(() => undefined);
       return values === undefined ? undefined : knownMembers(operation, values);
     },

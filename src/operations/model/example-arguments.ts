@@ -75,24 +75,28 @@ const maximumLevels = 20;
 export function exampleArguments(fields: readonly Argument[], level = 0): Record<string, unknown> | undefined {
   const required = fields
     .filter(({ isRequired }) => isRequired)
-    .map(({ name, rules }) => [name, exampleOf(rules, level + 1)]);
+    .map(({ name, rules }) => [name, exampleValue(rules, level + 1)]);
   return required.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(required);
 }
 
-/** Makes a value that keeps to the rules. Returns undefined if no candidate matches a pattern, or if the nesting is too deep. */
-function exampleOf(rules: ValueRules, level: number): unknown {
+/**
+ * Makes a value that keeps to the rules, with one exception: a set that requires several elements gets equal ones, which its rules refuse.
+ * Such sets are rare, and the example still shows their form. Returns undefined if the nesting is too deep, or if none of the texts that
+ * are tried (`candidates`) matches the pattern of a text.
+ */
+function exampleValue(rules: ValueRules, level: number): unknown {
   if (level > maximumLevels) return undefined;
   switch (rules.kind) {
     case 'structure':
-      return rules.isUnion ? exampleOfUnion(rules.fields(), level) : exampleArguments(rules.fields(), level);
+      // Both functions add 1 to the level for the fields.
+      return rules.isUnion ? exampleUnion(rules.fields(), level) : exampleArguments(rules.fields(), level);
     case 'list': {
-      const element = exampleOf(rules.element(), level + 1);
-      // All elements are equal, so a set that requires several elements gets an example that its rules refuse.
+      const element = exampleValue(rules.element(), level + 1);
       return element === undefined ? undefined : Array.from({ length: rules.limits.min ?? 1 }, () => element);
     }
     case 'map': {
-      const key = exampleOf(rules.key(), level + 1);
-      const entry = exampleOf(rules.element(), level + 1);
+      const key = exampleValue(rules.key(), level + 1);
+      const entry = exampleValue(rules.element(), level + 1);
       return key === undefined || entry === undefined ? undefined : { [String(key)]: entry };
     }
     default:
@@ -101,9 +105,9 @@ function exampleOf(rules: ValueRules, level: number): unknown {
 }
 
 /** Makes an example with the first field, because a union has exactly one field. */
-function exampleOfUnion([firstField]: readonly Argument[], level: number): unknown {
+function exampleUnion([firstField]: readonly Argument[], level: number): unknown {
   if (firstField === undefined) return undefined;
-  const value = exampleOf(firstField.rules, level + 1);
+  const value = exampleValue(firstField.rules, level + 1);
   return value === undefined ? undefined : { [firstField.name]: value };
 }
 

@@ -57,27 +57,31 @@ export function listingsOf(context: ModelContext, chosen: ChosenOperation): List
   return [mostDetailed, ...others];
 }
 
-/** Makes the listing of a tool at one level of detail. */
-function listingAt(
-  { toolDescriptionLimit, foldedNamesLimit, ...detail }: Level,
-  { control }: ModelContext,
-  { fields, settings, texts, isSecret }: ChosenOperation,
-): Listing {
+/**
+ * Makes the listing of a tool at one level of detail. At some levels, optional arguments are folded: the tool then has one argument for all
+ * of them, with JSON text.
+ */
+function listingAt(level: Level, { controlArguments }: ModelContext, chosen: ChosenOperation): Listing {
+  const { toolDescriptionLimit, foldedNamesLimit, ...detail } = level;
+  const { fields, settings, texts, isSecret } = chosen;
   // A description that the file gives is never shortened.
   const shortDescription = shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`;
   const description = settings.description ?? shortDescription;
 
-  // An argument that the read after a change needs is not folded, because the read takes it by its path.
+  // An argument with a secret is not folded, because a plan would then hide all folded arguments.
+  const hasSecret = (field: Argument) => secretPaths([field], detail, isSecret).length > 0;
+  // An argument that the read after a change needs is not folded, because the read takes it by its path, such as `input.id`. `id` also
+  // matches the path `input.identifier`. Then one argument more is not folded, which does no harm.
   const followPaths = Object.values(settings.follow?.arguments ?? {});
-  // `id` also matches the path `input.identifier`. Then one argument more is not folded, which does no harm.
   const isUsedByFollow = ({ name, member }: Argument) =>
     followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${member}`));
-  const isNeverFolded = (field: Argument) => secretPaths([field], detail, isSecret).length > 0 || isUsedByFollow(field);
+  const isNeverFolded = (field: Argument) => hasSecret(field) || isUsedByFollow(field);
   const folded = foldedNamesLimit > 0 ? foldArguments(fields, isNeverFolded) : undefined;
 
-  const changeControl = settings.repeatable === true ? control.repeatable : control.other;
-  const controlArguments = settings.effect === 'read' ? {} : changeControl;
-  const input = argumentListing({ fields, folded, foldedNamesLimit, detail, control: controlArguments });
+  // The arguments that this server adds to a change, such as `planId`. A read gets none.
+  const argumentsOfChange = settings.repeatable === true ? controlArguments.repeatable : controlArguments.notRepeatable;
+  const added = settings.effect === 'read' ? {} : argumentsOfChange;
+  const input = argumentListing({ fields, folded, foldedNamesLimit, detail, controlArguments: added });
   const size = JSON.stringify({ ...texts, description, input }).length;
   return { description, detail, folded, input, size };
 }

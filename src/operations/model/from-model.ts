@@ -31,8 +31,11 @@ export const createFromModel =
 
     // The arguments that this server adds to changes, as hosts see them.
     const propertiesOf = (shape: z.ZodRawShape) => Object(toJsonSchema(z.strictObject(shape)).properties);
-    const control = { repeatable: propertiesOf(planArguments()), other: propertiesOf(consentArguments()) };
-    const context = { model, codec: createCodec(model), fileSettings, control };
+    const controlArguments = {
+      repeatable: propertiesOf(planArguments()),
+      notRepeatable: propertiesOf(consentArguments()),
+    };
+    const context = { model, codec: createCodec(model), fileSettings, controlArguments };
 
     // How much detail a tool may have depends on the sizes of all tools, so all operations are chosen before any is made.
     const entries = Object.entries(fileSettings.operations).map(([name, settings]) => ({ name, settings }));

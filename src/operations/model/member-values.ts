@@ -11,8 +11,9 @@ export function memberValues(fields: readonly Argument[], values: Values): Recor
 }
 
 /**
- * Converts a value of an argument, and all values in it. A plan has words in place of each secret text. They are kept, except where the
- * rules want a time or a number: the value is then invalid, and the plan does not show the request if the protocol refuses the value.
+ * Converts a value of an argument, and all values in it. In the request that a plan shows, words stand in for each secret, so any value may
+ * be words. They stay as they are, and in a blob, they become bytes. As a time or a number, they are invalid. If the protocol refuses the
+ * invalid value, the plan is shown without the request.
  */
 function memberValue(rules: ValueRules, value: unknown): unknown {
   switch (rules.kind) {
@@ -25,7 +26,7 @@ function memberValue(rules: ValueRules, value: unknown): unknown {
     case 'timestamp':
       return new Date(String(value));
     case 'blob':
-      return bytesOf(String(value));
+      return bytesOfBlob(String(value));
     case 'integer':
     case 'number':
       return Number(value);
@@ -34,8 +35,8 @@ function memberValue(rules: ValueRules, value: unknown): unknown {
   }
 }
 
-/** Returns the bytes of base64. A text that is not base64 stands for a secret in a plan, and its own bytes are returned. */
-const bytesOf = (value: string) => new Uint8Array(Buffer.from(value, base64.test(value) ? 'base64' : 'utf8'));
+/** Decodes base64. A text that is not base64 is the words that stand in for a secret in a plan, and becomes bytes in UTF-8. */
+const bytesOfBlob = (value: string) => new Uint8Array(Buffer.from(value, base64.test(value) ? 'base64' : 'utf8'));
 
 /** Converts each value in an object. A value that is no object is returned as it is. */
 export const mapValues = (object: unknown, convert: (entry: unknown) => unknown): unknown =>

@@ -21,24 +21,26 @@ import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
 /**
- * Makes an operation of this server from an operation of a model. `listing` holds the input schema that hosts see.
+ * Makes an operation of this server from an operation of a model. `listing` holds the description and the input schema that hosts see.
  * @throws ModelError if the operation cannot be offered
  */
 export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
   const { model, codec, fileSettings } = context;
   const { operation, settings, texts, fields, isSecret, pages } = chosen;
   const { description, detail, folded } = listing;
-  // Most operations are never called, so schemas are made at the first use.
-  const schemaOfCalls = lazy(() => inputSchema(chosen, folded, detail));
+  // Validates the arguments of a call. Most operations are never called, so schemas are made at the first use.
+  const callSchema = lazy(() => inputSchema(chosen, folded, detail));
 
   const answerFields = structureOf(model, operation.output).fields;
-  // The token for the next page is named like a secret, but it must reach the next request as it is.
+  // Secrets in answers are masked, except fields that the file shows in spite of their names (`settings.show`), and the token for the next
+  // page: it is named like a secret, but the next request needs it as it is.
   const shownFields = [...settings.show, ...(pages?.tokens ?? [])];
   const isMasked = (field: Argument) => isSecret(field) && !isNamed(shownFields, field);
   const output = lazy(() => answerSchema(answerFields(), isMasked));
 
   return {
     ...texts,
+    // The listing may have shortened the description in `texts`.
     description,
     api: operation.name,
     effect: settings.effect,
@@ -46,15 +48,18 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     ...signingOf(context),
     ...hostOf(context, operation),
     method: methodOf(operation),
-    input: schemaOfCalls,
+    // `input` validates calls with all rules. Hosts see `schemas.input`, which has only types and short descriptions.
+    input: callSchema,
     schemas: { input: listing.input },
-    example: exampleFor(chosen, schemaOfCalls),
+    example: exampleFor(chosen, callSchema),
     secrets: secretPaths(fields, detail, isSecret),
+    // A call may give some arguments together, as JSON text in one argument (`folded`). `unfolded` takes them out of it.
     request: (args, pageStart, token) =>
       codec.encode(operation, { ...memberValues(fields, unfolded(args, folded)), ...pageStart }, token),
     answer: answerFormat(model, operation),
     extract: async (body, _input, headers, status) => {
-      // `decode` returns undefined for an answer of another format, and rejects for an invalid trait. Both mean that there is no record.
+      // Undefined means that there is no record: the answer has another format, or `decode` rejected because a trait of the operation is
+      // invalid.
       const values = await codec.decode(operation, { text: String(body), headers, status }).catch(() => undefined);
       return values === undefined ? undefined : answerRecord(answerFields(), values, isMasked);
     },
@@ -132,8 +137,9 @@ function exampleFor({ fields, settings, operation }: ChosenOperation, schema: ()
 const withoutCompiling = { jitless: true };
 
 /**
- * Translates the names in the file's `follow`, which may be names in requests or in the model. The result has the names of arguments in
- * inputs, and the names in the model in answers.
+ * Translates the names of arguments and fields in a change's `follow`. The file may use names in requests or names in the model. The result
+ * has the names of arguments in inputs, and the names in the model in answers. `read` stays as it is, because calls accept both the tool
+ * name of the read and its name in the model.
  */
 function followOf(
   { model, fileSettings }: ModelContext,
@@ -141,31 +147,35 @@ function followOf(
   changeAnswer: readonly Argument[],
   follow: Follow,
 ): Follow {
-  // The read may be an operation of another file. Then the names in `follow` stay as they are.
-  const isFollowRead = (name: string) => name === follow.read || toolNameOf(fileSettings, name) === follow.read;
+  // The read's name in the model. Undefined for an operation of another file. With no fields known, the names of the read's arguments and
+  // answer then stay as they are.
+  const isFollowRead = (name: string) => [name, toolNameOf(fileSettings, name)].includes(follow.read);
   const readName = Object.keys(fileSettings.operations).find(isFollowRead);
   const read = readName === undefined ? undefined : model.operation(readName);
-  const hidesNothing = () => false;
-  const readInput = read === undefined ? [] : argumentsOf(model, read.input, hidesNothing);
+  const isHidden = () => false;
+  const readInput = read === undefined ? [] : argumentsOf(model, read.input, isHidden);
   const readAnswer = read === undefined ? [] : structureOf(model, read.output).fields();
 
+  // Each argument of the read takes its value from a path in the change's arguments or answer.
   const readArguments: Record<string, string> = {};
   for (const [name, source] of Object.entries(follow.arguments))
-    readArguments[translatePath(name, readInput, { to: 'name' })] = sourcePath(source, changeInput, changeAnswer);
+    readArguments[inputPath(name, readInput)] = sourcePath(source, changeInput, changeAnswer);
   if (follow.done === undefined) return { read: follow.read, arguments: readArguments };
 
+  // Fields of the read's answer, with the values that show that the change is finished.
   const done: Record<string, string> = {};
-  for (const [path, value] of Object.entries(follow.done))
-    done[translatePath(path, readAnswer, { to: 'member' })] = value;
+  for (const [path, value] of Object.entries(follow.done)) done[answerPath(path, readAnswer)] = value;
   return { read: follow.read, arguments: readArguments, done };
 }
 
-/** Translates the names after `input.` to names of arguments, and those after `answer.` to names in the model. */
+const inputPath = (path: string, fields: readonly Argument[]) => translatePath(path, fields, { to: 'name' });
+const answerPath = (path: string, fields: readonly Argument[]) => translatePath(path, fields, { to: 'member' });
+
+/** Translates a path in the arguments of a change, such as `input.id`, or in its answer, such as `answer.task.id`. */
 function sourcePath(path: string, input: readonly Argument[], answer: readonly Argument[]): string {
   const [source, ...names] = path.split('.');
   const rest = names.join('.');
-  if (source === 'input') return `input.${translatePath(rest, input, { to: 'name' })}`;
-  return `answer.${translatePath(rest, answer, { to: 'member' })}`;
+  return source === 'input' ? `input.${inputPath(rest, input)}` : `answer.${answerPath(rest, answer)}`;
 }
 
 /** Returns how the body of an answer is read. In XML protocols, it is XML, unless a member that is no structure is the whole body. */

@@ -35,27 +35,32 @@ const repeatedToken =
 
 /** False for no repetition, and for a fixed number such as `{2}`. */
 const isVariableLength = (repetition: string) => repetition !== '' && !/^\{\d+\}/.test(repetition);
+/** False also for `?`, which has a variable length, but does not repeat. */
+const isVariableRepetition = (repetition: string) => isVariableLength(repetition) && !repetition.startsWith('?');
 
-/** Counts the repetitions of variable length, such as `*`. Returns `nested` if one repeats an ambiguous group: `(a+)*` or `(a|b)*`. */
+/**
+ * Counts the repetitions of variable length, such as `*`, because each can multiply the steps of a match by the length of the text. Returns
+ * `nested` if one of them repeats an ambiguous group, as in `(a+)*` or `(a|b)*`: the steps could then double with each character.
+ */
 function countRepetitions(pattern: string): number | 'nested' {
   let count = 0;
   /** The groups around the current token, outermost first. The first entry stands for the whole pattern and never ends. */
   const openGroups = [{ isAmbiguous: false }];
   for (const [, token = '', repetition = ''] of pattern.matchAll(repeatedToken)) {
     if (token.startsWith('(')) openGroups.push({ isAmbiguous: false });
-    // A `)` ends the innermost group. The `)` itself and the repetition after it belong to the group around that group.
     const endedGroup = token === ')' && openGroups.length > 1 ? openGroups.pop() : undefined;
     const endsAmbiguousGroup = endedGroup?.isAmbiguous === true;
+
+    if (isVariableRepetition(repetition)) {
+      if (endsAmbiguousGroup) return 'nested';
+      count += 1;
+    }
+
+    // A group is ambiguous, which means that it may match in several ways, if it has alternatives, something of variable length or an
+    // ambiguous group in it. After a `)`, the current group is the one around the group that has ended.
+    const makesAmbiguous = token === '|' || isVariableLength(repetition) || endsAmbiguousGroup;
     const currentGroup = openGroups.at(-1);
-
-    // A group is ambiguous, which means that it can match in several ways, if it has alternatives or something of variable length.
-    const isVariable = isVariableLength(repetition);
-    if (currentGroup && (token === '|' || endsAmbiguousGroup || isVariable)) currentGroup.isAmbiguous = true;
-
-    // A `?` has a variable length, but it does not repeat.
-    if (!isVariable || repetition.startsWith('?')) continue;
-    if (endsAmbiguousGroup) return 'nested';
-    count += 1;
+    if (currentGroup && makesAmbiguous) currentGroup.isAmbiguous = true;
   }
   return count;
 }

@@ -148,7 +148,7 @@ test.each<[object, RegExp]>([
 
 describe('the schema for hosts', () => {
   const listing = (detail: typeof full) =>
-    argumentListing({ fields, folded: undefined, foldedNamesLimit: 0, detail, control: {} });
+    argumentListing({ fields, folded: undefined, foldedNamesLimit: 0, detail, controlArguments: {} });
 
   test.each([full, { depth: 1, descriptionLimit: 0, valuesLimit: 0, namesLimit: 0 }])(
     'has only what every host accepts, at %j',
