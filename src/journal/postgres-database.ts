@@ -21,8 +21,8 @@ const keepAliveMs = 10_000;
 export interface Transaction {
   readonly client: pg.PoolClient;
   /** The time by the database's clock, in milliseconds. */
-  readonly now: number;
-  /** This server's clock minus the database's, in milliseconds. 0 if the time that the answer took may explain the difference. */
+  readonly databaseNow: number;
+  /** How far this server's clock is ahead, in milliseconds. 0 if the time that the answer took may explain the difference. */
   readonly offsetMs: number;
 }
 
@@ -30,10 +30,10 @@ export interface Transaction {
 interface ConnectionPool {
   /**
    * Runs work in a transaction, which is flushed to disk even if the database does not flush by default.
-   * @param onCommit called just before the commit is sent. After an error before this call, nothing was committed.
+   * @param beforeCommit called just before the commit is sent. After an error before this call, nothing was committed.
    * @throws CommitPending if the database does not confirm the commit in time, or the database's error
    */
-  run<Result>(work: (transaction: Transaction) => Promise<Result>, onCommit?: () => void): Promise<Result>;
+  run<Result>(work: (transaction: Transaction) => Promise<Result>, beforeCommit?: () => void): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -71,25 +71,26 @@ interface ConnectionOptions {
   readonly limits: typeof defaultLimits;
 }
 
-/** A pool whose `run` waits at most `answerMs` for a commit. The commit itself is not given up. */
+/** A pool whose `run` waits at most `answerMs` for a commit. The commit itself is not given up: see `commitAndRelease`. */
 function createConnections(options: ConnectionOptions): ConnectionPool {
   const { mostConnections, tables, limits } = options;
   const pool = createPool(options);
   /** Number of connections whose commit the database has not confirmed in time. */
   let unconfirmed = 0;
   return {
-    run: async (work, onCommit = () => undefined) => {
+    run: async (work, beforeCommit = () => undefined) => {
       if (unconfirmed >= mostConnections)
         throw new Error('the database does not confirm what was written on any connection');
 
       const client = await pool.connect().catch(failWithCode);
       const result = await workIn(client, work, options);
 
-      onCommit();
-      const committed = commit(client, tables);
+      beforeCommit();
+      const committed = commitAndRelease(client, tables);
+      // Throws if the commit fails in this time.
       if (await isDoneInTime(committed, limits.answerMs)) return result;
 
-      // The commit goes on and keeps its connection until it is confirmed or fails.
+      // The commit goes on, and releases its connection only when it is confirmed or fails.
       unconfirmed += 1;
       const settle = () => {
         unconfirmed -= 1;
@@ -140,7 +141,7 @@ async function workIn<Result>(
   }
 }
 
-/** Begins a transaction, and compares this server's clock with the database's. */
+/** Begins a transaction, and compares this server's clock, `now`, with the database's. `offsetMs` is positive if this server's is ahead. */
 async function begin(
   client: pg.PoolClient,
   { now, databaseTime, limits: { statementMs } }: ConnectionOptions,
@@ -149,26 +150,26 @@ async function begin(
   const results: unknown = await client.query(
     `begin isolation level read committed; set local synchronous_commit = on; set local statement_timeout = ${statementMs};
      set local idle_in_transaction_session_timeout = ${statementMs};
-     select extract(epoch from clock_timestamp())::float8 * 1000 as now`,
+     select extract(epoch from clock_timestamp())::float8 * 1000 as shown`,
   );
 
-  // There is a result for each statement. The last statement reads the clock.
-  const shownMs: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.now : undefined;
-  // The same time, except in tests.
-  const time = databaseTime(Number(shownMs));
+  // There is a result for each statement. The last statement reads the clock, as a number.
+  const shownMs: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.shown : undefined;
+  // Tests shift the database's clock with `databaseTime`.
+  const databaseNow = databaseTime(Number(shownMs));
   const answeredAt = now().getTime();
-  // The database read its clock between these two times, so only a time outside them shows a difference.
+  // The database read its clock between `sentAt` and `answeredAt`, so only a time outside them shows a difference.
   let offsetMs = 0;
-  if (time < sentAt) offsetMs = sentAt - time;
-  else if (time > answeredAt) offsetMs = answeredAt - time;
-  return { client, now: time, offsetMs };
+  if (databaseNow < sentAt) offsetMs = sentAt - databaseNow;
+  else if (databaseNow > answeredAt) offsetMs = answeredAt - databaseNow;
+  return { client, databaseNow, offsetMs };
 }
 
 /**
  * Commits the transaction of a connection, then releases the connection to the pool. A commit that waits for a standby is never given up,
  * because the database would then either commit without the standby or go on waiting on a lost connection.
  */
-async function commit(client: pg.PoolClient, tables: ConnectionOptions['tables']): Promise<void> {
+async function commitAndRelease(client: pg.PoolClient, tables: ConnectionOptions['tables']): Promise<void> {
   const statement = { text: 'commit', query_timeout: endlessMs };
   try {
     await client.query(statement);

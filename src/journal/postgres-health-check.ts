@@ -16,17 +16,17 @@ export function requireSameTime({ offsetMs }: Transaction): void {
 }
 
 /** @throws OtherVersion if the journal has recent entries of another version, because they may be in conflict with any change */
-export async function requireKeyFormat({ client, now }: Transaction): Promise<void> {
+export async function requireOwnVersion({ client, databaseNow }: Transaction): Promise<void> {
   const { rows } = await client.query<{ begun: Date; ended: Date | null }>(
     `select time as begun, ended from cloudops_mutations where key_format is distinct from ${keyFormat} and time >= $1
      order by least(time + $2 * interval '1 ms', ended + $3 * interval '1 ms') desc limit 1`,
-    [new Date(now - abandonedMs), abandonedMs, duplicateWindowMs],
+    [new Date(databaseNow - abandonedMs), abandonedMs, duplicateWindowMs],
   );
   // At most one row: the change that blocks longest.
   const [change] = rows;
   if (change === undefined) return;
   const until = blocksUntil(change.begun.getTime(), change.ended?.getTime());
-  if (until >= now) throw new OtherVersion(until);
+  if (until >= databaseNow) throw new OtherVersion(until);
 }
 
 /** Missing rights without which changes are refused. */
@@ -55,7 +55,7 @@ const rightsOf = (rights: readonly string[]): SafeText =>
 
 /**
  * Checks a database, as `Journal.healthCheck` describes.
- * @throws if changes would be refused because of the role's rights, a standby, the clocks or the format of keys
+ * @throws if changes would be refused because of the role's rights, a standby, the clocks, or recent entries of another version
  */
 export async function checkHealth(transaction: Transaction): Promise<readonly SafeText[]> {
   const { client, offsetMs } = transaction;
@@ -64,11 +64,11 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
     standbys: string;
     lacking: string[];
     lackingForQuestions: string[];
-    owner: string | null;
+    otherOwner: string | null;
   }>(
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
        current_setting('synchronous_standby_names') as standbys, ${lackingRights} as lacking,
-       ${lackingForQuestions} as "lackingForQuestions", ${otherOwner} as owner`,
+       ${lackingForQuestions} as "lackingForQuestions", ${otherOwner} as "otherOwner"`,
   );
   const [state] = rows;
 
@@ -76,7 +76,7 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
   if (state.lacking.length > 0)
     throw new ShownError(say`the role of this server lacks rights: ${rightsOf(state.lacking)}`);
   requireSameTime(transaction);
-  await requireKeyFormat(transaction);
+  await requireOwnVersion(transaction);
 
   const { indexes } = await missingParts(client);
   const warnings = [...clockWarnings(offsetMs)];
@@ -89,8 +89,9 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
       say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(state.lackingForQuestions)}`,
     );
   if (indexes.length > 0) {
-    // `own` shows the name of the role without quotation marks, if it is a single word.
-    const byOwner = state.owner === null ? words('') : say`, if ${own(state.owner)} runs it, who owns the tables`;
+    // Null if this role may build the indexes itself. `own` shows a single word without quotation marks.
+    const byOwner =
+      state.otherOwner === null ? words('') : say`, if ${own(state.otherOwner)} runs it, who owns the tables`;
     warnings.push(say`indexes are missing or being built: cloudops-mcp journal migrate builds them${byOwner}`);
   }
   return warnings;

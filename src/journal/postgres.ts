@@ -31,7 +31,7 @@ import {
   unwritable,
 } from './journal.js';
 import type { Database, Transaction } from './postgres-database.js';
-import { checkHealth, requireKeyFormat, requireSameTime } from './postgres-health-check.js';
+import { checkHealth, requireOwnVersion, requireSameTime } from './postgres-health-check.js';
 import { changesIn, readRows, understoodIn } from './postgres-rows.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
 
@@ -44,20 +44,23 @@ const mostUnfinished = 1_000;
 
 /**
  * A journal in PostgreSQL, which servers may share. Intents with the same digest, nonce or budget are written one at a time, because each
- * locks a row of `cloudops_guards` until its commit. Nothing outlives a transaction on its connection, so a pooler may be in between.
+ * locks a row of `cloudops_guards` until its commit. A connection keeps nothing after a transaction, so a pooler such as PgBouncer may be in
+ * between.
  */
 export function createPostgresJournal(database: Database, now: () => Date, log: Log = () => undefined): Journal {
   const { run, close } = database.connect(connections);
+  // Reads of the whole journal take long, so they have their own connections.
   const reading = database.connect(readingConnections);
   const persistence = createPersistence();
   const warnOfClock = createClockWarning(log);
   const unsent = (id: string, code: string): Ending => ({ id, time: now().toISOString(), outcome: 'not sent', code });
 
-  /** Writes an intent. If it may not be sent, its ending is written in the same row. */
+  /** Writes an intent, after its comparison with earlier ones. If it may not be sent, its ending is written in the same row. */
   const writeIntent = async (transaction: Transaction, intent: Intent, options: BeginOptions): Promise<BeginResult> => {
     warnOfClock(transaction.offsetMs);
+    // Servers with different clocks would not agree which changes are recent.
     requireSameTime(transaction);
-    const result = await compareWithEarlier(transaction, intent, options);
+    const result = await lockAndCompare(transaction, intent, options);
     await insert(transaction, intent, result.kind === 'begun' ? undefined : unsent(intent.id, result.kind));
     return result;
   };
@@ -65,11 +68,11 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
   const begin: Journal['begin'] = async (fullIntent, options) => {
     const intent = shortenIntent(fullIntent);
     let mayBeCommitted = false;
-    const onCommit = () => {
+    const beforeCommit = () => {
       mayBeCommitted = true;
     };
     try {
-      return await run((transaction) => writeIntent(transaction, intent, options), onCommit);
+      return await run((transaction) => writeIntent(transaction, intent, options), beforeCommit);
     } catch (error) {
       // The change will not be sent. If its intent was committed, it would block the same change until it has an ending.
       const endIntent = () => run((transaction) => insert(transaction, intent, unsent(intent.id, 'unwritable')));
@@ -93,27 +96,30 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
       return persistence.write(() => run((transaction) => update(transaction, ending)), signal);
     },
     decline: (fullIntent) =>
+      // Without `requireSameTime`, because a refusal counts even if this server's clock is wrong.
       run(async (transaction) => {
         const intent = shortenIntent(fullIntent);
         const isSpent = isNonceSpent(await lockRelated(transaction, intent), intent.nonce);
         const declined = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
-        // If the plan was decided before, that decision counts.
+        // If the nonce was spent by an earlier decision, that decision counts.
         await insert(transaction, intent, isSpent ? unsent(intent.id, 'consentUsed') : declined);
         return !isSpent;
       }),
     findDuplicate: (digest) =>
       run(async (transaction) => {
         const related = await selectRelated(transaction, { digest });
-        return findDuplicate(related, digest, transaction.now);
+        return findDuplicate(related, digest, transaction.databaseNow);
       }),
     findByNonce: (nonce) => run(async (transaction) => findByNonce(await selectByNonce(transaction, nonce), nonce)),
     budgetState: (key, budget) =>
-      run(async (transaction) => budgetState(await selectSpent(transaction, key, budget), budget, transaction.now)),
+      run(async (transaction) =>
+        budgetState(await selectSpent(transaction, key, budget), budget, transaction.databaseNow),
+      ),
     listDeclined: (since, caller, client) =>
       run((transaction) => {
         // `since` is by this server's clock. Its age is the same by the database's clock.
         const ageMs = now().getTime() - since;
-        return selectDeclined(transaction, new Date(transaction.now - ageMs), caller, client);
+        return selectDeclined(transaction, new Date(transaction.databaseNow - ageMs), caller, client);
       }),
     list: (options) => reading.run((transaction) => selectNewest(transaction, options)),
     listUnfinished: () => run(selectUnfinished),
@@ -126,29 +132,29 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
 }
 
 /** Decides whether an intent may be sent. The result stays valid until the transaction ends, because related intents wait for its locks. */
-async function compareWithEarlier(
+async function lockAndCompare(
   transaction: Transaction,
   intent: Intent,
   { allowRepeat, budget }: BeginOptions,
 ): Promise<BeginResult> {
   const earlier = await lockRelated(transaction, intent);
-  const result = findConflict(earlier, intent, { allowRepeat }, transaction.now);
+  const result = findConflict(earlier, intent, { allowRepeat }, transaction.databaseNow);
   if (result.kind !== 'begun' || budget === undefined) return result;
 
   const spent = await selectSpent(transaction, intent.budget, budget);
-  return findOverspending(spent, budget, transaction.now);
+  return findOverspending(spent, budget, transaction.databaseNow);
 }
 
 /** Changes that may be in conflict with a new change, oldest first. Changes that were not made are in conflict only by their nonce. */
 async function selectRelated(
-  { client, now }: Transaction,
+  { client, databaseNow }: Transaction,
   { digest, nonce }: Pick<Intent, 'digest' | 'nonce'>,
 ): Promise<readonly DatedChange[]> {
   const { rows } = await client.query(
     `select intent, ending, ended from cloudops_mutations
      where nonce = $2 or (digest = $1 and (outcome is null or
        (time >= $3 or ended >= $3) and outcome not in ('rejected', 'declined', 'not sent'))) order by number`,
-    [digest, nonce, new Date(now - abandonedMs)],
+    [digest, nonce, new Date(databaseNow - abandonedMs)],
   );
   // Fails if a change cannot be read, because it may be in conflict.
   return changesIn(rows);
@@ -159,7 +165,7 @@ async function lockRelated(
   transaction: Transaction,
   { digest, nonce, budget }: Intent,
 ): Promise<readonly DatedChange[]> {
-  await requireKeyFormat(transaction);
+  await requireOwnVersion(transaction);
 
   // Always in this order, so that no two transactions wait for each other.
   const guards: string[] = [];
@@ -176,14 +182,14 @@ async function lockRelated(
 
 /** The times at which the changes began that count against a budget (milliseconds, by the database's clock). */
 async function selectSpent(
-  { client, now }: Transaction,
+  { client, databaseNow }: Transaction,
   key: string | undefined,
   { windowMs }: Budget,
 ): Promise<readonly number[]> {
   const { rows } = await client.query(
     `select extract(epoch from time)::float8 * 1000 as time from cloudops_mutations
      where budget = $1 and time > $2 and (outcome is null or outcome = any($3))`,
-    [key, new Date(now - windowMs), spendingOutcomes],
+    [key, new Date(databaseNow - windowMs), spendingOutcomes],
   );
   return timesSchema()
     .parse(rows)
@@ -236,16 +242,16 @@ async function selectNewest({ client }: Transaction, { since = 0, limit = defaul
 }
 
 /**
- * Writes an intent, and its ending if it has one. After a lost connection, it is unknown whether the intent was committed, so its ending
- * is written together with it: if the row exists, its ending and nonce are replaced. PostgreSQL waits if that commit is under way.
+ * Writes an intent, and its ending if there is one. `begin` calls this again, with an ending, if it does not know whether the first call was
+ * committed. If the row exists, only its ending and its nonce are replaced. PostgreSQL first waits for a commit of that row.
  */
-async function insert({ client, now }: Transaction, intent: Intent, ending: Ending | undefined): Promise<void> {
+async function insert({ client, databaseNow }: Transaction, intent: Intent, ending: Ending | undefined): Promise<void> {
   const { id, digest, caller, budget, keyFormat } = intent;
-  const time = new Date(now);
+  const time = new Date(databaseNow);
   const intentJson = JSON.stringify(intent);
   const endedAt = ending === undefined ? undefined : time;
   const endingJson = ending === undefined ? undefined : JSON.stringify(ending);
-  // A change that is not sent does not use its consent.
+  // A change that is not sent does not use its consent, so its nonce stays free for another change.
   const nonce = ending?.outcome === 'not sent' ? undefined : intent.nonce;
   await client.query(
     `insert into cloudops_mutations (id, digest, nonce, time, intent, caller, outcome, ended, ending, budget, key_format)
@@ -260,13 +266,13 @@ async function insert({ client, now }: Transaction, intent: Intent, ending: Endi
  * Writes the ending of an intent.
  * @throws Permanent if the intent is not in the journal
  */
-async function update({ client, now }: Transaction, ending: Ending): Promise<void> {
+async function update({ client, databaseNow }: Transaction, ending: Ending): Promise<void> {
   // `unknown` replaces no known outcome, because a server writes it for another server that only seems to be gone.
   const { rowCount } = await client.query(
     `update cloudops_mutations set
        outcome = $2, ended = $3, ending = $4, nonce = case when $2 = 'not sent' then null else nonce end
      where id = $1 and (outcome is null or outcome = 'unknown' or $2 <> 'unknown')`,
-    [ending.id, ending.outcome, new Date(now), JSON.stringify(ending)],
+    [ending.id, ending.outcome, new Date(databaseNow), JSON.stringify(ending)],
   );
   if (rowCount === 1) return;
   const { rowCount: intents } = await client.query('select from cloudops_mutations where id = $1', [ending.id]);
