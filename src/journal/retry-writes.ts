@@ -21,43 +21,47 @@ type Attempt = () => Promise<void>;
 /** Returns functions that repeat a write until it succeeds, and functions that count and stop such writes. */
 export function createPersistence() {
   const closing = new AbortController();
-  // Each write under way has a listener, and any number of writes may be under way.
+  // Each write under way has a listener, so Node must not warn that many listeners are a leak.
   setMaxListeners(0, closing.signal);
   /** One promise per write, which resolves when the write has succeeded or was given up. */
   const underWay = new Set<Promise<void>>();
 
   /**
-   * Retries until the attempt succeeds. When the signal aborts or `close` is called, it tries once more.
+   * Retries until the attempt succeeds. When the signal aborts or `close` is called, it makes one last attempt. If that happened before, it
+   * makes only one attempt.
    * @throws the last error, or a `Permanent` error at once
    */
-  const write = async (attempt: Attempt, signal?: AbortSignal): Promise<void> => {
-    const stop = signalOfAny(signal === undefined ? [closing.signal] : [closing.signal, signal]);
+  const write = async (attempt: Attempt, signal: AbortSignal = closing.signal): Promise<void> => {
+    const stop = abortedByAny([closing.signal, signal]);
     const written = retry(attempt, stop.signal);
     const settled = written.catch(() => undefined);
     underWay.add(settled);
     try {
       await written;
     } finally {
-      stop.release();
+      // Only removes the listeners, because the attempts are over.
+      stop.abort();
       underWay.delete(settled);
     }
   };
 
+  /** Writes in the background. Gives up after `close` or a `Permanent` error. */
   const writeLater = (attempt: Attempt): void => void write(attempt).catch(() => undefined);
 
   return {
     write,
     /** Resolves after the first attempt, even if it fails. Further attempts follow in the background. */
-    writeSoon: (attempt: Attempt): Promise<void> =>
-      // With an aborted signal, there is only one attempt.
-      write(attempt, AbortSignal.abort()).catch(() => writeLater(attempt)),
+    writeSoon: (attempt: Attempt): Promise<void> => {
+      const onlyOnce = AbortSignal.abort();
+      return write(attempt, onlyOnce).catch(() => writeLater(attempt));
+    },
     /** The number of writes under way. */
     count: () => underWay.size,
-    /** Waits in the background until an earlier commit has succeeded or failed. Then repeats the attempt until it succeeds. */
+    /** Waits in the background until an earlier commit has succeeded or failed, or until `close`. Then repeats the attempt until it succeeds. */
     writeAfter: (earlier: CommitPending, attempt: Attempt): void =>
       writeLater(async () => {
-        // The attempt follows whether the commit succeeded or failed, and has to work in both cases.
-        await isCommitted(earlier, closing.signal);
+        await waitForCommit(earlier, closing.signal);
+        // Whether the commit succeeded or failed.
         await attempt();
       }),
     /** Stops retries. Resolves when no write is under way. */
@@ -69,18 +73,17 @@ export function createPersistence() {
 }
 
 /**
- * Returns a signal that aborts with any of several. `AbortSignal.any` would leak memory in a signal that lives as long as the process, such
- * as `closing` of `createPersistence`.
+ * Returns a controller that aborts when any of the signals aborts. Its abort removes its listeners. `AbortSignal.any` would leak memory in a
+ * signal that lives as long as the process, such as `closing` of `createPersistence`.
  */
-function signalOfAny(signals: readonly AbortSignal[]) {
+function abortedByAny(signals: readonly AbortSignal[]): AbortController {
   const controller = new AbortController();
   const abort = () => controller.abort();
-  if (signals.some(({ aborted }) => aborted)) abort();
-  for (const signal of signals) signal.addEventListener('abort', abort);
-  const release = () => {
-    for (const signal of signals) signal.removeEventListener('abort', abort);
-  };
-  return { signal: controller.signal, release };
+  for (const signal of signals) {
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { signal: controller.signal });
+  }
+  return controller;
 }
 
 /** Repeats an attempt, with growing pauses, until it succeeds. When the signal aborts, one last attempt follows. */
@@ -90,16 +93,16 @@ async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
       return await attempt();
     } catch (error) {
       if (error instanceof Permanent || signal.aborted) throw error;
-      // If the commit fails in the end, the next attempt follows.
-      if (error instanceof CommitPending && (await isCommitted(error, signal))) return;
+      // Nothing is left to do if the commit succeeds in the end. If it fails, the next attempt follows.
+      if (error instanceof CommitPending && (await waitForCommit(error, signal))) return;
       // The signal cuts the pause short, and then one last attempt follows.
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }
 }
 
-/** Waits for a pending commit. Resolves with false if the commit fails or the signal aborts first. */
-async function isCommitted({ committed }: CommitPending, signal: AbortSignal): Promise<boolean> {
+/** Waits for a pending commit. Resolves with true if it succeeds, and with false if it fails or the signal aborts first. */
+async function waitForCommit({ committed }: CommitPending, signal: AbortSignal): Promise<boolean> {
   /** Removes the listener when the wait is over. */
   const listening = new AbortController();
   const aborted = once(signal, 'abort', { signal: listening.signal });
