@@ -53,7 +53,7 @@ export interface Guide {
 
 /**
  * Runs work until it ends, or until `stop` aborts because this server shuts down. Only for work that changes nothing, such as waiting for a
- * person. The signal that the work gets aborts with `stop` and with `signal`.
+ * person. The work gets a signal that aborts when `stop` or `signal` aborts. After `signal` aborts, only the work decides when this ends.
  * @throws Refusal `Stopping` on shutdown, which does not count as a person's refusal
  */
 export async function unlessStopped<Result>(
@@ -63,6 +63,7 @@ export async function unlessStopped<Result>(
 ): Promise<Result> {
   if (stop?.aborted) throw new Refusal('Stopping', []);
 
+  /** Its signal goes to the work. */
   const workController = new AbortController();
   const abort = () => workController.abort(signal?.reason);
   signal?.addEventListener('abort', abort);
@@ -70,6 +71,7 @@ export async function unlessStopped<Result>(
   if (signal?.aborted) abort();
 
   let endWait: () => void = () => {};
+  /** Rejects when `stop` aborts. */
   const stopping = new Promise<never>((_, reject) => {
     endWait = () => reject(new Refusal('Stopping', []));
   });

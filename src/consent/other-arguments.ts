@@ -17,8 +17,8 @@ export interface OtherArguments {
 
 /**
  * Describes the arguments of a change that its headline and its consequences do not name.
- * @param named paths of the arguments that they name. The path of an object covers its fields, but the path of a list covers no fields of its
- *   entries: `pools[].name` has a path of its own
+ * @param named paths of the arguments that the headline and the consequences name. The path of an object covers its fields, but the path of a
+ *   list covers no fields of its entries: `pools[].name` has a path of its own
  * @param input arguments without secrets
  * @param longestList lists with more entries are shortened
  */
@@ -30,7 +30,7 @@ export function otherArguments(
   const isNamed = (path: string) => named.some((name) => path === name || path.startsWith(`${name}.`));
   // The path of a leaf has the index of its entry (`pools[2].name`), and a path in `named` has none (`pools[].name`).
   const leaves = [...leavesOf(input)].filter(([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')));
-  const lists = listsIn(input);
+  const lists = outerListsIn(input);
 
   const listTexts: SafeText[] = [];
   for (const [listPath, entries] of lists) {
@@ -41,7 +41,7 @@ export function otherArguments(
   }
 
   const outsideLists = leaves.filter(([path]) => !lists.some(([listPath]) => path.startsWith(`${listPath}[`)));
-  // `listsIn` skips a list of one value, which is shown like a value: `zones "a"` in place of `zones[0] "a"`.
+  // `outerListsIn` skips a list whose only entry is a plain value. It is shown like that value: `zones "a"` in place of `zones[0] "a"`.
   const fields = outsideLists.map(([path, value]) => [path.replace(/\[0\]$/, ''), value] as const);
   return { fields: groupedTexts(fields), lists: listTexts };
 }
@@ -59,14 +59,14 @@ function textsOfList(
 }
 
 /** The arguments that are in no list, in a sentence. Lists are not in it, because a plan shows them in tables. Empty without arguments. */
-export const alsoSentence = (also: OtherArguments | undefined): readonly SafeText[] =>
+export const fieldsSentence = (also: OtherArguments | undefined): readonly SafeText[] =>
   also === undefined || also.fields.length === 0 ? [] : [say`Also: ${join(also.fields, ', ')}.`];
 
-/** Finds the lists in a value, with their paths: lists of objects, and lists of at least two values. Skips lists within lists. */
-export function listsIn(value: unknown, path = ''): (readonly [string, readonly unknown[]])[] {
+/** Finds the lists in a value, with their paths: lists with an object, and lists of at least two entries. Skips lists within lists. */
+export function outerListsIn(value: unknown, path = ''): (readonly [string, readonly unknown[]])[] {
   if (Array.isArray(value)) return value.length > 1 || value.some(isObject) ? [[path, value]] : [];
   if (!isObject(value)) return [];
-  return Object.entries(value).flatMap(([name, inner]) => listsIn(inner, path === '' ? name : `${path}.${name}`));
+  return Object.entries(value).flatMap(([name, inner]) => outerListsIn(inner, path === '' ? name : `${path}.${name}`));
 }
 
 const valueText = (value: unknown): SafeText =>

@@ -3,7 +3,7 @@ import { fieldInWords, fieldUnit } from '../tools/schema/field-names.js';
 import { sentenceCase } from '../util/human.js';
 import { leavesOf } from '../util/objects.js';
 import { defined, quoted, type SafeText, shortNames, words } from '../util/safe-text.js';
-import { listsIn } from './other-arguments.js';
+import { outerListsIn } from './other-arguments.js';
 
 /** A list among the arguments of a change, such as node pools or deleted keys, as a table. Long names are cut as in a headline. */
 export interface PlanTable {
@@ -18,9 +18,9 @@ export interface PlanTable {
 const mostRows = 100;
 const mostColumns = 12;
 
-/** Makes a table of each list that `listsIn` finds in `input`, the arguments without secrets. */
+/** Makes a table of each list that `outerListsIn` finds in `input`, the arguments without secrets. */
 export const planTables = (operation: Operation, input: Readonly<Record<string, unknown>>): PlanTable[] =>
-  listsIn(input).map(([path, elements]) => tableOf(operation, path, elements));
+  outerListsIn(input).map(([path, elements]) => tableOf(operation, path, elements));
 
 function tableOf(operation: Operation, path: string, elements: readonly unknown[]): PlanTable {
   const schema = operation.input();

@@ -23,7 +23,7 @@ import {
   withArgumentNames,
   words,
 } from '../util/safe-text.js';
-import { alsoSentence, longestListInText, type OtherArguments, otherArguments } from './other-arguments.js';
+import { fieldsSentence, longestListInText, type OtherArguments, otherArguments } from './other-arguments.js';
 import { type PlanTable, planTables } from './plan-tables.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -102,12 +102,13 @@ export function makePlan(call: PlanInput): Plan {
   const { operation, change, input, endpoint, found, alert } = call;
   const { region, isSandbox = false } = endpoint;
   const schema = operation.input();
-  /** Names the arguments in a text in words, such as `disk size` in place of `diskSize`. Consequences and warnings may name arguments. */
+  /** Replaces names of arguments in a text by words: `diskSize` becomes `disk size`. Consequences and warnings may name arguments. */
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
 
   const shownInput = withoutSecrets(call, input);
-  const unnamed = otherArguments(change.named, shownInput, longestListInText);
-  const hasUnnamed = unnamed.fields.length > 0 || unnamed.lists.length > 0;
+  // The arguments that neither the headline nor the consequences name. They are shown after `Also:`.
+  const also = otherArguments(change.named, shownInput, longestListInText);
+  const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
   const tables = planTables(operation, shownInput);
   const hints = hintsOf(operation, change, input, region);
   const destruction = operation.effect === 'delete' ? [say`This is destructive.`] : [];
@@ -116,16 +117,18 @@ export function makePlan(call: PlanInput): Plan {
     summary: say`${change.headline(input, region)}.`,
     ...requestOf(call),
     where: whereOf(call),
+    // The present state of the thing that would change, and a warning about it. Absent if the operation does not read the state.
     ...(found !== undefined && { found }),
     ...(alert !== undefined && { alert }),
     consequences: [...destruction, ...change.consequences(input, region)].map(inWords),
     risks: risksOf(call),
-    ...(hasUnnamed && { also: unnamed }),
+    ...(hasOtherArguments && { also }),
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
+    // `defined` makes safe texts of texts from the operation's definition, because no call can change those.
     defaults: hints.defaults.map(({ path, value }) => ({
       name: defined(fieldInWords(schema, path) ?? path),
-      value: say`${defined(value)}`,
+      value: defined(value),
     })),
     warnings: [...pastedSecretWarnings(call), ...hints.warnings].map(inWords),
     notChecked: change.notChecked.map(defined),
@@ -346,12 +349,14 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
 }
 
 /**
- * The lines of a plan: the headline, the cautions below it (other plans, the alert and the risks), and all other facts. Callers add the
- * lists among the arguments, as text or as tables.
+ * The lines of a plan: the headline, the cautions below it (other plans, the alert and the risks), and all other facts. `plan.also` has the
+ * arguments that are named nowhere else. Its fields are among the facts, and callers add its lists, as text or as tables.
  */
 export function planParts(plan: Plan) {
+  // Cuts long names. The details then begin with these names in full.
   const headline = fitted(plan.summary);
 
+  // Sentences about other plans for the same thing.
   const cautions = [...(plan.others ?? [])];
   // The line of the alert names the risks too.
   if (plan.alert !== undefined) cautions.push(alertLine(plan));
@@ -361,7 +366,7 @@ export function planParts(plan: Plan) {
   const details = [
     ...inFull(headline),
     say`Where: ${join(plan.where, ', ')}.`,
-    ...alsoSentence(plan.also),
+    ...fieldsSentence(plan.also),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...section(words('What will happen:'), plan.consequences),
     ...section(words('Warnings:'), plan.warnings),

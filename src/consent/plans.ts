@@ -88,7 +88,7 @@ export const holdsSecret = ({ operation, input, secretNames = {} }: PlanInput): 
 const mostWaiting = 20;
 
 /** Size limit of a sealed plan (characters). It is enough for any usual plan with its outcome. */
-const longest = 1024 * 1024;
+const longestPlan = 1024 * 1024;
 
 interface PlansOptions {
   readonly store: PlanStore;
@@ -113,20 +113,22 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
     const plan = await find(nonce);
     if (plan === undefined) return;
     const sealed = sealPlan(keys, plan, { ...planOf(plan), outcome });
-    // An outcome that is too long is not stored here. The journal has it, without the cloud's answer.
-    if (sealed.length <= longest) await store.update(nonce, sealed);
+    // An outcome that is too long is not stored here. The journal has the outcome, but the cloud's answer is lost.
+    if (sealed.length <= longestPlan) await store.update(nonce, sealed);
   };
 
   return {
     erase,
+    // Of a plan that is made now. In `add`, the plan was made before, at `issuedAt`.
     expiry: () => now().getTime() + lifetimeMs,
+    // Resolves with false if the plan is too long, or if `mostWaiting` plans of its caller wait already.
     add: async (plan) => {
       // Expired plans would count towards `mostWaiting`.
       await erase();
       const { nonce } = plan;
       const expiresAt = plan.issuedAt + lifetimeMs;
       const sealed = sealPlan(keys, { nonce, expiresAt }, plan);
-      if (sealed.length > longest) return false;
+      if (sealed.length > longestPlan) return false;
       return store.add({ nonce, expiresAt, owner: ownerOf(plan), sealed }, mostWaiting);
     },
     find,
@@ -164,7 +166,11 @@ type PlanInStore = Pick<StoredPlan, 'nonce' | 'expiresAt'>;
 
 /** The seal is bound to nonce and expiry, so that access to the store is not enough to swap plans or to change when they expire. */
 const sealOf = (keys: SealingKeys, { nonce, expiresAt }: PlanInStore) =>
-  createSeal(keys, { purpose: 'cloudops waiting plan', associatedData: `${nonce} ${expiresAt}`, longest });
+  createSeal(keys, {
+    purpose: 'cloudops waiting plan',
+    associatedData: `${nonce} ${expiresAt}`,
+    longest: longestPlan,
+  });
 
 const sealPlan = (keys: SealingKeys, planInStore: PlanInStore, plan: KeptPlan): string =>
   sealOf(keys, planInStore).seal(JSON.stringify(withStoredTexts(plan)));

@@ -48,30 +48,34 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
 
 /** Makes the question, however long it gets. Lists of more than `longestList` entries are shortened. */
 function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longestList: number): SafeText {
-  const { change, input } = call;
-  const unnamed = otherArguments(change.named, withoutSecrets(call, input), longestList);
-  const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
+  // Two or three lines: the headline, the warnings with the risks if there are any, and the destination.
+  const firstLines = [...decisionLines(plan, call, limits), whereLine(call, limits)];
+
   // The first lines have told the risks, so the same sentences are left out of the consequences.
   const risks = riskSentencesOf(plan);
   const isRisk = (consequence: SafeText) => risks.some((risk) => risk.equals(consequence));
+  // Not `plan.also`, in which lists are shortened more.
+  const { change, input } = call;
+  const also = otherArguments(change.named, withoutSecrets(call, input), longestList);
+  const defaults = plan.defaults.map(({ name, value }) => say`${name} ${value}`);
 
-  const firstLines = [...decisionLines(plan, call, limits), whereLine(call, limits)];
   const laterLines = [
+    // Everything that the first line lacks, because it is shortened.
     ...inFull(shortHeadline(call, limits)),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...plan.consequences.filter((consequence) => !isRisk(consequence)),
-    // The first lines have the destination without its sources, and perhaps cut.
+    // Again, because `whereLine` may be cut, and leaves out the source of each value, such as `given`.
     ...titled('Where', plan.where),
-    ...titled('Also', [...unnamed.lists, ...unnamed.fields]),
+    ...titled('Also', [...also.lists, ...also.fields]),
     ...titled('Defaults', defaults),
     ...plan.warnings,
     ...titled('Not checked', plan.notChecked),
   ];
 
-  // At least one, because `limits` allow more lines than the first three.
+  // At least one, because `limits.lines` is greater than three.
   const linesLeft = limits.lines - firstLines.length;
   if (laterLines.length <= linesLeft) return join([...firstLines, ...laterLines], '\n');
-  // If there are too many lines, the lines that do not fit become one last line, so that nothing is left out.
+  // The lines that do not fit become one last line, so that nothing is left out.
   const wholeLines = linesLeft - 1;
   const lastLine = join(laterLines.slice(wholeLines), ' ');
   return join([...firstLines, ...laterLines.slice(0, wholeLines), lastLine], '\n');

@@ -44,7 +44,8 @@ const mostRemembered = 1000;
 
 /**
  * Creates `Refusals` on a journal.
- * @param newId makes another ID for each retry, because the journal may have written an earlier attempt without confirming it
+ * @param newId makes another ID for each retry. The journal may have written an earlier attempt without confirming it. Under the same ID, a
+ *   retry would find its nonce spent by that attempt, and replace the outcome `declined` by `not sent`.
  */
 export function createRefusals(
   journal: Pick<Journal, 'decline' | 'listDeclined'>,
@@ -66,6 +67,7 @@ export function createRefusals(
   /** Digests of the changes that a caller's user declined recently, through `client` or, if it is undefined, through any client. */
   const declinedDigests = async (caller: string | undefined, client?: string): Promise<readonly string[]> => {
     const since = countsSince();
+    // Memory comes first. A change that is written meanwhile then counts twice and not zero times.
     const inMemory = [...unwritten.values()].filter(
       (declined) => Date.parse(declined.time) >= since && isDeclinedBy(declined, caller, client),
     );
@@ -95,7 +97,10 @@ export function createRefusals(
     return new Refusal('Declined', [say`the user declined this change less than ten minutes ago`]);
   };
 
-  /** Records a declined change. It counts in this process at once, and in other processes as soon as the journal has it. */
+  /**
+   * Records a declined change. It counts in this process at once, and in other processes as soon as the journal has it.
+   * @returns `declined`; `spent` if the nonce was used before; or `unwritten` if the journal does not have the change yet
+   */
   const decline: Refusals['decline'] = async (intent, isDismissed = false) => {
     const key = intent.nonce ?? intent.id;
     // A change was declined with this nonce, and the journal does not have it yet.
@@ -104,14 +109,14 @@ export function createRefusals(
     // A program has answered in place of the user.
     if (intent.consent === 'program')
       answeringClients = [...answeringClients, clientKey(intent)].slice(-mostRemembered);
-    // Both before the journal answers, because a concurrent `againstPlanId` compares the two counts.
+    // `dismissed` and `unwritten` change together, because a concurrent `againstPlanId` compares how often a change is in each.
     if (isDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
     unwritten.set(key, intent);
 
     try {
       const isFirstUse = await journal.decline(intent);
       unwritten.delete(key);
-      // The journal has no second entry, so this one must not make up for the first.
+      // The nonce was used before, so the journal does not count this dismissal. In `dismissed`, it would make up for a real refusal.
       if (!isFirstUse) dismissed = dismissed.filter((question) => question !== intent);
       return isFirstUse ? 'declined' : 'spent';
     } catch (error) {
@@ -129,7 +134,7 @@ export function createRefusals(
   return {
     decline,
     isAnsweredByProgram: (callerAndClient) => answeringClients.includes(clientKey(callerAndClient)),
-    // When too many changes are unwritten, every nonce counts as spent.
+    // When too many changes are unwritten, every nonce counts as spent, so that no consent counts: see `mostUnwritten`.
     isSpent: (nonce) => unwritten.has(nonce) || unwritten.size >= mostUnwritten,
     againstAsking,
     againstPlanId,

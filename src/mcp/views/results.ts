@@ -1,5 +1,5 @@
 import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
-import { alsoSentence } from '../../consent/other-arguments.js';
+import { fieldsSentence } from '../../consent/other-arguments.js';
 import type { EndedOutcome, Failure } from '../../consent/outcome.js';
 import { consentWays } from '../../consent/outcome.js';
 import { requestLines } from '../../consent/request-lines.js';
@@ -101,7 +101,7 @@ function proposedChange(
       ...inFull(summary),
       ...(plan.found === undefined ? [] : [plan.found]),
       ...plan.consequences,
-      ...alsoSentence(plan.also),
+      ...fieldsSentence(plan.also),
     ].map(timedText),
     warnings: [...(plan.others ?? []), ...plan.warnings].map(timedText),
     notChecked: plainTexts(plan.notChecked),
