@@ -35,22 +35,23 @@ export class OtherVersion extends ShownError {
  */
 export type DatedChange = RecordedChange & { readonly endedAt?: number | undefined };
 
-/** Joins intents with their endings, in the order of the intents. */
+/** Joins intents with their endings, in the order of the intents. An ending without its intent before it is left out. */
 export function changesOf(entries: readonly Entry[]): RecordedChange[] {
   const changes = new Map<string, RecordedChange>();
   for (const entry of entries) {
     const id = 'intent' in entry ? entry.intent.id : entry.ending.id;
     const change = changes.get(id);
     if ('intent' in entry) {
-      // An id occurs twice if the file was rotated meanwhile, because `append` writes the intent again. The last position counts, to which
-      // `delete` moves it: of two processes, each may then see the other's intent first, so that both stop, but never both send.
+      // An id occurs twice if the file was rotated while `append` wrote the intent, because it then writes the intent again. The last
+      // position counts, so two processes may each see the other's intent first and both stop. By the first position, both might send.
+      // `delete` makes `set` add the change at the end.
       changes.delete(id);
       changes.set(id, { ...entry.intent, ending: change?.ending });
-      continue;
+    } else if (change !== undefined) {
+      // `unknown` replaces no known outcome, because a process writes it for another process that only seems to be gone.
+      const keepsOutcome = change.ending !== undefined && entry.ending.outcome === 'unknown';
+      if (!keepsOutcome) changes.set(id, { ...change, ending: entry.ending });
     }
-    // `unknown` replaces no known outcome, because a process writes it for another process that only seems to be gone.
-    if (change !== undefined && (change.ending === undefined || entry.ending.outcome !== 'unknown'))
-      changes.set(id, { ...change, ending: entry.ending });
   }
   return [...changes.values()];
 }

@@ -20,41 +20,44 @@ const lastBytes = 256;
 /** Yields the complete lines of a file from `offset` on. An incomplete last line is left out. */
 export async function* linesAfter(file: FileHandle, offset: number): AsyncGenerator<Lines> {
   let buffer: Buffer = Buffer.allocUnsafe(firstChunkBytes);
-  /** Bytes of an incomplete line at the start of the buffer. */
-  let incomplete = 0;
+  /** How many bytes of an incomplete line are at the start of the buffer. */
+  let incompleteBytes = 0;
+  /** Where the next read begins in the file. */
   let position = offset;
 
   for (;;) {
-    const { bytesRead } = await file.read(buffer, incomplete, buffer.length - incomplete, position);
+    const { bytesRead } = await file.read(buffer, incompleteBytes, buffer.length - incompleteBytes, position);
     if (bytesRead === 0) return;
     position += bytesRead;
 
-    const filled = incomplete + bytesRead;
+    const filled = incompleteBytes + bytesRead;
+    // 0 if no line is complete.
     const endOfLines = buffer.subarray(0, filled).lastIndexOf(newline) + 1;
-    incomplete = filled - endOfLines;
+    incompleteBytes = filled - endOfLines;
     if (endOfLines > 0) {
       yield {
         lines: buffer.toString('utf8', 0, endOfLines - 1).split('\n'),
-        end: position - incomplete,
-        last: lastOf(buffer.subarray(0, endOfLines)),
+        end: position - incompleteBytes,
+        // By these bytes, `FileTail` recognises the file at its next read.
+        last: lastLineOf(buffer.subarray(0, endOfLines)),
       };
     }
 
-    // The next read continues the incomplete line.
-    buffer = moveToStart(buffer, endOfLines, filled);
+    // The next read continues the incomplete line. It needs free bytes in the buffer, because a read of no bytes would end the loop.
+    buffer = makeRoom(buffer, endOfLines, filled);
   }
 }
 
-/** Copies the last `lastBytes` bytes, or the whole last line if that is longer, because entries may differ only at their beginning. */
-function lastOf(lines: Buffer): Buffer {
+/** Copies the last line, because entries may differ only at their beginning, and at least the last `lastBytes` bytes. */
+function lastLineOf(lines: Buffer): Buffer {
   const endOfPrevious = lines.length < 2 ? -1 : lines.lastIndexOf(newline, lines.length - 2);
   const startOfLastLine = endOfPrevious + 1;
   const startOfLastBytes = Math.max(0, lines.length - lastBytes);
   return Buffer.from(lines.subarray(Math.min(startOfLastLine, startOfLastBytes)));
 }
 
-/** Moves the incomplete line, from `start` to `end`, to the start of the buffer. A full buffer is replaced, perhaps by a larger buffer. */
-function moveToStart(buffer: Buffer, start: number, end: number): Buffer {
+/** Moves the incomplete line, from `start` to `end`, to the start of the buffer. A full buffer grows to `chunkBytes` or to twice the line. */
+function makeRoom(buffer: Buffer, start: number, end: number): Buffer {
   const isFull = end === buffer.length;
   const size = isFull ? Math.max(chunkBytes, 2 * (end - start)) : buffer.length;
   const next = size === buffer.length ? buffer : Buffer.allocUnsafe(size);
@@ -62,11 +65,11 @@ function moveToStart(buffer: Buffer, start: number, end: number): Buffer {
   return next;
 }
 
-/** Yields the lines of a file from the last line to the first. */
+/** Yields the lines of a file from the last line to the first. The first text is an incomplete line, or empty after a newline. */
 export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
   const { size } = await file.stat();
   let position = size;
-  /** The end of a line whose beginning is not read yet. As Latin-1, because a chunk may begin within a character of UTF-8. */
+  /** Pieces of a line whose beginning is not read yet, in order. As Latin-1, because a chunk may begin within a character of UTF-8. */
   let pieces: string[] = [];
 
   while (position > 0) {
@@ -74,7 +77,7 @@ export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
     const length = Math.min(firstChunkBytes, position);
     position -= length;
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
-    // The first text may continue a line that begins in the chunk before. All others begin after a newline.
+    // The first text may continue a line that begins in the chunk that is read next. All others begin after a newline.
     const [firstText = '', ...lines] = buffer.toString('latin1', 0, bytesRead).split('\n');
     for (const line of lines.reverse()) {
       yield decodeLine([line, ...pieces]);

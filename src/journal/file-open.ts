@@ -21,7 +21,7 @@ const guards = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
  * @param flags for reading, or for reading and appending
  * @throws the system's error, or an Error with a `code` if it is not a journal
  */
-async function openJournalFile(path: string, flags: number): Promise<FileHandle> {
+async function openRegularFile(path: string, flags: number): Promise<FileHandle> {
   const file = await open(path, flags | guards, 0o600).catch((error: unknown) => {
     throw textAt(error, 'code') === 'ELOOP' ? new NotAJournal('it is a link') : error;
   });
@@ -38,8 +38,8 @@ async function openJournalFile(path: string, flags: number): Promise<FileHandle>
 }
 
 /** Opens a file of the journal for reading. Undefined if there is no file. */
-export async function readJournalFile(path: string): Promise<FileHandle | undefined> {
-  return openJournalFile(path, constants.O_RDONLY).catch((error: unknown) => {
+export async function openJournalFile(path: string): Promise<FileHandle | undefined> {
+  return openRegularFile(path, constants.O_RDONLY).catch((error: unknown) => {
     if (textAt(error, 'code') === 'ENOENT') return undefined;
     throw error;
   });
@@ -51,7 +51,7 @@ export async function readJournalFile(path: string): Promise<FileHandle | undefi
  */
 export async function checkWritable(path: string): Promise<void> {
   try {
-    await using _ = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND);
+    await using _ = await openRegularFile(path, constants.O_RDWR | constants.O_APPEND);
   } catch (error) {
     if (textAt(error, 'code') !== 'ENOENT') throw error;
     // There is no file yet, so the folder must accept one.
@@ -73,8 +73,8 @@ async function existingFolder(path: string): Promise<string> {
 }
 
 /** Opens a rotated file for reading. Undefined if the file is gone or is not a journal. */
-export async function readRotatedFile(path: string): Promise<FileHandle | undefined> {
-  return readJournalFile(path).catch((error: unknown) => {
+export async function openRotatedFile(path: string): Promise<FileHandle | undefined> {
+  return openJournalFile(path).catch((error: unknown) => {
     if (error instanceof NotAJournal) return undefined;
     throw error;
   });
@@ -139,18 +139,18 @@ export const maximumBytes = 512 * 1024;
 
 /**
  * Appends lines in one write, flushed to disk.
- * @param onWrite called just before the lines are written. After an error before this call, the file has none of them.
+ * @param beforeWrite called just before the lines are written. After an error before this call, the file has none of them.
  * @throws unless the file has all of the lines
  */
-export async function append(path: string, lines: string, now: () => Date, onWrite: () => void): Promise<void> {
+export async function append(path: string, lines: string, now: () => Date, beforeWrite: () => void): Promise<void> {
   if (Buffer.byteLength(lines) >= maximumBytes) throw new Error('the entry is too large');
   await makeFolder(dirname(path));
   for (;;) {
-    await using file = await openJournalFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
+    await using file = await openRegularFile(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
     const stats = await file.stat();
     // After a rotation, the next iteration creates a new file.
     if (stats.size > rotatedBytes && (await rotate(path, now()))) continue;
-    await write(file, stats, lines, onWrite);
+    await write(file, stats, lines, beforeWrite);
     if (stats.size === 0) await syncFolder(dirname(path));
     // If another process rotated the file meanwhile, other processes may not find the lines, so they are written again.
     if (await isFile(path, stats)) return;
@@ -170,11 +170,11 @@ export async function makeFolder(folder: string): Promise<void> {
   });
 }
 
-async function write(file: FileHandle, { size, mode }: Stats, lines: string, onWrite: () => void): Promise<void> {
+async function write(file: FileHandle, { size, mode }: Stats, lines: string, beforeWrite: () => void): Promise<void> {
   if ((mode & 0o777) !== 0o600) await file.chmod(0o600);
   // If a crash cut the last line short, a newline ends that line first.
   const bytes = Buffer.from(`${(await endsMidLine(file, size)) ? '\n' : ''}${lines}`);
-  onWrite();
+  beforeWrite();
   const { bytesWritten } = await file.write(bytes);
   if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
   await file.sync();

@@ -1,7 +1,7 @@
 import { changesOf } from './conflict.js';
 import type { Ending, Entry, RecordedChange } from './entry.js';
 import { linesFromEnd } from './file-lines.js';
-import { readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
+import { openJournalFile, openRotatedFile, rotatedFiles } from './file-open.js';
 import { FileTail } from './file-tail.js';
 import { defaultLimit, isOfAnother, type ListChangesOptions, type ReadOptions } from './journal.js';
 import { readEntry } from './line.js';
@@ -59,12 +59,13 @@ async function* entriesNewestFirst(path: string, since: number, maximumBytes: nu
 }
 
 async function* filesNewestFirst(path: string, since: number) {
-  yield readJournalFile(path);
-  for (const rotated of (await rotatedFiles(path, since)).reverse()) yield readRotatedFile(rotated);
+  yield openJournalFile(path);
+  for (const rotated of (await rotatedFiles(path, since)).reverse()) yield openRotatedFile(rotated);
 }
 
 /**
- * Streams all changes of a journal in a file, as `Journal.read` describes. Only changes that are unfinished or unknown stay in memory.
+ * Streams all changes of a journal in a file, as `Journal.read` describes: each change when its outcome is read, a change with the outcome
+ * `unknown` again when a known outcome follows, and unfinished changes last. Only changes that are unfinished or unknown stay in memory.
  * @throws if a file cannot be read or is not a journal
  */
 export async function* readChanges(
@@ -73,7 +74,7 @@ export async function* readChanges(
 ): AsyncGenerator<RecordedChange> {
   const tail = new FileTail(path);
   const unfinished: ChangesById = new Map();
-  /** Changes whose outcome is unknown. A known outcome may follow. */
+  /** Changes that were yielded with the outcome `unknown`. A known outcome may follow. */
   const unknown: ChangesById = new Map();
   do {
     for await (const entry of newEntries(tail, since)) {
@@ -82,9 +83,11 @@ export async function* readChanges(
         if (time >= since && time < until) unfinished.set(entry.intent.id, entry.intent);
         continue;
       }
-      const ended = endChange(entry.ending, unfinished, unknown);
+      // Undefined if the change is not from this time, or if the outcome is not new.
+      const ended = takeEnded(entry.ending, unfinished, unknown);
       if (ended !== undefined) yield ended;
     }
+    // `follow` waits for the next read, and resolves with false to stop. Without it, there is one read.
   } while (await follow?.());
   yield* unfinished.values();
 }
@@ -100,10 +103,10 @@ async function* newEntries(tail: FileTail, since: number): AsyncGenerator<Entry>
 
 type ChangesById = Map<string, RecordedChange>;
 
-/** Ends an unfinished change, or replaces an unknown outcome. Returns the change; undefined if the ending is of no such change. */
-function endChange(ending: Ending, unfinished: ChangesById, unknown: ChangesById): RecordedChange | undefined {
+/** Moves an ended change from `unfinished` to `unknown`, or out of both if its outcome is known. Returns undefined if nothing is new. */
+function takeEnded(ending: Ending, unfinished: ChangesById, unknown: ChangesById): RecordedChange | undefined {
   const isUnknown = ending.outcome === 'unknown';
-  // A known outcome replaces `unknown`. A second `unknown` says nothing new.
+  // A known outcome replaces `unknown`, but a second `unknown` says nothing new.
   const change = unfinished.get(ending.id) ?? (isUnknown ? undefined : unknown.get(ending.id));
   if (change === undefined) return undefined;
   const ended = { ...change, ending };

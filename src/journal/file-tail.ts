@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { type Lines, linesAfter } from './file-lines.js';
-import { isFile, readJournalFile, readRotatedFile, rotatedFiles } from './file-open.js';
+import { isFile, openJournalFile, openRotatedFile, rotatedFiles } from './file-open.js';
 
 /** How far a file was read. `dev` and `ino` identify the file, even after it was renamed. */
 interface Position {
@@ -26,27 +26,29 @@ export class FileTail {
   /** False if the path now leads to another journal than before, or to no file. True before the first entry was read. */
   async isSameJournal(): Promise<boolean> {
     if (this.#position === undefined) return true;
-    await using file = await readJournalFile(this.#path);
+    await using file = await openJournalFile(this.#path);
     return file !== undefined && (await endsAlike(this.#position, file));
   }
 
   /**
-   * Reads the lines that were appended since the last read. The first read, and each read that cannot tell which lines are new, calls
-   * `onRestart` and gives all lines of the files that were written after `since` (milliseconds).
+   * Yields the lines that were appended since the last read. The first read calls `onRestart` and yields all lines, except of rotated files
+   * that were last written before `since` (milliseconds). So does a read that cannot tell which lines are new.
    * @throws if a file cannot be read or is not a journal
    */
   async *read(since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {
     const lastPosition = this.#position;
-    await using current = await readJournalFile(this.#path);
-    if (current !== undefined && lastPosition !== undefined && (await hasGrown(lastPosition, current))) {
+    // Undefined if there is no file.
+    await using current = await openJournalFile(this.#path);
+    if (current !== undefined && lastPosition !== undefined && (await canContinue(current, lastPosition))) {
       yield* this.#readFile(current, lastPosition.offset);
       return;
     }
 
+    // The last read ended in another file, which may have been renamed since.
     const rotated = lastPosition && (await this.#rotatedSince(lastPosition));
     if (lastPosition !== undefined && rotated !== undefined) {
-      // The file was renamed, so its rest comes first, and then the files that followed it.
-      yield* this.#readRotated(rotated, lastPosition.offset, current);
+      // The rest of the renamed file comes first, then the files that followed it.
+      yield* this.#readRotatedBefore(current, rotated, lastPosition.offset);
     } else {
       const isFirstRead = !this.#isStarted;
       const isPlaceLost = lastPosition !== undefined;
@@ -54,13 +56,14 @@ export class FileTail {
       if (isFirstRead || isPlaceLost) onRestart();
       this.#isStarted = true;
       this.#position = undefined;
-      yield* this.#readRotated(await rotatedFiles(this.#path, since), 0, current);
+      yield* this.#readRotatedBefore(current, await rotatedFiles(this.#path, since));
     }
 
-    // In either case, the current file was not read before.
+    // The current file comes last, and nothing of it was read before.
     if (current !== undefined) yield* this.#readFile(current, 0);
   }
 
+  /** Yields the lines of a file from `offset` on, and remembers how far it was read. */
   async *#readFile(file: FileHandle, offset: number): AsyncGenerator<Lines['lines']> {
     const { dev, ino } = await file.stat();
     for await (const { lines, end, last } of linesAfter(file, offset)) {
@@ -69,17 +72,17 @@ export class FileTail {
     }
   }
 
-  /** Reads rotated files, oldest first, without `current`. */
-  async *#readRotated(
-    paths: readonly string[],
-    offsetInFirst: number,
+  /** Yields the lines of rotated files, oldest first, up to `current`, which another process may rename meanwhile. */
+  async *#readRotatedBefore(
     current: FileHandle | undefined,
+    paths: readonly string[],
+    offsetInFirst = 0,
   ): AsyncGenerator<Lines['lines']> {
     const currentStats = await current?.stat();
     for (const [index, path] of paths.entries()) {
-      // Another process renamed `current` after it was opened. The caller reads it next.
+      // `current` was renamed after it was opened. The caller reads it next.
       if (currentStats !== undefined && (await isFile(path, currentStats))) return;
-      await using file = await readRotatedFile(path);
+      await using file = await openRotatedFile(path);
       if (file !== undefined) yield* this.#readFile(file, index === 0 ? offsetInFirst : 0);
     }
   }
@@ -90,15 +93,15 @@ export class FileTail {
     for (let index = paths.length - 1; index >= 0; index -= 1) {
       const path = paths[index];
       if (path === undefined || !(await isFile(path, position))) continue;
-      await using file = await readRotatedFile(path);
-      return file !== undefined && (await hasGrown(position, file)) ? paths.slice(index) : undefined;
+      await using file = await openRotatedFile(path);
+      return file !== undefined && (await canContinue(file, position)) ? paths.slice(index) : undefined;
     }
     return undefined;
   }
 }
 
-/** True if a file was read up to this position and has only grown since. */
-async function hasGrown(position: Position, file: FileHandle): Promise<boolean> {
+/** True if this file was read up to the position, and since then has only grown or is unchanged. */
+async function canContinue(file: FileHandle, position: Position): Promise<boolean> {
   const { dev, ino } = await file.stat();
   return dev === position.dev && ino === position.ino && (await endsAlike(position, file));
 }

@@ -3,7 +3,7 @@ import { counted, type SafeText, say, time as timeText, words } from '../util/sa
 import { longestWindowMs } from './budget.js';
 import { clockWasSet } from './clock-warnings.js';
 import { linesAfter } from './file-lines.js';
-import { append, deviceOf, maximumBytes, readRotatedFile, rotatedFiles } from './file-open.js';
+import { append, deviceOf, maximumBytes, openRotatedFile, rotatedFiles } from './file-open.js';
 import { FileTail } from './file-tail.js';
 import { type EndingLine, type IntentLine, readId, readLine } from './line.js';
 import { JournalWindow } from './window.js';
@@ -48,7 +48,7 @@ export class FileWindow {
   }
 
   /** @throws if the folder of the journal is on another device, for example because its disk is not mounted any more */
-  async requireDevice(): Promise<void> {
+  async requireSameDevice(): Promise<void> {
     const current = await deviceOf(this.#path);
     this.#device ??= current;
     // A disk that was mounted again may have another number, but the same journal.
@@ -68,7 +68,7 @@ export class FileWindow {
   }
 
   async #readNewLines(): Promise<JournalWindow> {
-    await this.requireDevice();
+    await this.requireSameDevice();
     const time = this.#now().getTime();
     this.#noticeClockChange(time);
 
@@ -159,7 +159,7 @@ function batches(texts: readonly string[]): string[] {
 async function unfinishedIn(paths: readonly string[]): Promise<IntentLine[]> {
   const unfinished = new Map<string, IntentLine>();
   for (const path of paths) {
-    await using file = await readRotatedFile(path);
+    await using file = await openRotatedFile(path);
     if (file === undefined) continue;
     for await (const { lines } of linesAfter(file, 0)) trackUnfinished(unfinished, lines);
   }

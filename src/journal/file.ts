@@ -32,19 +32,23 @@ export function createFileJournal(
   log: Log = () => undefined,
   uptime: () => number = () => now().getTime(),
 ): Journal {
+  /** Keeps the recent changes of the file in memory, as a `window` with which new changes are compared. */
   const fileWindow = new FileWindow(path, now, uptime, log);
   const warnOfClock = createClockWarning(log);
   const persistence = createPersistence();
 
-  const write = async (entries: readonly Entry[], onWrite = () => {}) => {
-    await fileWindow.requireDevice();
+  /** @param beforeWrite called just before the entries are written. After an error before this call, the file has none of them */
+  const write = async (entries: readonly Entry[], beforeWrite = () => {}) => {
+    // Fails if the path now leads to another disk, for example because the journal's disk is not mounted any more.
+    await fileWindow.requireSameDevice();
     const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
-    await append(path, lines, now, onWrite);
+    await append(path, lines, now, beforeWrite);
   };
 
   const writeEnding = async (ending: Ending) => {
     await write([{ ending: shortenEnding(ending) }]);
-    // Adds the ending to the window before the caller gets its answer. If the file disappears, the window still has it.
+    // Adds the ending to the window before the caller gets its answer. If the file then disappears, `fileWindow` writes the ending again.
+    // The ending is in the file already, so an error here does not matter.
     await fileWindow.refresh().catch(() => undefined);
   };
 
@@ -95,11 +99,11 @@ export function createFileJournal(
 
   return {
     healthCheck: async () => {
-      await fileWindow.requireDevice();
+      await fileWindow.requireSameDevice();
       await checkWritable(path);
       const time = now().getTime();
       const window = await fileWindow.refresh();
-      window.requireComparable(time);
+      window.requireOwnVersion(time);
       return [...clockWarnings(window.offsetMs(time)), ...fileWindow.warnings];
     },
     unwritten: persistence.count,
@@ -109,16 +113,19 @@ export function createFileJournal(
     findDuplicate: async (digest) => {
       const time = now().getTime();
       const window = await fileWindow.refresh();
-      return findDuplicate(window.related(digest, time), digest, time);
+      const related = window.related(digest, time);
+      return findDuplicate(related, digest, time);
     },
     findByNonce: async (nonce) => {
       const window = await fileWindow.refresh();
-      return findByNonce(window.withNonce(nonce, now().getTime()), nonce);
+      const changes = window.withNonce(nonce, now().getTime());
+      return findByNonce(changes, nonce);
     },
     budgetState: async (key, budget) => {
       const time = now().getTime();
       const window = await fileWindow.refresh();
-      return budgetState(window.spent(key, time), budget, time);
+      const spentAt = window.spent(key, time);
+      return budgetState(spentAt, budget, time);
     },
     listDeclined: async (since, caller, client) => {
       const time = now().getTime();

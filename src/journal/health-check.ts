@@ -24,7 +24,7 @@ interface JournalWatch {
 /** Checks a journal regularly until `stop`. Logs each warning once, and each problem when it begins and when it ends. */
 export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
   let hasSucceeded = false;
-  /** The reason why the last check failed. */
+  /** The reason why the last check failed; undefined if it succeeded. */
   let lastError: string | undefined;
   /** True if the journal had recent entries of another version at the last check. */
   let hasOtherVersion = false;
@@ -46,12 +46,14 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
   };
 
   const noteError = (error: unknown): void => {
-    const problem = error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
-    lastCheck = { problem, warnings: [] };
+    // The log gets the text of any error, and `lastCheck` only texts that people may see.
+    const shownProblem =
+      error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
+    lastCheck = { problem: shownProblem, warnings: [] };
     hasOtherVersion = error instanceof OtherVersion;
-    const reason = reasonOf(error);
-    if (reason !== lastError) log('error', 'journal', { error: reason, message: everyChangeRefused });
-    lastError = reason;
+    const loggedReason = reasonOf(error);
+    if (loggedReason !== lastError) log('error', 'journal', { error: loggedReason, message: everyChangeRefused });
+    lastError = loggedReason;
   };
 
   const check = async (): Promise<void> => {
@@ -65,6 +67,7 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
 
   void check();
   return {
+    // Stays ready after other errors, because calls that only read the cloud need no journal.
     isReady: () => hasSucceeded && !hasOtherVersion,
     lastCheck: () => lastCheck,
     reachable: () => hasSucceeded && lastError === undefined,

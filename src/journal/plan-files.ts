@@ -4,7 +4,7 @@ import { lstat, open, readdir, readFile, rename, unlink } from 'node:fs/promises
 import { join } from 'node:path';
 import { textAt } from '../util/objects.js';
 import { makeFolder } from './file-open.js';
-import { type PlanStore, type StoredPlan, surplusPlans } from './plan-store.js';
+import { decidedToErase, type PlanStore, type StoredPlan } from './plan-store.js';
 
 /** `<owner>-<nonce>-<expiry>.<state>`, so that plans can be found and counted by name. The name of a draft ends with an ID. */
 const namePattern = /^([0-9a-f]{16})-([0-9a-f]{16})-(\d{13})\.(waiting|decided)(\.[0-9a-f-]{36})?$/;
@@ -33,23 +33,23 @@ function planFile(name: string): PlanFile | undefined {
 export function createPlanFiles(folder: string): PlanStore {
   const findFile = async (nonce: string) => (await plansIn(folder)).find((file) => file.nonce === nonce);
 
-  const add: PlanStore['add'] = async ({ nonce, owner, expiresAt, sealed }, mostWaiting) => {
+  const addUnqueued: PlanStore['add'] = async ({ nonce, owner, expiresAt, sealed }, mostWaiting) => {
     await makeFolder(folder);
     const files = await plansIn(folder);
     const waiting = files.filter((file) => file.owner === owner && file.state === 'waiting');
     if (waiting.length >= mostWaiting) return false;
 
     await writePlan(folder, `${owner}-${nonce}-${expiresAt}.waiting`, sealed);
-    // Keeps only the owner's decided plans that expire last.
-    await eraseFiles(folder, surplusPlans(files, owner));
+    await eraseFiles(folder, decidedToErase(files, owner));
     return true;
   };
+  /** Each call waits for the last one, because two calls at once would both count before either adds its plan. Two processes still may. */
   let lastAdd: Promise<unknown> = Promise.resolve();
 
   return {
-    // Waits for the call before it, because two calls at once would both count before either adds its plan. Two processes still may.
     add: (plan, mostWaiting) => {
-      const added = lastAdd.then(() => add(plan, mostWaiting));
+      const added = lastAdd.then(() => addUnqueued(plan, mostWaiting));
+      // The next call follows after an error too.
       lastAdd = added.catch(() => undefined);
       return added;
     },
@@ -59,7 +59,7 @@ export function createPlanFiles(folder: string): PlanStore {
       const plan = await readPlan(folder, file);
       if (plan !== undefined || file.state === 'decided') return plan;
 
-      // The file of a waiting plan is gone, because it was renamed when the plan was decided, or was erased.
+      // The file was there as `waiting` and is gone, because it was renamed when the plan was decided, or was erased.
       const decided = await findFile(nonce);
       return decided === undefined ? undefined : readPlan(folder, decided);
     },
@@ -87,6 +87,7 @@ export function createPlanFiles(folder: string): PlanStore {
       return files.filter(({ state, expiresAt }) => state === 'waiting' && expiresAt >= time).length;
     },
     eraseBefore: async (time) => {
+      // Drafts too, which a process leaves behind if it ends before it has renamed them.
       const expired = (await plansAndDraftsIn(folder)).filter(({ expiresAt }) => expiresAt < time);
       await eraseFiles(folder, expired);
     },

@@ -36,13 +36,14 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
 /** Creates notices about interrupted changes. Each notice goes once to its caller, with the caller's next change. */
 export function createNotices(recover: () => Promise<readonly RecordedChange[]>) {
   let unreported: readonly RecordedChange[] = [];
+  // `recover` finds the changes that were interrupted, and never rejects.
   let recovering = recover();
   return {
     take: async (caller: string | undefined) => {
-      // Each recovery is for one call: the recovery that the start or the last call began. The next call gets the next recovery.
-      const found = recovering;
-      recovering = found.then(recover);
-      const interrupted = await found;
+      // A call waits only for the recovery that the start or the call before it began, and begins one for the next call.
+      const ownRecovery = recovering;
+      recovering = ownRecovery.then(recover);
+      const interrupted = await ownRecovery;
       unreported = [...unreported, ...interrupted];
 
       // Callers without names get all notices.

@@ -63,7 +63,7 @@ export class JournalWindow {
     const ending = earlier?.ending;
     const change = { intent, position: this.#intentCount, begun: time, lastTime: time, ending };
     this.#unsettled.set(intent.id, change);
-    this.#index(change);
+    this.#updateIndexes(change);
     if (ending !== undefined) this.#ended.push(change);
   }
 
@@ -72,12 +72,12 @@ export class JournalWindow {
     return [...changesWith(this.#byDigest, digest)].some(({ intent }) => intent.id === id);
   }
 
-  /** Ends a change of the window. */
+  /** Ends a change of the window. Every ending advances the clock. */
   #addEnding(ending: EndingLine): void {
     const time = this.#clock.advance(ending.time);
     const change = this.#unsettled.get(ending.id);
     if (change === undefined) {
-      // Its intent may be older than the window.
+      // Its intent may be older than the window. If `addUnfinished` is still to come, it then knows that this change has ended.
       this.#orphanEndings?.add(ending.id);
       return;
     }
@@ -87,8 +87,9 @@ export class JournalWindow {
     change.ending = ending;
     change.lastTime = time;
     if (isFinal(ending.outcome)) this.#unsettled.delete(ending.id);
-    this.#index(change);
-    // A change with a second ending is added again. At its first place, it only makes `prune` stop early.
+    this.#updateIndexes(change);
+    // After a second ending, the change is in `#ended` twice. Its first place has too late a time now, so `prune` stops there and forgets the
+    // changes behind it a little later, which does no harm.
     this.#ended.push(change);
   }
 
@@ -100,13 +101,13 @@ export class JournalWindow {
       const position = index - intents.length;
       const change = { intent, position, begun: intent.time, lastTime: intent.time, ending: undefined };
       this.#unsettled.set(intent.id, change);
-      this.#index(change);
+      this.#updateIndexes(change);
     }
     this.#orphanEndings = undefined;
   }
 
   /** Adds a change to the indexes in which it belongs, and removes it from the others. */
-  #index(change: WindowChange): void {
+  #updateIndexes(change: WindowChange): void {
     const { intent, ending } = change;
     const isMade = mayBeMade(ending);
     setIndexed(this.#byDigest, intent.digest, change, isMade);
@@ -170,7 +171,7 @@ export class JournalWindow {
   }
 
   /** @throws if the journal has recent entries of another version, because they may be in conflict with any change */
-  requireComparable(now: number): void {
+  requireOwnVersion(now: number): void {
     this.#timesNotUnderstood = this.#timesNotUnderstood.filter((time) => time >= now - abandonedMs);
     let until = 0;
     for (const time of this.#timesNotUnderstood) until = Math.max(until, time + abandonedMs);
@@ -193,7 +194,7 @@ export class JournalWindow {
 
   /**
    * The changes that may be in conflict with a new change of this digest, oldest first.
-   * @throws like `requireComparable`
+   * @throws like `requireOwnVersion`
    */
   related(digest: string, now: number): DatedChange[] {
     return this.#relatedBefore(afterAll, digest, undefined, now);
@@ -208,7 +209,7 @@ export class JournalWindow {
   }
 
   #relatedBefore(position: number, digest: string, nonce: string | undefined, now: number): DatedChange[] {
-    this.requireComparable(now);
+    this.requireOwnVersion(now);
     const related = new Set([...changesWith(this.#byDigest, digest), ...changesWith(this.#byNonce, nonce)]);
     return this.#inOrder(
       [...related].filter((change) => change.position < position),
@@ -244,7 +245,7 @@ export class JournalWindow {
   }
 
   #spentBefore(position: number, budget: string, now: number): number[] {
-    this.requireComparable(now);
+    this.requireOwnVersion(now);
     const earlier = [...changesWith(this.#byBudget, budget)].filter((change) => change.position < position);
     return earlier.map((change) => this.#begunAt(change, now));
   }
