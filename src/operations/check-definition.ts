@@ -107,15 +107,16 @@ function withKnownReads(operation: Operation, known: readonly Operation[]): Oper
   };
 }
 
-/** Adds the schemas for hosts, and checks them, the paths that the operation names, and its example. */
+/** Adds the schemas for hosts, and checks them, the paths that the operation names, and its example calls. */
 async function withSchemas(operation: Operation, hosts: HostRules): Promise<ParsedDefinition> {
-  // Only operations of API models have schemas already. They were checked when they were made from the model.
+  // Only operations of API models have schemas already. The schemas, paths and example of such an operation come from the code that made it
+  // from the model (model-operation.ts), and need no check.
   if (operation.schemas !== undefined) return { kind: 'operation', operation };
 
-  // An answer with open fields gets no output schema.
+  // Checked first, because `toolSchemas` converts only what JSON Schema can express. An answer with open fields gets no output schema.
   const outputProblems = operation.isAnswerOpen === true ? [] : unrepresentableParts(operation, 'output');
-  const wrongForJson = [...unrepresentableParts(operation, 'input'), ...outputProblems];
-  if (wrongForJson.length > 0) return { kind: 'problems', problems: wrongForJson };
+  const unrepresentable = [...unrepresentableParts(operation, 'input'), ...outputProblems];
+  if (unrepresentable.length > 0) return { kind: 'problems', problems: unrepresentable };
 
   const schemas = hosts.toolSchemas(operation);
   const wrongInSchemas = [
@@ -125,8 +126,10 @@ async function withSchemas(operation: Operation, hosts: HostRules): Promise<Pars
   ];
   if (wrongInSchemas.length > 0) return { kind: 'problems', problems: wrongInSchemas };
 
-  const wrongInExamples = [...probeProblems(operation), ...(await exampleProblems(operation))];
-  if (wrongInExamples.length > 0) return { kind: 'problems', problems: wrongInExamples };
+  // The probe is the call with which the command `doctor` checks the access keys. Both calls have to fit the input schema, so they are
+  // checked only if it is right.
+  const wrongInCalls = [...probeProblems(operation), ...(await exampleProblems(operation))];
+  if (wrongInCalls.length > 0) return { kind: 'problems', problems: wrongInCalls };
 
   return { kind: 'operation', operation: { ...operation, schemas } };
 }
@@ -194,12 +197,13 @@ function hasArgument(schema: JsonSchema, path: string): boolean {
   return schemaAtPath !== undefined;
 }
 
+/** Returns problems of the arguments with which the command `doctor` calls the operation. */
 function probeProblems({ probe, input }: Operation): string[] {
   if (probe === undefined) return [];
   return issueLines(input().safeParse(probe.arguments)).map((line) => `probe.arguments: ${line}`);
 }
 
-/** Returns a problem if the example is no JSON, is too large or breaks a rule, or if the body of its request cannot be written. */
+/** Returns a problem if the example is no JSON, is too large or does not fit `input`, or if the body of its request cannot be written. */
 async function exampleProblems(operation: Operation): Promise<string[]> {
   const { input, request } = operation;
   const example = exampleOf(operation);
@@ -210,13 +214,14 @@ async function exampleProblems(operation: Operation): Promise<string[]> {
   const parsed = input().safeParse(example);
   if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, 3).join('; ')}`];
 
+  // If the function `request` fails, its guard throws an `OperationFault`, which names the function. `readDefinition` reports the fault.
   const { body } = await request(parsed.data);
   if (body === undefined) return [];
   try {
     writeBody(body);
     return [];
   } catch (error) {
-    // A method `toJSON` in the body may throw any value.
+    // A method `toJSON` in the body may throw any value. Only an `Error` has a message.
     return [`request: its body cannot be written: ${error instanceof Error ? error.message : 'it has no form'}`];
   }
 }
@@ -224,7 +229,7 @@ async function exampleProblems(operation: Operation): Promise<string[]> {
 const issueLines = ({ error }: z.ZodSafeParseResult<unknown>): string[] =>
   (error?.issues ?? []).map(({ path, message }) => `${path.map(String).join('.')} ${message}`.trim());
 
-/** Returns the length of a value as JSON (characters), or undefined if JSON cannot hold the value. */
+/** Returns the length of a value as JSON (characters). Returns undefined for undefined, and for a value that JSON cannot hold. */
 function jsonSize(value: unknown): number | undefined {
   try {
     return JSON.stringify(value).length;

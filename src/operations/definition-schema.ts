@@ -263,26 +263,29 @@ const defaultValue = object({
 const instruction = object({ text: text(300), unless: toolName.exactOptional() });
 const probe = object({ arguments: fields, accepted: z.array(text(100)) });
 
-/** Makes the schema of a definition. Parsing with it guards the functions of the definition. */
+/** Makes the schema of a definition. Parsing with it guards the functions of the definition. `Operation` says what each field means. */
 function operationSchema(guards: Guards, isS3: boolean) {
   const { returns, promises, makesSchema } = guards;
   return object({
     name: toolName,
     api: text(100),
     title: text(100),
-    // Not longer, because some clients show all descriptions to language models at once.
+    // The limit is low, because some clients show all descriptions to language models at once.
     description: text(1000),
     instructions: z.array(instruction).max(5).exactOptional(),
     effect,
     repeatable: flag.exactOptional(),
+
     // The API.
     service: serviceName,
     signing: signing.exactOptional(),
-    // Protocol of an operation that is not in the reference of the API.
+    // The protocol that defines the operation, if the reference of the API does not.
     extension: z.literal('s3', 'must be s3').exactOptional(),
     regions: z.array(text(32)).exactOptional(),
+
     // The arguments.
     input: makesSchema('input'),
+    // A function returns undefined if it finds no example.
     example: z.union(
       [fields, returns('example', fields.optional())],
       'must be an object, or a function that returns an object',
@@ -292,15 +295,19 @@ function operationSchema(guards: Guards, isS3: boolean) {
     defaults: z.array(defaultValue),
     unknownDefaults: paths.exactOptional(),
     costDrivers: paths.exactOptional(),
+
     // The request.
     method,
     hostPrefix: hostPrefix.exactOptional(),
+    // A path may hold ".." in S3 only, because an object may be called so.
     request: promises('request', request(isS3)),
     // True if the request has an idempotency token.
     takesToken: flag.exactOptional(),
+    // Further calls: for the command `doctor`, before a person is asked about a change, and to complete the record of a read.
     probe: probe.exactOptional(),
     preflight: preflightSchema(guards).exactOptional(),
     companionRead: companionReadSchema(guards).exactOptional(),
+
     // The answer.
     answer: answerFormat,
     extract: promises('extract', jsonValue),
@@ -308,9 +315,12 @@ function operationSchema(guards: Guards, isS3: boolean) {
     output: makesSchema('output'),
     isAnswerOpen: flag.exactOptional(),
     pages: pagesSchema(guards).exactOptional(),
+    // Paths: of fields that agents pass back unaltered, of fields that the result mentions if they are missing (with a name for each), and of
+    // the list of failed entries.
     exact: paths.exactOptional(),
     tellIfMissing: textByName.exactOptional(),
     failures: text(200).exactOptional(),
+
     // The texts for people and agents.
     errors: z.record(z.string(), errorAdvice).exactOptional(),
     undocumented: notes,

@@ -88,11 +88,11 @@ function frozen<Value>(value: Value): Value {
 export const createKit = (fromModel: FromModel): Kit => ({
   version: kitVersion,
   defineOperation: (definition) => {
-    // With the default of `output`, any fields are kept, because reading an answer drops no unknown fields.
+    // The empty default of `output` accepts answers with any fields, and `readRecord`, which reads answers, keeps unknown fields.
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
     const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
-    // The imported function of this name makes each schema at its first use. Its type allows only examples that are data. A function is
-    // accepted as well, because the example is only passed on.
+    // Calls the imported function of this name, which makes each schema at its first use. The cast is needed, because its type allows only
+    // an example that is data. A function works as well: the example is only passed on.
     return defineOperation(operation as DefinedOperation);
   },
   fromModel,

@@ -80,12 +80,7 @@ export async function loadOperations(
 /** Names of the files in a folder that are loaded. Files of type declarations (`.d.ts`) are not, and other JSON files may be models. */
 const operationFile = /(?<!\.d)\.m?[jt]s$|\.operations\.json$/;
 
-interface FilesAtPath {
-  readonly files: readonly string[];
-  readonly problem?: string;
-}
-
-async function filesAt(path: string): Promise<FilesAtPath> {
+async function filesAt(path: string): Promise<{ readonly files: readonly string[]; readonly problem?: string }> {
   try {
     if (!(await stat(path)).isDirectory()) return { files: [path] };
     const names = (await readdir(path)).filter((name) => operationFile.test(name)).sort();

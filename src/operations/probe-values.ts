@@ -69,43 +69,49 @@ function remainingAfter(available: number, value: unknown): number {
 type Step = string | number;
 type Path = readonly Step[];
 
-/** A way to enlarge a value, and the sizes to try, largest first. */
+/** How a value is enlarged. */
 interface Growth {
+  /** Functions that return a value in a size. The first one is tried with all sizes, then the next. */
+  readonly resizeFunctions: readonly ((value: unknown, size: number) => unknown)[];
+  /** Sizes to try, largest first. */
   readonly sizes: readonly number[];
-  readonly resize: (value: unknown, size: number) => unknown;
 }
 
-/** Adds the lists that the example lacks, and then makes each text and list as large as the rules of the operation allow. */
+/**
+ * Adds the lists that the example lacks, and then makes each text and list as large as the rules of the operation allow. These arguments
+ * are tried, because some faults appear only with large values, such as wrong advice on a change that is too large to show.
+ */
 export function largestArguments(operation: Operation, example: ExampleInput): Arguments {
   const isValid = (args: unknown) =>
     remainingAfter(largestTotal, args) >= 0 && operation.input().safeParse(args).success;
   let args: unknown = withMissingLists(operation, example, isValid);
 
-  const textPaths = pathsOf(args, isText);
-  for (const path of textPaths) args = withLargest(args, path, { sizes: textSizes, resize: padText }, isValid) ?? args;
+  for (const path of pathsOf(args, isText))
+    args = withLargest(args, path, { resizeFunctions: [padText], sizes: textSizes }, isValid);
 
-  // Inner lists come before the lists around them, which then repeat inner lists that are already long.
-  const listPaths = pathsOf(args, Array.isArray).reverse();
-  for (const path of listPaths) {
-    const enlarge = (resize: Growth['resize']) => withLargest(args, path, { sizes: listSizes, resize }, isValid);
-    // Different entries are tried only if the rules refuse equal ones.
-    args = enlarge(repeatFirst) ?? enlarge(repeatWithNumbers) ?? args;
-  }
+  // Inner lists come before the lists around them, which then repeat inner lists that are already long. The entries of a list are equal, or
+  // numbered if the rules refuse equal ones.
+  for (const path of pathsOf(args, Array.isArray).reverse())
+    args = withLargest(args, path, { resizeFunctions: [repeatFirst, repeatNumbered], sizes: listSizes }, isValid);
+
+  // For the compiler, `args` may be any value. It is always an object here.
   return { ...Object(args) };
 }
 
-/** Returns the arguments with the value at a path in the largest valid size, or undefined if no size is valid. */
+/** Returns the arguments with the value at a path in the largest valid size, or the same arguments if no size is valid. */
 function withLargest(
   args: unknown,
   path: Path,
-  { sizes, resize }: Growth,
+  { resizeFunctions, sizes }: Growth,
   isValid: (args: unknown) => boolean,
 ): unknown {
-  for (const size of sizes) {
-    const grown = withValueAtPath(args, path, (value) => resize(value, size));
-    if (isValid(grown)) return grown;
+  for (const resize of resizeFunctions) {
+    for (const size of sizes) {
+      const grown = withValueAtPath(args, path, (value) => resize(value, size));
+      if (isValid(grown)) return grown;
+    }
   }
-  return undefined;
+  return args;
 }
 
 /** Adds the lists that the example leaves out, each with one entry, if the rules allow the entry. */
@@ -130,7 +136,7 @@ const padText = (value: unknown, size: number) => `${value}`.padEnd(size, `${val
 const repeatFirst = (list: unknown, size: number) => Array.from({ length: size }, () => [list].flat()[0]);
 
 /** Like `repeatFirst`, but each text in an entry ends with the index of the entry. */
-const repeatWithNumbers = (list: unknown, size: number) =>
+const repeatNumbered = (list: unknown, size: number) =>
   repeatFirst(list, size).map((entry, index) => {
     let changed: unknown = entry;
     for (const path of pathsOf(entry, isText))

@@ -23,9 +23,10 @@ export function answerRecord(fields: readonly Argument[], values: Values, isMask
   );
 }
 
-/** Converts a value of an answer, and all values in it. `rules` is undefined for a value that the model does not describe. */
+/** Converts a value of an answer to JSON, with all values in it. `rules` is undefined for a value that the model does not describe. */
 function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: IsMasked): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
+  // JSON cannot hold bytes, and agents cannot read them as base64, so only their number is shown.
   if (value instanceof Uint8Array) return countText(value.length, 'byte');
   // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text.
   if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
@@ -39,8 +40,9 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked);
   // The protocols return a big number as an object that has the number as text in the field `string`.
   if (rules?.kind === 'bigNumber') return String(value.string ?? value);
-  const entryRules = rules?.kind === 'map' ? rules.element() : undefined;
-  return mapValues(value, (entry) => answerValue(entryRules, entry, isMasked));
+  // A map, or an object that the model does not describe.
+  const elementRules = rules?.kind === 'map' ? rules.element() : undefined;
+  return mapValues(value, (element) => answerValue(elementRules, element, isMasked));
 }
 
 /** Structures that are nested deeper than this number of levels appear in the schema of an answer without their fields. */

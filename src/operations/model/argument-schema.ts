@@ -79,10 +79,7 @@ export const isJsonText = (rules: ValueRules, { detail, around }: ValueContext):
   rules.kind === 'document' ||
   (rules.kind === 'structure' && (around.length >= detail.depth || around.includes(rules.id)));
 
-/**
- * Returns the schema that checks a value inside JSON text. The schemas of inner values are made on demand, because a structure may contain
- * itself.
- */
+/** Returns the schema that checks a value inside JSON text. Inner schemas are made on demand, because a structure may contain itself. */
 export function innerSchema(rules: ValueRules): z.ZodType {
   switch (rules.kind) {
     case 'structure':

@@ -132,9 +132,8 @@ function argumentOf(model: Model, member: Member, name: string): Argument {
 
 function locationOf(traits: Traits): Argument['location'] {
   if (hasTrait(traits, 'smithy.api#httpLabel')) return 'path';
-  return ['httpHeader', 'httpPrefixHeaders'].some((name) => hasTrait(traits, `smithy.api#${name}`))
-    ? 'headers'
-    : undefined;
+  const isInHeaders = ['httpHeader', 'httpPrefixHeaders'].some((name) => hasTrait(traits, `smithy.api#${name}`));
+  return isInHeaders ? 'headers' : undefined;
 }
 
 /** Returns the rules for a value of a shape. `traits` are the traits of the member that has the value, and those of its shape. */

@@ -127,10 +127,10 @@ export interface BotocoreCompanions {
  * @throws ModelError if a file does not have the form of botocore's files
  */
 export function convertBotocore(json: unknown, companions: BotocoreCompanions = {}): Readonly<Record<string, unknown>> {
-  const { paginators = { pagination: {} }, waiters = { waiters: {} } } = companions;
+  const { paginators: paginatorsFile = { pagination: {} }, waiters: waitersFile = { waiters: {} } } = companions;
   const model = check(serviceSchema, json, 'the model');
-  const { pagination } = check(paginatorsSchema, paginators, 'the paginators');
-  const { waiters: allWaiters } = check(waitersSchema, waiters, 'the waiters');
+  const { pagination } = check(paginatorsSchema, paginatorsFile, 'the paginators');
+  const { waiters: allWaiters } = check(waitersSchema, waitersFile, 'the waiters');
 
   const { metadata, operations, shapes } = model;
   const context: Context = { shapes, hasJsonNames: /json/.test(metadata.protocol) };
@@ -149,6 +149,7 @@ export function convertBotocore(json: unknown, companions: BotocoreCompanions = 
     const pages = Object.hasOwn(pagination, name) ? pagination[name] : undefined;
     const pagesAndWaiters = { pages, waiters: waitersOf(name, allWaiters) };
     converted.push([operationId(name), convertOperation(operation, name, pagesAndWaiters, context)]);
+    // Each operation gets a copy of its input shape, because operations that share a shape may name the XML root differently.
     converted.push([inputId(name), convertInput(operation.input, context)]);
   }
   return { smithy: '2.0', shapes: Object.fromEntries(converted) };
@@ -162,7 +163,7 @@ interface Context {
 
 const idOf = (name: string) => `botocore#${name}`;
 const operationId = (name: string) => `botocore.operations#${name}`;
-/** ID of an operation's input. Each operation gets a copy of the shape, because each names the XML root itself. */
+/** ID of an operation's copy of its input shape. */
 const inputId = (operation: string) => `botocore.inputs#${operation}Input`;
 const targetOf = ({ shape }: BotocoreReference) => ({ target: idOf(shape) });
 
@@ -359,11 +360,12 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
 }
 
 /**
- * Returns the trait for a member that is sent in the path, the query or a header. In the query and in headers, it is sent as
- * `locationName`, or else as `name`. In the path, the label has its name (`withMemberNames`).
+ * Returns the trait for a member outside the body: in the path, the query, a header or the status. In the query and in headers, the member
+ * is sent as `locationName`, or else as `name`.
  */
 function locationTraits({ location, locationName }: Serialization, name: string, isMap: boolean): Traits {
   switch (location) {
+    // In the path. `withMemberNames` gives the label there the member's name, so the trait needs no name.
     case 'uri':
       return { 'smithy.api#httpLabel': {} };
     case 'querystring':
@@ -373,6 +375,7 @@ function locationTraits({ location, locationName }: Serialization, name: string,
         : { 'smithy.api#httpQuery': locationName ?? name };
     case 'header':
       return { 'smithy.api#httpHeader': locationName ?? name };
+    // A map of headers, whose names begin with `locationName`.
     case 'headers':
       return { 'smithy.api#httpPrefixHeaders': locationName ?? '' };
     case 'statusCode':

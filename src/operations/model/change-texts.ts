@@ -27,16 +27,10 @@ export function changeTexts({ operationName, path, apiName, fields, settings }: 
   const title = defined(sentenceCase(nameInWords(operationName)));
   const identifying = identifyingArguments(fields, path);
   const identifyingNames = identifying.map(({ name }) => name);
-  const resourceName = resourceArgumentName(identifying, operationName);
-  const {
-    costsMoney = true,
-    irreversible,
-    continues,
-    consequences,
-    notChecked,
-    verificationHint,
-    ifTooLarge,
-  } = settings;
+  // The argument whose value is the name of the changed resource. Undefined if no argument identifies the resource.
+  const resourceArgument = resourceArgumentName(identifying, operationName);
+  const { costsMoney = true, irreversible, continues, consequences } = settings;
+  const { notChecked, verificationHint, ifTooLarge } = settings;
   return {
     costsMoney,
     continues,
@@ -47,8 +41,9 @@ export function changeTexts({ operationName, path, apiName, fields, settings }: 
       // `detail` marks the name of the API as the first text to leave out if the headline has to be shorter.
       return say`${title}${detail(say` in ${own(apiName)}`)}: ${join(ids, ', ')}`;
     },
+    // The label with which a person accepts the change, such as `Delete book "a1"`.
     accept: (input) => {
-      const value = resourceName === undefined ? undefined : input[resourceName];
+      const value = resourceArgument === undefined ? undefined : input[resourceArgument];
       return value === undefined ? title : say`${title} ${quoted(String(value), longestValue)}`;
     },
     consequences: () => [
@@ -57,12 +52,14 @@ export function changeTexts({ operationName, path, apiName, fields, settings }: 
     ],
     warnings: () => [],
     notChecked,
-    // The last argument has to be the name of the resource: people type its value to confirm a deletion.
+    // The values of these arguments identify the resource. The last one has to be its name, which people type to confirm a deletion.
     identifies: [
-      ...identifyingNames.filter((name) => name !== resourceName),
-      ...(resourceName === undefined ? [] : [resourceName]),
+      ...identifyingNames.filter((name) => name !== resourceArgument),
+      ...(resourceArgument === undefined ? [] : [resourceArgument]),
     ],
+    // The arguments that the headline shows, in any order. The question about the change lists all others.
     named: identifyingNames,
+    // Completes the advice "look in the console for", if it is not known whether the change happened.
     verificationHint: (input) =>
       verificationHint === undefined
         ? join([say`the effect of ${own(operationName)}`, ...idTexts(identifying, input)], ', ')

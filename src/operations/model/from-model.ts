@@ -30,11 +30,8 @@ export const createFromModel =
     const model = await openModel(folder, path);
 
     // The arguments that this server adds to changes, as hosts see them.
-    const propertiesOf = (shape: z.ZodRawShape) => Object(toJsonSchema(z.strictObject(shape)).properties);
-    const controlArguments = {
-      repeatable: propertiesOf(planArguments()),
-      notRepeatable: propertiesOf(consentArguments()),
-    };
+    const schemasOf = (shape: z.ZodRawShape) => Object(toJsonSchema(z.strictObject(shape)).properties);
+    const controlArguments = { repeatable: schemasOf(planArguments()), notRepeatable: schemasOf(consentArguments()) };
     const context = { model, codec: createCodec(model), fileSettings, controlArguments };
 
     // How much detail a tool may have depends on the sizes of all tools, so all operations are chosen before any is made.

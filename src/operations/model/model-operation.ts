@@ -58,8 +58,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
       codec.encode(operation, { ...memberValues(fields, unfolded(args, folded)), ...pageStart }, token),
     answer: answerFormat(model, operation),
     extract: async (body, _input, headers, status) => {
-      // Undefined means that there is no record: the answer has another format, or `decode` rejected because a trait of the operation is
-      // invalid.
+      // No record if the answer has another format (undefined), or if a trait of the operation is invalid (`decode` rejects).
       const values = await codec.decode(operation, { text: String(body), headers, status }).catch(() => undefined);
       return values === undefined ? undefined : answerRecord(answerFields(), values, isMasked);
     },

@@ -187,7 +187,10 @@ export function parseModelJson(text: string): Readonly<Record<string, unknown>> 
   return json;
 }
 
-/** @throws ModelError if the model or its service cannot be used */
+/**
+ * Reads a model from its JSON form (AST). Its shapes and operations are read on demand.
+ * @throws ModelError if the model or its service cannot be used
+ */
 export function readAst(json: unknown): Model {
   const { shapes } = check(ast, json, 'the model');
   refuseMixins(shapes);
@@ -196,7 +199,7 @@ export function readAst(json: unknown): Model {
     if (!Object.hasOwn(shapes, id)) throw new ModelError(`shape ${placeName(id)} is not in the model`);
     return shapes[id];
   };
-  /** Shapes that have been read, by ID. A shape is read when it is first needed. */
+  /** Shapes that have been read, by ID. */
   const shapesById = new Map<string, Shape>();
   const shapeOf = (id: string): Shape => {
     const shape = shapesById.get(id) ?? predefinedShape(id) ?? readShape(id, jsonOf(id));
@@ -205,8 +208,9 @@ export function readAst(json: unknown): Model {
   };
 
   const service = readService(shapes);
-  const operations = operationIds(check(rawService, jsonOf(service.id), service.id), jsonOf);
-  const idsByName = new Map([...operations].map((id) => [shapeName(id), id]));
+  // The JSON of the service also refers to its operations and resources, which `service` does not hold.
+  const serviceJson = check(rawService, jsonOf(service.id), service.id);
+  const idsByName = new Map([...operationIds(serviceJson, jsonOf)].map((id) => [shapeName(id), id]));
 
   return {
     service,
