@@ -107,7 +107,7 @@ function withKnownReads(operation: Operation, known: readonly Operation[]): Oper
   };
 }
 
-/** Adds the schemas for hosts, and checks them, the paths that the operation names, and its example calls. */
+/** Adds the schemas for hosts, and checks them, the paths that the operation names, and the arguments of its probe and its example. */
 async function withSchemas(operation: Operation, hosts: HostRules): Promise<ParsedDefinition> {
   // Only operations of API models have schemas already. The schemas, paths and example of such an operation come from the code that made it
   // from the model (model-operation.ts), and need no check.
@@ -126,8 +126,7 @@ async function withSchemas(operation: Operation, hosts: HostRules): Promise<Pars
   ];
   if (wrongInSchemas.length > 0) return { kind: 'problems', problems: wrongInSchemas };
 
-  // The probe is the call with which the command `doctor` checks the access keys. Both calls have to fit the input schema, so they are
-  // checked only if it is right.
+  // Checked last, because the arguments of the probe (the call with which `doctor` checks keys) and of the example have to fit `input`.
   const wrongInCalls = [...probeProblems(operation), ...(await exampleProblems(operation))];
   if (wrongInCalls.length > 0) return { kind: 'problems', problems: wrongInCalls };
 

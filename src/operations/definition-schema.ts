@@ -67,6 +67,8 @@ const refusedHeaders = new RegExp(
   'i',
 );
 const maximumHeader = 8192;
+const areDistinctInLowerCase = (names: readonly string[]) =>
+  new Set(names.map((name) => name.toLowerCase())).size === names.length;
 const requestHeaders = z
   .record(
     z
@@ -76,11 +78,7 @@ const requestHeaders = z
     z.string('must be text').max(maximumHeader, `must have at most ${maximumHeader} characters`),
     { error: (issue) => (issue.code === 'invalid_key' ? issue.issues[0]?.message : 'must be an object') },
   )
-  .refine(
-    (headers) =>
-      new Set(Object.keys(headers).map((header) => header.toLowerCase())).size === Object.keys(headers).length,
-    'must have each name once',
-  );
+  .refine((headers) => areDistinctInLowerCase(Object.keys(headers)), 'must have each name once');
 
 const regionName = z
   .string('must be text')
@@ -263,8 +261,9 @@ const defaultValue = object({
 const instruction = object({ text: text(300), unless: toolName.exactOptional() });
 const probe = object({ arguments: fields, accepted: z.array(text(100)) });
 
-/** Makes the schema of a definition. Parsing with it guards the functions of the definition. `Operation` says what each field means. */
+/** Makes the schema of a definition. `Operation` says what each field means. */
 function operationSchema(guards: Guards, isS3: boolean) {
+  // Each makes a schema that accepts a function. Parsing replaces the function by a guarded one, whose faults name the operation.
   const { returns, promises, makesSchema } = guards;
   return object({
     name: toolName,
@@ -315,10 +314,11 @@ function operationSchema(guards: Guards, isS3: boolean) {
     output: makesSchema('output'),
     isAnswerOpen: flag.exactOptional(),
     pages: pagesSchema(guards).exactOptional(),
-    // Paths: of fields that agents pass back unaltered, of fields that the result mentions if they are missing (with a name for each), and of
-    // the list of failed entries.
+    // Paths of the fields that agents pass back unaltered.
     exact: paths.exactOptional(),
+    // Names of important fields, by path. The result says if such a field is missing.
     tellIfMissing: textByName.exactOptional(),
+    // Path of the list of failed entries.
     failures: text(200).exactOptional(),
 
     // The texts for people and agents.

@@ -49,7 +49,7 @@ const withArgument = (example: Arguments, path: string, value: unknown): unknown
 const textSizes = [65_536, 16_384, 4096, 2048, 1024, 512, 255, 128, 63, 32, 20, 16];
 const listSizes = [1000, 500, 300, 100, 50, 20, 16, 10, 5, 3, 2];
 
-/** Approximate size limit of all arguments (characters of JSON). Without it, long texts in long lists could fill the memory. */
+/** Approximate size limit of all arguments (characters of JSON). */
 const largestTotal = 1_100_000;
 /** Approximate characters of JSON for each value besides texts and names, such as quotation marks. */
 const overhead = 3;
@@ -82,6 +82,7 @@ interface Growth {
  * are tried, because some faults appear only with large values, such as wrong advice on a change that is too large to show.
  */
 export function largestArguments(operation: Operation, example: ExampleInput): Arguments {
+  // The total size is limited, because long texts in long lists could fill the memory.
   const isValid = (args: unknown) =>
     remainingAfter(largestTotal, args) >= 0 && operation.input().safeParse(args).success;
   let args: unknown = withMissingLists(operation, example, isValid);
@@ -89,8 +90,8 @@ export function largestArguments(operation: Operation, example: ExampleInput): A
   for (const path of pathsOf(args, isText))
     args = withLargest(args, path, { resizeFunctions: [padText], sizes: textSizes }, isValid);
 
-  // Inner lists come before the lists around them, which then repeat inner lists that are already long. The entries of a list are equal, or
-  // numbered if the rules refuse equal ones.
+  // Inner lists come before the lists around them, which then repeat inner lists that are already long. All entries of a list get the value
+  // of the first one, with numbers at the ends of its texts if the rules refuse equal entries.
   for (const path of pathsOf(args, Array.isArray).reverse())
     args = withLargest(args, path, { resizeFunctions: [repeatFirst, repeatNumbered], sizes: listSizes }, isValid);
 

@@ -217,7 +217,7 @@ function requestNameOf({ service, shape }: Model, { name, target, traits }: Memb
       if (isListOrMap && hasTrait(traits, 'smithy.api#xmlFlattened')) return name;
       return trait('xmlName') ?? name;
     case 'ec2Query':
-      // In this protocol, every list is flattened. A name without a trait of its own for this protocol begins with a capital letter.
+      // In this protocol, every list is flattened, and a name from `xmlName` or from the model is capitalized.
       if (isListOrMap) return name;
       return textTrait(traits, 'aws.protocols#ec2QueryName') ?? capitalized(trait('xmlName') ?? name);
   }

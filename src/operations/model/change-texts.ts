@@ -74,9 +74,7 @@ function idTexts(identifying: readonly Argument[], input: Readonly<Record<string
   return names.map((name) => say`${defined(nameInWords(name))} ${quoted(String(input[name]), longestValue)}`);
 }
 
-/**
- * Returns the arguments in the path, in its order. If there are none, returns required texts that are named like an ID, a name or an ARN.
- */
+/** Returns the arguments in the path, in its order, or else the required texts that are named like an ID, a name or an ARN. */
 function identifyingArguments(fields: readonly Argument[], path: string): readonly Argument[] {
   const labels = [...path.matchAll(/\{([^{}+]+)\+?\}/g)].map(([, member]) => member);
   const inPath = labels.flatMap((label) =>

@@ -64,7 +64,7 @@ export function listingsOf(context: ModelContext, chosen: ChosenOperation): List
 function listingAt(level: Level, { controlArguments }: ModelContext, chosen: ChosenOperation): Listing {
   const { toolDescriptionLimit, foldedNamesLimit, ...detail } = level;
   const { fields, settings, texts, isSecret } = chosen;
-  // A description that the file gives is never shortened.
+  // A description that the file gives is never shortened. If too little of another one would remain, the title stands in.
   const shortDescription = shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`;
   const description = settings.description ?? shortDescription;
 

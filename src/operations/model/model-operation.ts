@@ -32,8 +32,8 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
   const callSchema = lazy(() => inputSchema(chosen, folded, detail));
 
   const answerFields = structureOf(model, operation.output).fields;
-  // Secrets in answers are masked, except fields that the file shows in spite of their names (`settings.show`), and the token for the next
-  // page: it is named like a secret, but the next request needs it as it is.
+  // Secrets in answers are masked, except fields that the file wants to show (`settings.show`), and the token for the next page: it is
+  // named like a secret, but the next request needs it as it is.
   const shownFields = [...settings.show, ...(pages?.tokens ?? [])];
   const isMasked = (field: Argument) => isSecret(field) && !isNamed(shownFields, field);
   const output = lazy(() => answerSchema(answerFields(), isMasked));
@@ -58,7 +58,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
       codec.encode(operation, { ...memberValues(fields, unfolded(args, folded)), ...pageStart }, token),
     answer: answerFormat(model, operation),
     extract: async (body, _input, headers, status) => {
-      // No record if the answer has another format (undefined), or if a trait of the operation is invalid (`decode` rejects).
+      // `decode` returns undefined for an answer in another format, and rejects if a trait of the operation is invalid. Neither is a record.
       const values = await codec.decode(operation, { text: String(body), headers, status }).catch(() => undefined);
       return values === undefined ? undefined : answerRecord(answerFields(), values, isMasked);
     },
@@ -146,8 +146,8 @@ function followOf(
   changeAnswer: readonly Argument[],
   follow: Follow,
 ): Follow {
-  // The read's name in the model. Undefined for an operation of another file. With no fields known, the names of the read's arguments and
-  // answer then stay as they are.
+  // The read's name in the model. Undefined for an operation of another file: its fields are not known, so the names of its arguments and
+  // in its answer stay as they are.
   const isFollowRead = (name: string) => [name, toolNameOf(fileSettings, name)].includes(follow.read);
   const readName = Object.keys(fileSettings.operations).find(isFollowRead);
   const read = readName === undefined ? undefined : model.operation(readName);
