@@ -356,7 +356,6 @@ export function planParts(plan: Plan) {
   // Cuts long names. The details then begin with these names in full.
   const headline = fitted(plan.summary);
 
-  // Sentences about other plans for the same thing.
   const cautions = [...(plan.others ?? [])];
   // The line of the alert names the risks too.
   if (plan.alert !== undefined) cautions.push(alertLine(plan));

@@ -111,6 +111,7 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
 
   const storeOutcome = async (nonce: string, outcome: EndedOutcome): Promise<void> => {
     const plan = await find(nonce);
+    // It has expired.
     if (plan === undefined) return;
     const sealed = sealPlan(keys, plan, { ...planOf(plan), outcome });
     // An outcome that is too long is not stored here. The journal has the outcome, but the cloud's answer is lost.

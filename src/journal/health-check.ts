@@ -47,9 +47,8 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
 
   const noteError = (error: unknown): void => {
     // The log gets the text of any error, and `lastCheck` only texts that people may see.
-    const shownProblem =
-      error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
-    lastCheck = { problem: shownProblem, warnings: [] };
+    const shown = error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
+    lastCheck = { problem: shown, warnings: [] };
     hasOtherVersion = error instanceof OtherVersion;
     const loggedReason = reasonOf(error);
     if (loggedReason !== lastError) log('error', 'journal', { error: loggedReason, message: everyChangeRefused });

@@ -83,6 +83,7 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
         throw new Error('the database does not confirm what was written on any connection');
 
       const client = await pool.connect().catch(failWithCode);
+      // Closes the connection after an error.
       const result = await workIn(client, work, options);
 
       beforeCommit();

@@ -44,8 +44,7 @@ const mostUnfinished = 1_000;
 
 /**
  * A journal in PostgreSQL, which servers may share. Intents with the same digest, nonce or budget are written one at a time, because each
- * locks a row of `cloudops_guards` until its commit. A connection keeps nothing after a transaction, so a pooler such as PgBouncer may be in
- * between.
+ * locks rows of `cloudops_guards` until its commit. No connection keeps state between transactions, so a connection pooler may be used.
  */
 export function createPostgresJournal(database: Database, now: () => Date, log: Log = () => undefined): Journal {
   const { run, close } = database.connect(connections);
@@ -96,7 +95,7 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
       return persistence.write(() => run((transaction) => update(transaction, ending)), signal);
     },
     decline: (fullIntent) =>
-      // Without `requireSameTime`, because a refusal counts even if this server's clock is wrong.
+      // Without `requireSameTime`, so that a refusal is recorded even if this server's clock is wrong.
       run(async (transaction) => {
         const intent = shortenIntent(fullIntent);
         const isSpent = isNonceSpent(await lockRelated(transaction, intent), intent.nonce);

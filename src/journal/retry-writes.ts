@@ -27,8 +27,7 @@ export function createPersistence() {
   const underWay = new Set<Promise<void>>();
 
   /**
-   * Retries until the attempt succeeds. When the signal aborts or `close` is called, it makes one last attempt. If that happened before, it
-   * makes only one attempt.
+   * Retries until the attempt succeeds. When `signal` or `close` stops it, one last attempt follows. If it is stopped already, only one is made.
    * @throws the last error, or a `Permanent` error at once
    */
   const write = async (attempt: Attempt, signal: AbortSignal = closing.signal): Promise<void> => {
