@@ -91,8 +91,8 @@ export const createKit = (fromModel: FromModel): Kit => ({
     // The empty default of `output` accepts answers with any fields, and `readRecord`, which reads answers, keeps unknown fields.
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
     const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
-    // Calls the imported function of this name, which makes each schema at its first use. The cast is needed, because its type allows only
-    // an example that is data. A function works as well: the example is only passed on.
+    // Calls the imported function of this name, which makes each schema at its first use. The cast is needed, because that function's type
+    // allows only an example that is data. An example that is a function works as well: it is only passed on.
     return defineOperation(operation as DefinedOperation);
   },
   fromModel,

@@ -81,8 +81,8 @@ export function exampleArguments(fields: readonly Argument[], level = 0): Record
 
 /**
  * Makes a value that keeps to the rules, with one exception: a set that requires several elements gets equal ones, which its rules refuse.
- * Such sets are rare, and the example still shows their form. Returns undefined if the nesting is too deep, or if none of the texts that
- * are tried (`candidates`) matches the pattern of a text.
+ * Such an example still shows the form of the arguments. Returns undefined if the nesting is too deep, or if none of the texts that are
+ * tried (`candidates`) matches the pattern of a text.
  */
 function exampleValue(rules: ValueRules, level: number): unknown {
   if (level > maximumLevels) return undefined;

@@ -58,7 +58,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
       codec.encode(operation, { ...memberValues(fields, unfolded(args, folded)), ...pageStart }, token),
     answer: answerFormat(model, operation),
     extract: async (body, _input, headers, status) => {
-      // `decode` returns undefined for an answer in another format, and rejects if a trait of the operation is invalid. Neither is a record.
+      // `decode` returns undefined for an answer in another format, and rejects for an invalid trait of the operation. Neither is a record.
       const values = await codec.decode(operation, { text: String(body), headers, status }).catch(() => undefined);
       return values === undefined ? undefined : answerRecord(answerFields(), values, isMasked);
     },
@@ -146,9 +146,9 @@ function followOf(
   changeAnswer: readonly Argument[],
   follow: Follow,
 ): Follow {
+  const isFollowRead = (name: string) => [name, toolNameOf(fileSettings, name)].includes(follow.read);
   // The read's name in the model. Undefined for an operation of another file: its fields are not known, so the names of its arguments and
   // in its answer stay as they are.
-  const isFollowRead = (name: string) => [name, toolNameOf(fileSettings, name)].includes(follow.read);
   const readName = Object.keys(fileSettings.operations).find(isFollowRead);
   const read = readName === undefined ? undefined : model.operation(readName);
   const isHidden = () => false;
