@@ -23,7 +23,7 @@ export function answerRecord(fields: readonly Argument[], values: Values, isMask
   );
 }
 
-/** Converts a value of an answer, and all values in it, to JSON values. `rules` is undefined for a value that the model does not describe. */
+/** Converts a value of an answer and its inner values to JSON values. `rules` is undefined for a value that the model does not describe. */
 function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: IsMasked): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   // JSON cannot hold bytes, and agents cannot read them as base64, so only their number is shown.
