@@ -27,7 +27,7 @@ export function createPersistence() {
   const underWay = new Set<Promise<void>>();
 
   /**
-   * Retries until the attempt succeeds. When `signal` or `close` stops it, one last attempt follows. If it is stopped already, only one is made.
+   * Retries until the attempt succeeds. When `close`, or `signal` if given, stops it, one last attempt follows. If stopped before, makes only one.
    * @throws the last error, or a `Permanent` error at once
    */
   const write = async (attempt: Attempt, signal: AbortSignal = closing.signal): Promise<void> => {
@@ -60,7 +60,7 @@ export function createPersistence() {
     writeAfter: (earlier: CommitPending, attempt: Attempt): void =>
       writeLater(async () => {
         await waitForCommit(earlier, closing.signal);
-        // Whether the commit succeeded or failed.
+        // Follows any outcome of the commit.
         await attempt();
       }),
     /** Stops retries. Resolves when no write is under way. */
