@@ -79,6 +79,11 @@ describe('the house', () => {
     expect([...rooms.keys()].filter((room) => !known.includes(room))).toEqual([]);
   });
 
+  test('removes no listener by the option `signal`, which Node forgets at a garbage collection (consent/elicitor.ts)', () => {
+    const byOption = /\.addEventListener\([^;]*\{[^}]*\bsignal\b/;
+    expect(files.filter((file) => file.startsWith('src/') && byOption.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+
   test('has src import nothing of ui', () => {
     const importers = [...rooms].filter(([room, below]) => order.includes(room) && below.has('ui'));
     expect(importers.map(([room]) => room)).toEqual([]);

@@ -38,8 +38,7 @@ export function createPersistence() {
     try {
       await written;
     } finally {
-      // Only removes the listeners, because the attempts are over.
-      stop.abort();
+      stop.release();
       underWay.delete(settled);
     }
   };
@@ -72,17 +71,20 @@ export function createPersistence() {
 }
 
 /**
- * Returns a controller that aborts when any of the signals aborts. Its abort removes its listeners. `AbortSignal.any` would leak memory in a
- * signal that lives as long as the process, such as `closing` of `createPersistence`.
+ * Returns a signal that aborts when any of the signals aborts, until `release` removes its listeners. `AbortSignal.any` would leak memory in
+ * a signal that lives as long as the process, such as `closing` of `createPersistence`.
  */
-function abortedByAny(signals: readonly AbortSignal[]): AbortController {
+function abortedByAny(signals: readonly AbortSignal[]) {
   const controller = new AbortController();
   const abort = () => controller.abort();
   for (const signal of signals) {
     if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { signal: controller.signal });
+    signal.addEventListener('abort', abort);
   }
-  return controller;
+  const release = () => {
+    for (const signal of signals) signal.removeEventListener('abort', abort);
+  };
+  return { signal: controller.signal, release };
 }
 
 /** Repeats an attempt, with growing pauses, until it succeeds. When the signal aborts, one last attempt follows. */
