@@ -48,21 +48,25 @@ export interface IssuerKeysOptions {
   readonly log: Log;
 }
 
-/** Creates `IssuerKeys` with jose, which caches the keys of an issuer, and makes concurrent callers wait for the same fetch. */
+/**
+ * Creates `IssuerKeys`. jose caches the keys, and makes concurrent callers wait for the same fetch. `source` fetches the keys for jose, and
+ * makes a pause after each attempt. After a failed attempt, `source` gives jose the last good keys, and jose takes these for new.
+ */
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
-  /** Names of keys that the last fetch did not have. Tokens with such a key are refused at once, until the keys are fetched again. */
+  /** Names of keys that the issuer did not have at the last attempt to fetch its keys. */
   const unknownKeys = new Set<string>();
-  const source = createKeySource(options, () => unknownKeys.clear());
-  // jose needs an address, but `source` finds the address of the keys itself. With an infinite cooldown, jose never fetches by itself for
-  // an unknown key. `keyOf` does that, with the pause of `source`.
+  const source = createKeySource(options, { onAttempt: () => unknownKeys.clear() });
+  // jose needs an address, but `source` finds the address of the keys itself.
   const keySet = createRemoteJWKSet(new URL(options.issuer), {
     cacheMaxAge: freshMs,
+    // jose never fetches by itself for a key that it does not have. `keyOf` does that.
     cooldownDuration: Number.POSITIVE_INFINITY,
+    // Rejects only if there are no good keys.
     [customFetch]: async () => Response.json(await source.fetchKeys()),
   });
   const enterWaiting = createCounter(mostWaiting);
 
-  /** Fetches the keys and waits for them. @throws IssuerProblem if too many requests wait */
+  /** Waits until jose has new keys or the last good keys. @throws IssuerProblem if there are none, or if too many requests wait */
   const waitForFetch = async (): Promise<void> => {
     const leave = enterWaiting();
     if (leave === undefined) throw new IssuerProblem(words('too many requests wait for it'));
@@ -71,11 +75,11 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   // `source` logs the problem.
   const fetchInBackground = () => keySet.reload().catch(() => undefined);
 
-  /** Fetches the keys again if jose's cache is too old, or in the background if the last attempt to fetch them failed. */
+  /** Fetches the keys again if those in the cache are too old, or in the background if the last attempt to fetch them failed. */
   const refreshCache = async (): Promise<void> => {
+    // `fresh` is true for `freshMs` after jose got keys, even if these were the last good keys. So their own age counts too.
     if (!keySet.fresh || source.isLastGoodTooOld()) return waitForFetch();
-    // After a failed attempt, jose got the last good keys, takes them for new, and would not fetch again for `freshMs`. So the next attempt
-    // is started here.
+    // For the same reason, jose would not try again for `freshMs` after a failed attempt.
     if (source.lastProblem() !== undefined && source.pauseLeft() === 0) void fetchInBackground();
   };
 
@@ -96,16 +100,17 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       const knownKey = await cachedKey(header, token);
       if (knownKey !== undefined) return knownKey;
 
-      // A key that the last fetch did not have is refused without a new fetch until the pause is over.
+      // In the pause after an attempt, a key that the issuer did not have is refused at once. After the pause, it is looked for again.
       const name = nameOfKey(header);
       if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
       await waitForFetch();
       const newKey = await cachedKey(header, token);
       if (newKey !== undefined) return newKey;
 
-      // After a failed fetch, the issuer may still have the key, so the key does not count as unknown.
+      // If the attempt failed, the cache has the last good keys, and the issuer may have the new key. So the key does not count as unknown.
       const problem = source.lastProblem();
       if (problem !== undefined) throw problem;
+      // Both limits bound the memory, because anybody can send tokens with any names of keys.
       if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
       throw new errors.JWKSNoMatchingKey();
     },
@@ -117,13 +122,18 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 /** The name by which a key is remembered as unknown: its ID with the algorithm, because a key is for one algorithm. */
 const nameOfKey = ({ kid, alg }: JWTHeaderParameters) => `${alg} ${kid}`;
 
+interface KeySourceOptions {
+  /** Called after each attempt, also a failed one. From then on, it is not known which keys the issuer does not have. */
+  readonly onAttempt: () => void;
+}
+
 /**
- * Fetches the keys of an issuer, with a pause after each attempt. If the issuer does not answer, the last good keys are used. Logs when
- * the issuer stops answering and when it answers again.
- * @param onAttempt called after each attempt
+ * Fetches the keys of an issuer, with a pause of `pauseMs` after each attempt. If the issuer does not answer, the last good keys are used.
+ * Logs when the issuer stops answering and when it answers again.
  */
-function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOptions, onAttempt: () => void) {
+function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOptions, { onAttempt }: KeySourceOptions) {
   let lastGood: { readonly keys: KeySet; readonly at: number } | undefined;
+  /** The last attempt, with its problem if it failed. */
   let lastAttempt: { readonly problem: IssuerProblem | undefined; readonly at: number } | undefined;
 
   // Absolute, because the clock may have been set back.
@@ -161,11 +171,11 @@ function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOpti
     async fetchKeys(): Promise<KeySet> {
       const isPauseAfterProblem = pauseLeft() > 0 && lastAttempt?.problem !== undefined;
       if (!isPauseAfterProblem) {
-        // So soon after an attempt that succeeded, the caller can only need a key that those keys did not have, so a new attempt is due.
+        // In the pause after a success, keys are fetched only for a key that was missing. They are fetched at the end of the pause.
         if (pauseLeft() > 0) await sleep(pauseLeft());
         await attempt();
       }
-      // Then the last attempt has failed, so it has a problem.
+      // Without good keys that are young enough, the last attempt has failed, so there is a problem to throw.
       if (lastGood === undefined || isLastGoodTooOld()) throw lastAttempt?.problem;
       return lastGood.keys;
     },

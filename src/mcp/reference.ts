@@ -39,13 +39,13 @@ export interface ArgumentRow {
   readonly type: string;
   readonly rules: readonly string[];
   readonly about: string;
-  /** The cloud's value if the argument is absent; empty if it is not documented. */
+  /** The cloud's default if the argument is absent; empty if it is not documented. */
   readonly preset: string;
   /** The allowed values, if there are more than `maximumInlineValues`. */
   readonly list: ValueList | undefined;
 }
 
-/** A long list of allowed values. Arguments with the same values share a list. */
+/** The allowed values of an argument, as a list that stands below the table. Arguments with the same values share a list. */
 interface ValueList {
   /** A letter: A for the first list of an operation. */
   readonly name: string;
@@ -54,30 +54,37 @@ interface ValueList {
 
 /** Returns a row for each argument of an operation, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
-  const longListOf = createValueLists();
-  const presets = new Map(defaults.map(({ path, value }) => [path, value]));
+  // Returns the allowed values of a schema as a list with a letter as its name. Undefined if they are few enough for a row.
+  const longValuesOf = createValueLists();
+  const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, isRequired }) => {
+    /** The schema of the items of an array; undefined if the argument is no array. */
     const items = itemsOf(field);
-    // For an argument that is a list: objects in it have rows for their fields, but texts in it have none, so this row has their rules.
+    // The row of an array of texts also has the rules of these texts, which have no row. Objects in an array have rows for their fields.
     const textItems = items?.type === 'string' ? items : undefined;
-    const allowedList = longListOf(textItems ?? field);
-    // A list argument has no allowed values of its own, so `allowedList` is then only for the texts in it.
-    const rules = rulesOf(field, allowedList);
-    if (textItems !== undefined) rules.push(...rulesOf(textItems, allowedList));
+    // Of an array, only the texts in it can have allowed values, and not the array itself.
+    const longValues = longValuesOf(textItems ?? field);
+    const rules =
+      textItems === undefined
+        ? rulesOf(field, longValues)
+        : [...rulesOf(field, undefined), ...rulesOf(textItems, longValues)];
 
     return {
       path,
       type: items === undefined ? typeName(field) : `list of ${typeName(items)}`,
       rules: isRequired ? ['required', ...rules] : rules,
       about: String(field.description ?? ''),
-      preset: presets.get(path) ?? '',
-      list: allowedList,
+      preset: defaultByPath.get(path) ?? '',
+      list: longValues,
     };
   });
 }
 
-/** Returns a function that names the long lists of values A, B, C and so on, in the order in which it meets them. */
-function createValueLists(): (field: JsonSchema) => ValueList | undefined {
+/**
+ * Returns a function that returns the allowed values of a schema, if there are more than `maximumInlineValues`, with a letter as their name.
+ * The same values always get the same letter: A for the first values that it gets, then B, and so on.
+ */
+function createValueLists(): (schema: JsonSchema) => ValueList | undefined {
   const lists = new Map<string, ValueList>();
   return ({ enum: allowed }) => {
     if (!Array.isArray(allowed) || allowed.length <= maximumInlineValues) return undefined;
@@ -150,7 +157,7 @@ function argumentsOf({ properties, required }: JsonSchema, prefix: string): Argu
   });
 }
 
-/** The schema of a list's elements. */
+/** The schema of an array's items. Undefined for any other schema. */
 const itemsOf = ({ items }: JsonSchema): JsonSchema | undefined => (isObject(items) ? items : undefined);
 
 const typeNames = new Map<unknown, string>([
@@ -160,21 +167,22 @@ const typeNames = new Map<unknown, string>([
 ]);
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
-function rulesOf(field: JsonSchema, allowedList: ValueList | undefined): string[] {
+/** Returns the rules of a schema, such as `1 to 40 characters`. `longValues` are its allowed values if they are too many for a row. */
+function rulesOf(schema: JsonSchema, longValues: ValueList | undefined): string[] {
   return sentences(
-    Array.isArray(field.enum) && allowedValues(field.enum, allowedList),
-    ...range(field.minimum, field.maximum),
-    ...range(field.minLength, field.maxLength, 'character', 'characters'),
-    ...range(field.minItems, field.maxItems, 'entry', 'entries'),
-    field.pattern !== undefined && `pattern \`${field.pattern}\``,
+    Array.isArray(schema.enum) && allowedValues(schema.enum, longValues),
+    ...range(schema.minimum, schema.maximum),
+    ...range(schema.minLength, schema.maxLength, 'character', 'characters'),
+    ...range(schema.minItems, schema.maxItems, 'entry', 'entries'),
+    schema.pattern !== undefined && `pattern \`${schema.pattern}\``,
   );
 }
 
 /** If an argument has more allowed values, they are listed below the table. */
 const maximumInlineValues = 8;
 
-function allowedValues(values: readonly unknown[], allowedList: ValueList | undefined): string {
-  if (allowedList !== undefined) return `one of list ${allowedList.name} below`;
+function allowedValues(values: readonly unknown[], longValues: ValueList | undefined): string {
+  if (longValues !== undefined) return `one of list ${longValues.name} below`;
   return values.length === 1 ? `only ${valuesText(values)}` : `one of ${valuesText(values)}`;
 }
 

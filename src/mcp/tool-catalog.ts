@@ -70,7 +70,7 @@ function makeOffer(allTools: readonly Tool[], allAccounts: Accounts, principal: 
     const allowingAccounts = accountsFor(accounts, tool.operation, principal);
     if (allowingAccounts.length === 0) continue;
     const description = descriptionFor(tool.operation, accounts, allowingAccounts);
-    tools.push({ ...tool, description, input: withAccountArgument(tool, accounts, allowingAccounts) });
+    tools.push({ ...tool, description, input: inputFor(tool, accounts, allowingAccounts) });
   }
 
   const operations = tools.map(({ operation }) => operation);
@@ -92,7 +92,7 @@ function descriptionFor(
  * Returns the schema of a tool's arguments, with the argument `account` if several accounts allow the tool.
  * @param allowingAccounts the caller's accounts that allow the tool
  */
-function withAccountArgument(
+function inputFor(
   { operation: { effect }, input: schema }: Tool,
   { byDefault, areNamed }: Pick<Accounts, 'byDefault' | 'areNamed'>,
   allowingAccounts: readonly Account[],

@@ -8,8 +8,8 @@ import { type SafeText, words } from '../../util/safe-text.js';
 import { decideTool } from './contract/apps.js';
 import { decisionSchema } from './view-of-tool.js';
 
-/** The outcome of a click. */
-interface Decided {
+/** The result of a click. */
+interface ClickResult {
   readonly outcome: EndedOutcome;
   /** The call that made the plan. If no plan is known, the call of `decide_change` itself. */
   readonly call: Pick<ActionToken, 'tool' | 'args'>;
@@ -22,58 +22,65 @@ type ClickContext = Pick<CallContext, 'click' | 'look'>;
 type CallTool = (operation: Operation, args: ActionToken['args'], context: ClickContext) => Promise<CallOutcome>;
 
 /**
- * Handles a click on the change view, which calls the tool `decide_change`. A click needs an action token that this server made for this
- * caller and an offered tool. If the plan was already decided, the click gets the outcome of the earlier decision.
+ * Handles a click on the change view, which calls the tool `decide_change` with the ticket of a plan: a sealed text that holds the call that
+ * made the plan. If the plan was already decided, the click gets the outcome of the earlier decision.
+ * @param tickets opens the tickets that this server sealed for this caller
+ * @param operations the operations whose tools are offered to this caller
  */
 export async function decide(
   args: unknown,
-  tokens: ActionTokens,
+  tickets: ActionTokens,
   operations: readonly Operation[],
   callTool: CallTool,
-): Promise<Decided> {
+): Promise<ClickResult> {
   const click = decisionSchema.safeParse(args);
   if (!click.success) return refused('TicketRefused');
   const { ticket, decision, reason, name: typedName } = click.data;
-  const opened = openToken(tokens, ticket);
-  const operation = operations.find(({ name }) => name === opened?.token.tool);
+  const opened = openTicket(tickets, ticket);
+  const operation = operations.find(({ name }) => name === opened?.planned.tool);
   if (opened === undefined || operation === undefined) return refused('TicketRefused');
 
-  const { tool, args: plannedArgs, claims } = opened.token;
-  const callAgain = async (context: ClickContext, callArgs = plannedArgs): Promise<Decided> => {
+  const { tool, args: plannedArgs, claims } = opened.planned;
+  const callPlanned = async (context: ClickContext, callArgs = plannedArgs): Promise<ClickResult> => {
     const outcome = await callTool(operation, callArgs, context);
     // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
     return { outcome, call: { tool, args: plannedArgs } };
   };
 
-  // For these, the token may be expired, because neither sends the change.
-  if (decision === 'look') return callAgain({ look: claims });
-  if (decision === 'again') return callAgain({}, { ...plannedArgs, planOnly: true });
+  // `look` reads the state of the plan, and `again` makes a new plan. Neither sends the change, so the ticket may have expired.
+  if (decision === 'look') return callPlanned({ look: claims });
+  // A new plan has nothing to do with the old plan or its click, so the context is empty.
+  if (decision === 'again') return callPlanned({}, { ...plannedArgs, planOnly: true });
 
-  const decided = opened.isExpired
+  // The click accepts or declines the plan.
+  const result = opened.isExpired
     ? refused('TicketExpired')
-    : await callAgain({ click: { decision, claims, reason, typedName } });
-  if (!mayBeDecided(decided.outcome)) return decided;
+    : await callPlanned({ click: { decision, claims, reason, typedName } });
+  if (!mayBeDecidedBefore(result.outcome)) return result;
 
-  // An earlier click may have decided on the plan. Then its outcome says more than the failure of this click.
-  const state = await callAgain({ look: claims });
-  return saysMore(state.outcome) ? { ...state, earlier: earlierClick } : decided;
+  // The click failed, perhaps because an earlier click decided on the plan. Then the outcome of that decision says more than the failure.
+  const state = await callPlanned({ look: claims });
+  return saysMore(state.outcome) ? { ...state, earlier: earlierClick } : result;
 }
 
-/** Opens an action token (`ticket`), which may be too old for a decision. Undefined if it is not of this server, or not for this caller. */
-function openToken(tokens: ActionTokens, ticket: string) {
+/**
+ * Opens a ticket. `isExpired` is true if it is too old for a decision. Undefined if this server did not seal it for this caller.
+ * @returns the call that made the plan, as `planned`
+ */
+function openTicket(tickets: ActionTokens, ticket: string) {
   try {
-    return { token: tokens.open(ticket), isExpired: false };
+    return { planned: tickets.open(ticket), isExpired: false };
   } catch (error) {
     if (!(error instanceof InvalidToken)) throw error;
     if (error.reason !== 'expired') return undefined;
-    return { token: tokens.open(ticket, Number.POSITIVE_INFINITY), isExpired: true };
+    return { planned: tickets.open(ticket, Number.POSITIVE_INFINITY), isExpired: true };
   }
 }
 
 const earlierClick = words('An earlier click decided this. This one sent nothing.');
 
-const refused = (code: 'TicketRefused' | 'TicketExpired'): Decided => ({
+const refused = (code: 'TicketRefused' | 'TicketExpired'): ClickResult => ({
   outcome: { kind: 'failed', failure: refusalFailure(decideTool, new Refusal(code, []), true) },
   call: { tool: decideTool, args: {} },
 });
@@ -81,8 +88,8 @@ const refused = (code: 'TicketRefused' | 'TicketExpired'): Decided => ({
 /** Error codes that mean that the plan may have been decided before this click. */
 const decidedBefore: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
 
-/** True if the click caused no request to the cloud, with an error code that can mean that the plan was decided before. */
-const mayBeDecided = (outcome: EndedOutcome) =>
+/** True if a click failed without a request to the cloud, by an error that can mean that the plan was decided before the click. */
+const mayBeDecidedBefore = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && decidedBefore.includes(outcome.failure.code);
 
 /**

@@ -56,10 +56,10 @@ export function viewMeta(
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
   }
 
-  // The outcome of a change, or nothing to show.
-  const ended = outcomeOf(outcome, earlier !== undefined);
-  if (ended === undefined) return {};
-  return { [outcomeKey]: earlier === undefined ? ended : { ...ended, earlier: timedText(earlier) } };
+  const change = changeOutcome(outcome, earlier !== undefined);
+  // Undefined for a result that views do not show, such as a read that succeeded.
+  if (change === undefined) return {};
+  return { [outcomeKey]: earlier === undefined ? change : { ...change, earlier: timedText(earlier) } };
 }
 
 /** Converts safe texts to plain text for a view. */
@@ -74,7 +74,11 @@ function timedText(text: SafeText): TimedText {
 /** True for a read that the service answered with an error. A change that it answered always has `mayHaveHappened`. */
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
-/** Returns the data of a plan that a person can decide on; undefined for other results. */
+/**
+ * Returns the data of a plan for the change view; undefined for any other result.
+ * @param call the call that made the plan
+ * @param tokens seals the ticket, which a click in the view sends back
+ */
 function proposedChange(
   outcome: EndedOutcome,
   { tool, args }: Pick<ActionToken, 'tool' | 'args'>,
@@ -85,20 +89,23 @@ function proposedChange(
     return undefined;
 
   const { plan } = outcome.success;
-  // By default, a plan is valid as long as a planId.
+  // Only a plan on the page says when it expires. In a chat, a plan can be decided for ten minutes.
   const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims, typedName } = outcome.view;
-  // The call after a click gets only the arguments of the change, because the click is the decision.
-  const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...plannedArgs } = args;
-  // The headline has long names cut. In that case, the first of the effects has them in full.
-  const summary = fitted(plan.summary);
+  // The sentence has long names cut.
+  const sentence = fitted(plan.summary);
+  // A click makes the planned call again without its control arguments, because the click itself is the decision.
+  const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...changeArgs } = args;
+  // Without claims, no click may decide on the plan. Then the view gets no ticket, and shows no buttons.
+  const ticket = claims && tokens.seal({ tool, args: changeArgs, claims: { ...claims, issuedAt } });
 
   return {
-    sentence: summary.line.text,
+    sentence: sentence.line.text,
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
     where: plainTexts(plan.where),
+    // The names that the sentence has cut, the present state, the consequences, and the arguments that none of these name.
     effects: [
-      ...inFull(summary),
+      ...inFull(sentence),
       ...(plan.found === undefined ? [] : [plan.found]),
       ...plan.consequences,
       ...fieldsSentence(plan.also),
@@ -118,10 +125,10 @@ function proposedChange(
     accept: accept.text,
     decline: 'Do nothing',
     ...(typedName !== undefined && { typedName }),
-    // On the page, people only decide. A new plan comes from the caller.
+    // On the page, people only decide, and only there. A new plan comes from the caller.
     canPlanAgain: !onPage,
     otherWays: onPage ? [] : plainTexts(waysToDecide(tool, outcome)),
-    ...(claims !== undefined && { ticket: tokens.seal({ tool, args: plannedArgs, claims: { ...claims, issuedAt } }) }),
+    ...(ticket !== undefined && { ticket }),
   };
 }
 
@@ -133,22 +140,26 @@ const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<End
     say`In a terminal, run cloudops-mcp view ${own(tool)} with the same arguments.`,
   );
 
-/** Returns the outcome of a change for people. Undefined for reads, and for results that do not end a change. */
-function outcomeOf(outcome: EndedOutcome, wasDecidedBefore: boolean): ChangeOutcome | undefined {
-  if (outcome.kind === 'failed') return outcomeOfFailure(outcome.failure, wasDecidedBefore);
-  const { success, view } = outcome;
-  if (success.outcome !== 'accepted' && success.outcome !== 'partly') return undefined;
+/**
+ * Describes the end of a change to the person who sees the view. Undefined for a read, and for a call after which the change has not ended,
+ * such as one that made a plan.
+ * @param result the result of the call
+ * @param wasDecidedBefore true if an earlier click had decided on the plan
+ */
+function changeOutcome(result: EndedOutcome, wasDecidedBefore: boolean): ChangeOutcome | undefined {
+  if (result.kind === 'failed') return failedOutcome(result.failure, wasDecidedBefore);
+  const { success, view } = result;
+  // The cloud has accepted the whole change, or only some of its entries.
+  const kind = success.outcome;
+  if (kind !== 'accepted' && kind !== 'partly') return undefined;
 
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
   const ended = view?.kind === 'ended' ? view : undefined;
-  let next: TimedText | undefined = ended?.continues
-    ? 'It continues in the cloud. Follow it in the console.'
-    : undefined;
-  // A change that was done in part has its own next step. Otherwise, the next step of a result is for agents.
-  if (success.outcome === 'partly' && success.next) next = timedText(textFor('person', success.next.text));
-
+  const followUp = ended?.continues ? 'It continues in the cloud. Follow it in the console.' : undefined;
+  // After a change that was done in part, the next step of the result is also for people. Otherwise, it is only for agents.
+  const next = kind === 'partly' && success.next ? timedText(textFor('person', success.next.text)) : followUp;
   return {
-    kind: success.outcome,
+    kind,
     sentence: timedText(summary),
     isSandbox: ended?.isSandbox === true,
     where: plainTexts(where),
@@ -166,7 +177,7 @@ const consentText = (consent: SafeText) =>
     : say`${asSentence(consent)}.`;
 
 /** Returns the outcome of a failed change for people. Undefined for a read, and if the state of a plan could not be read. */
-function outcomeOfFailure(failure: Failure, wasDecidedBefore: boolean): ChangeOutcome | undefined {
+function failedOutcome(failure: Failure, wasDecidedBefore: boolean): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = kindOf(failure);
   if (kind === undefined) return undefined;
