@@ -49,7 +49,7 @@ export type OnFailedLogin = (
 /**
  * Authenticates the sender of a request by the bearer token.
  * @param resource undefined if tokens come from a tokens file, so that there is no issuer from which a client could get one
- * @throws HttpError
+ * @throws HttpError if the token is missing or not valid, has no scope of this server, or cannot be verified now
  */
 export async function authenticateRequest(
   request: IncomingMessage,
@@ -60,16 +60,18 @@ export async function authenticateRequest(
   const authorization = onlyHeader(request, 'authorization');
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
-    // A client may begin without the header, because the answer tells it where to get a token. Only a wrong header is a failed login.
+    // A client may begin without the header, because the answer tells it where to get a token if there is an issuer. Only a wrong header is
+    // a failed login.
     if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
     throw challenge(resource, 401, 'token', 'A bearer token is needed.', requestedScopes(resource));
   }
 
   const authentication = await authenticate(token);
+  // As `challenge` does for a token that is missing or not valid, the answer closes the connection, because connections are limited.
   if (authentication.kind === 'unavailable')
     throw unavailable(authentication.reason, 'The token cannot be verified now.', {
       retryAfterSeconds: 5,
-      headers: closing,
+      headers: closeConnection,
     });
   if (authentication.kind === 'invalid') {
     onFailedLogin(request, authentication.reason);
@@ -86,7 +88,7 @@ export async function authenticateRequest(
 }
 
 /** Closes the connection of a client without a valid token, because the connections of one address are limited, and others may need them. */
-const closing = { connection: 'close' };
+const closeConnection = { connection: 'close' };
 
 const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
 
@@ -126,5 +128,5 @@ function challenge(
   const description = fields.error && { error_description: message };
   const parameters = Object.entries({ ...fields, ...description, ...metadata });
   const header = `Bearer ${parameters.map(([name, value]) => `${name}="${value}"`).join(', ')}`.trim();
-  return new HttpError(status, reason, message, { 'www-authenticate': header, ...(status === 401 && closing) });
+  return new HttpError(status, reason, message, { 'www-authenticate': header, ...(status === 401 && closeConnection) });
 }

@@ -67,6 +67,9 @@ export const maximumReply = 16 * 1024;
 
 type Receive = (message: JSONRPCMessage) => void;
 
+/** What a call knows of a reply for which it waits. */
+type ExpectedReply = Pick<ClientReply, 'kind' | 'id'>;
+
 /**
  * Delivers replies to the calls that wait for them: directly if the call waits in this process, and otherwise through messages that all
  * replicas share. A reply for which no call waits is dropped: it came twice, too late, or from another session or caller.
@@ -74,7 +77,7 @@ type Receive = (message: JSONRPCMessage) => void;
 export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   /** For each reply that a call of this process waits for, by `keyOf`: the function that takes the reply. */
   const receivers = new Map<string, Receive>();
-  const keyOf = ({ caller, session }: Correspondent, { kind, id }: Pick<ClientReply, 'kind' | 'id'>) =>
+  const keyOf = ({ caller, session }: Correspondent, { kind, id }: ExpectedReply) =>
     digestOf([caller, session, kind, id]);
   // Sealing makes a text longer by about a third, because of base64, so twice the size is enough.
   const sealFor = (key: string) =>
@@ -82,7 +85,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   const logFailure = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
   const endWait = (key: string, receive: Receive): void => {
-    // The wait has ended before, and a call with the same ID may wait by now.
+    // If the wait has ended before, a call with the same ID may wait by now.
     if (receivers.get(key) !== receive) return;
     receivers.delete(key);
     shared?.forget(key).catch(logFailure);
@@ -99,8 +102,9 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
 
   /** Delivers the messages that other replicas have received for calls of this process. */
   const deliverShared = async (messages: SharedMessages): Promise<void> => {
-    for (const { key, message } of await messages.read([...receivers.keys()])) {
-      const text = sealFor(key).open(message);
+    for (const { key, message: sealed } of await messages.read([...receivers.keys()])) {
+      // Undefined if no replica with the same keys sealed the text for this key.
+      const text = sealFor(key).open(sealed);
       const reply = text === undefined ? undefined : replyIn(JSON.parse(text));
       if (reply !== undefined) deliverHere(key, reply.message);
     }
@@ -119,10 +123,11 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
 
   return {
     /** Starts to wait for a reply, with which `receive` is called once. Resolves with the function that ends the wait. */
-    async expect(from: Correspondent, reply: Pick<ClientReply, 'kind' | 'id'>, receive: Receive): Promise<() => void> {
-      const key = keyOf(from, reply);
+    async expect(from: Correspondent, expected: ExpectedReply, receive: Receive): Promise<() => void> {
+      const key = keyOf(from, expected);
       receivers.set(key, receive);
-      // The question is sent after this, so that no replica drops the reply. If this fails, replies to this process still arrive.
+      // Tells the other replicas that a call waits. The caller sends its question only after this, so that no replica drops the reply. If
+      // the other replicas cannot be told, replies to this process still arrive.
       await shared?.expect(key).catch(logFailure);
       if (shared !== undefined && !isPolling) void poll(shared);
       return () => endWait(key, receive);

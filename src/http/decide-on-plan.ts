@@ -55,7 +55,7 @@ export function reasonAgainst(plan: FoundPlan, user: PageUser, accounts: Account
 interface ClickResult {
   readonly outcome: EndedOutcome;
   /** Set if the plan was decided before the click: sentences about the earlier decision. */
-  readonly earlier?: SafeText | undefined;
+  readonly earlierSentences?: SafeText | undefined;
 }
 
 /** Codes of failures that another click may avoid. After such a failure, the plan continues to wait for a click. */
@@ -71,8 +71,8 @@ const temporaryFailures = [
 
 /**
  * Carries out a person's decision on a plan by making the call of the plan with the click. So policy, scopes and limits are checked again.
- * The call also refuses the click if its request is no longer the one that the person saw. Only the first click that decides stores its
- * person with the plan. Any later click gets the outcome of the first decision.
+ * The call also refuses the click if the call's request is no longer the one that the person saw. Only the first click that decides stores
+ * its person with the plan. Any later click gets the outcome of the first decision.
  */
 async function decideOnPlan(
   plan: FoundPlan,
@@ -100,26 +100,33 @@ async function decideOnPlan(
     },
   };
   const outcome = await callOfPlan({ click: { decision, claims: claimsOf(plan), reason, typedName, page } });
-  // Cannot happen, because a call with a click takes the click as its consent, and never asks its user.
+  // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. So any refusal will do.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
   if (outcome.kind === 'succeeded') return { outcome };
 
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return earlierDecision(plan, callOfPlan, dependencies);
-  // A call that has decided stores its outcome with the plan itself. After a temporary failure, the plan continues to wait.
-  if (hasDecided || temporaryFailures.includes(code)) return { outcome };
+  // A call that has stored the decision also stores its outcome.
+  if (hasDecided) return { outcome };
+  // The plan continues to wait for a click, so neither a decision nor an outcome is stored.
+  if (temporaryFailures.includes(code)) return { outcome };
 
-  // The call was refused before it could store the decision.
+  // The call was refused, for example by the policy, before it stored the decision. So both are stored here: what the person decided, and
+  // the refusal as its outcome.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
-  const isFirst = await endRefusedPlan(plan, { kind, person, at: dependencies.now().getTime() }, outcome, dependencies);
+  const storedDecision: PlanDecision = { kind, person, at: dependencies.now().getTime() };
+  const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
   return isFirst ? { outcome } : earlierDecision(plan, callOfPlan, dependencies);
 }
 
-/** Ends a plan whose call was refused before the decision, for example by the policy. False if an earlier click decided the plan. */
-async function endRefusedPlan(
+/**
+ * Stores a person's decision on a plan, and as its outcome the refusal of the call.
+ * @returns false if an earlier click decided the plan, so that nothing is stored
+ */
+async function endWithRefusal(
   plan: FoundPlan,
   decision: PlanDecision,
-  outcome: EndedOutcome,
+  refusal: EndedOutcome,
   dependencies: DecisionDependencies,
 ): Promise<boolean> {
   const { plans } = dependencies;
@@ -127,7 +134,7 @@ async function endRefusedPlan(
     .claim(plan.nonce, decision)
     .catch((error: unknown) => logUnavailable(plan, error, dependencies));
   // Stores the outcome for the caller, unless the plan has expired or cannot be written. The person who clicked gets it anyway.
-  if (claimResult === 'claimed') await plans.settle(plan.nonce, outcome);
+  if (claimResult === 'claimed') await plans.settle(plan.nonce, refusal);
   return claimResult !== 'taken';
 }
 
@@ -144,7 +151,7 @@ async function earlierDecision(
   const outcome = await callOfPlan({ look: claimsOf(plan) });
   return {
     outcome: isEnd(outcome) ? outcome : decidedBefore(decidedPlan),
-    earlier: say`${decisionSentence(decidedPlan)} This click sent nothing.`,
+    earlierSentences: say`${decisionSentence(decidedPlan)} This click sent nothing.`,
   };
 }
 
@@ -286,7 +293,7 @@ const toolCall = z.object({
   arguments: decisionSchema.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
 });
 
-/** Carries out a click. Returns the new content of the change view. */
+/** Carries out a click. Returns the new content of the change view: the outcome with the plan, and a sentence about who decided. */
 export async function answerClick(
   plan: FoundPlan,
   click: Omit<PlanClick, 'nonce'>,
@@ -298,11 +305,15 @@ export async function answerClick(
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, user, accounts) === undefined);
 
   // `decision` is repeated for its type, which excludes `look` here.
-  const { outcome, earlier } = await decideOnPlan(plan, { ...click, decision }, user, dependencies);
+  const { outcome, earlierSentences } = await decideOnPlan(plan, { ...click, decision }, user, dependencies);
   log('info', 'decision', { tool: plan.tool, decision, person: user.person, caller: plan.caller });
-  // If the person has no name, there is no sentence about who decided.
-  if (earlier !== undefined || user.person === undefined) return resultOf(outcome, plan, earlier);
+  // An earlier click decided the plan, so this click did nothing.
+  if (earlierSentences !== undefined) return resultOf(outcome, plan, earlierSentences);
+  // Only the person at this machine has no name, and knows who decided.
+  if (user.person === undefined) return resultOf(outcome, plan);
+
   // A signed-in person reads who decided and when, as everybody else does who opens the plan later.
   const decidedPlan = await plans.find(plan.nonce).catch(() => undefined);
+  // After a temporary failure, there is no decision.
   return resultOf(outcome, plan, decidedPlan?.decision && decisionSentence(decidedPlan));
 }

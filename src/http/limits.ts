@@ -46,16 +46,19 @@ interface Place {
 }
 
 /**
- * Limits how many calls and messages there are at a time, per caller and in total. Without authentication, `caller` is undefined: then calls
- * and messages are only limited in total, and all questions count as the questions of one caller.
+ * Limits how many calls run, how many questions to users are open, and how many messages are being received at a time: calls and questions
+ * per caller and in total, messages per caller only. Without authentication, `caller` is undefined. Then there is no limit per caller for
+ * calls and messages, and all questions count as the questions of one caller.
  */
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createPlaces(limits);
   const countQuestion = createQuestionCounter(limits);
+  // Each call begins as a message, so messages have the same limit as calls, with a count of their own.
   const countMessage = createCallerCounter(limits.callsOfCaller);
   const countCall = createCallerCounter(limits.callsOfCaller);
 
   return {
+    /** Number of calls that have a place. */
     get running() {
       return places.taken;
     },
@@ -76,6 +79,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
       }
 
       let hasPlace = true;
+      // Does nothing without a place, so that no place is left twice.
       const leave = () => {
         if (!hasPlace) return;
         hasPlace = false;
@@ -91,7 +95,9 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
 
       return {
         leave,
+        /** Gives up the place while `work` asks a question and waits for the person's answer. */
         async waitOutside(work) {
+          // Before the place is given up, because it throws if too many questions are open.
           const endQuestion = countQuestion(caller);
           leave();
           try {

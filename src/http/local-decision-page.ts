@@ -41,10 +41,10 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
   let openPolls = 0;
   /** Between two polls, the tab counts as open until this time (milliseconds since 1970). */
   let tabIsOpenUntil = Number.NEGATIVE_INFINITY;
-  /** The file by which the browser was last opened, if a file was needed. */
+  /** The file by which the browser was last opened, if a file was needed. It may be removed several times. */
   let redirectFile: Awaited<ReturnType<LocalPageOptions['open']>>;
 
-  /** Returns the content of the tab. `follows` makes the tab poll for other plans. */
+  /** Returns the content of the tab. `follows` makes the tab poll for other plans, and `shown` is the plan that its polls name. */
   const showOldestPlan = async () => {
     // The tab has loaded, so the file with its address is not needed any more.
     await redirectFile?.remove();
@@ -57,16 +57,22 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
     return { follows: true, shown: plan.nonce, note: noteOf(plan), result };
   };
 
+  /** Carries out a click of the person in the view. Returns the new content of the view. */
   const decide = async (params: unknown) => {
     const click = readClick(params);
     const plan = click && (await plans.find(click.nonce));
     if (click === undefined || plan === undefined) throw new Error('this is no decision on a plan that waits');
-    // Over stdio, callers have no names.
+    // The click makes the call of the plan in the name of its caller. Over stdio, callers have no names.
     return answerClick(plan, click, personHere, { ...dependencies, callerOf: async () => undefined });
   };
 
-  /** Answers a poll of the tab as soon as the oldest waiting plan is not the plan that the tab shows, or after `longestPollMs`. */
+  /**
+   * Answers a poll of the tab as soon as another plan than the one in the tab is the oldest that waits, or after `longestPollMs`. If no plan
+   * waits, the tab keeps what it shows.
+   * @returns `waits`: true if such a plan waits. Otherwise, the tab polls again
+   */
   const waitForOtherPlan = async (params: unknown, gone: AbortSignal) => {
+    // Undefined if the tab shows no plan.
     const shownNonce = textAt(params, 'shown');
     openPolls += 1;
     try {
@@ -77,6 +83,7 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
       }
       return { waits: false };
     } finally {
+      // The next poll follows at once, unless the tab was closed.
       openPolls -= 1;
       tabIsOpenUntil = now().getTime() + goneMs;
     }
@@ -95,6 +102,7 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
     /** Opens a tab for the waiting plans. If a tab is open, does nothing, because that tab will show them. */
     async show(): Promise<void> {
       if (openPolls > 0 || now().getTime() < tabIsOpenUntil) return;
+      // The file of an earlier tab is still there if that tab never loaded.
       await redirectFile?.remove();
       // The tab cannot poll before the browser has started.
       tabIsOpenUntil = now().getTime() + startMs + goneMs;

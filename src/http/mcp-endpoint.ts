@@ -117,6 +117,7 @@ function createCallServer(
   const conversationOf = ({ caller, session }: Exchange): Conversation => ({
     newId,
     begin: (client) => sessions.begin(caller, client),
+    // Undefined without a session, because then no reply of the client can reach the call.
     expect: session && ((reply, receive) => inbox.expect({ caller, session: session.id }, reply, receive)),
   });
 
@@ -124,10 +125,13 @@ function createCallServer(
     const { request, response, principal, session } = exchange;
     const place = await concurrency.take(principal?.name);
     const { call, allEnded } = observeCalls(server.call, metrics, now);
-    const createSdkServer = (waitForPerson: Wait) => {
-      // While the call waits for a person, it also gives up its place.
-      const wait: Wait = (work) => place.waitOutside(() => waitForPerson(work));
-      return createServer({ ...server, principal, call, session: session?.client, listLifeMs, wait }, catalog);
+    // `serveMessage` gives `listenWhile`, which does work that waits for a person, and listens for the client's cancellation meanwhile.
+    const createSdkServer = (listenWhile: Wait) => {
+      // During such work, the call also gives up its place.
+      const wait: Wait = (work) => place.waitOutside(() => listenWhile(work));
+      // In an old protocol, the SDK server knows the client only by its session.
+      const client = session?.client;
+      return createServer({ ...server, principal, call, session: client, listLifeMs, wait }, catalog);
     };
 
     try {
@@ -137,7 +141,7 @@ function createCallServer(
       if (principal !== undefined) checkScope(message, principal, server.operations, resource);
       await serveMessage(createSdkServer, message, request, response, { log, conversation: conversationOf(exchange) });
     } finally {
-      // If the client has gone, its call is cancelled. A change that was sent still runs, and keeps its place until it ends.
+      // If the client has gone, its call is cancelled. But a change that was sent still runs, and keeps its place until it ends.
       await allEnded();
       place.leave();
     }

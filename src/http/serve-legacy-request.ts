@@ -43,6 +43,7 @@ const eventStream = {
  *
  * The SDK's `server` is connected to `transport`: `send` gets the server's messages, and `receive` passes the client's messages to it.
  * @param create makes the SDK server, which must wait for people by `wait`. During the wait, a cancellation from the client is received
+ * @param conversation what the request needs of the client's session
  */
 export async function serveLegacyRequest(
   create: (wait: Wait) => Server,
@@ -55,7 +56,9 @@ export async function serveLegacyRequest(
 
   const sendEvent = (sent: JSONRPCMessage): void =>
     writeEvent(response, `event: message\ndata: ${JSON.stringify(sent)}\n\n`);
+  /** Ends the answer with the result, or with the error, of the request. Called by `server`, which is created below. */
   const sendResult = (result: JSONRPCMessage): void => {
+    // Neither a notification nor a question has started the stream.
     if (!response.headersSent) {
       sendJson(response, 200, result, sessionHeader(message, result, server, conversation));
       return;
@@ -65,13 +68,15 @@ export async function serveLegacyRequest(
   };
 
   /** Passes a message of the client on to the SDK server, which sets `onmessage` when it connects. */
-  const receive = (received: JSONRPCMessage): void => transport.onmessage?.(received);
+  const receive: NonNullable<Transport['onmessage']> = (received, extra) => transport.onmessage?.(received, extra);
   const transport: Transport = {
     start: async () => {},
     send: async (sent, options) => {
+      // The server gets a single request, so a message without a method is the answer to this request.
       if (!('method' in sent)) return sendResult(sent);
       // Only messages that belong to this request can be sent, because there is no other connection to the client.
       if (options?.relatedRequestId !== message.id) return;
+      // A message with an ID is a question, and any other is a notification.
       sendEvent('id' in sent ? await questions.ask(sent, receive) : questions.withClientId(sent));
     },
     close: async () => transport.onclose?.(),
@@ -80,11 +85,12 @@ export async function serveLegacyRequest(
   /** Takes the client's cancellation of this request, which comes with another HTTP request. */
   const cancel = (notification: JSONRPCMessage): void => {
     receive(notification);
-    // A cancelled request gets no result, so a comment ends its stream.
+    // A cancelled request gets no result, so its stream ends with a comment.
     writeEvent(response, ': cancelled\n\n');
     response.end();
   };
   const wait: Wait = async (work) => {
+    // Undefined without a session, in which no cancellation can arrive.
     const stopExpecting = await conversation.expect?.({ kind: 'cancellation', id: message.id }, cancel);
     return work().finally(stopExpecting);
   };
@@ -95,12 +101,12 @@ export async function serveLegacyRequest(
   try {
     await server.connect(transport);
     // Our handlers read only these two headers.
-    transport.onmessage?.(message, { request: webRequest(webHeaders(incoming, ['traceparent', 'tracestate'])) });
+    receive(message, { request: webRequest(webHeaders(incoming, ['traceparent', 'tracestate'])) });
     await closed;
   } finally {
     clearInterval(keepAlive);
     questions.end();
-    // The client has gone before the answer was complete. Closing the server cancels the call.
+    // If the client has gone before the answer was complete, closing the server cancels the call.
     if (!response.writableFinished) await server.close();
   }
 }

@@ -53,8 +53,8 @@ function isLegacyRequest(message: unknown, { headers }: IncomingMessage): messag
 }
 
 /**
- * Serves a parsed message with a handler for `fetch` requests. The SDK's own adapter (`toNodeHandler`) would turn the message into JSON
- * again, for a body that no code reads.
+ * Serves a parsed message with a handler for `fetch` requests. Resolves when the answer is complete, or when the client has gone. The SDK's
+ * own adapter (`toNodeHandler`) would turn the message into JSON again, for a body that no code reads.
  */
 export async function serveByHandler(
   handler: Pick<McpHttpHandler, 'fetch'>,
@@ -76,8 +76,9 @@ export async function serveByHandler(
   outgoing.writeHead(status, Object.fromEntries(headers));
   if (body === null) return void outgoing.end();
   const sent = pipeline(body, outgoing, { signal: clientGone.signal }).catch((error: unknown) => {
+    // That the client has gone is no failure.
     if (!clientGone.signal.aborted) throw error;
   });
-  // Ends when the answer is complete, or when its client has gone.
+  // If the client has gone, `pipeline` would still wait for the next part of the body, which may never come.
   await Promise.race([sent, closed]);
 }
