@@ -20,7 +20,7 @@ interface PlanListOptions {
   /** The plans that the person may see, oldest first. */
   readonly plans: readonly FoundPlan[];
   /** True if accounts have names, which the list then shows. */
-  readonly areNamed: boolean;
+  readonly accountsAreNamed: boolean;
   readonly filter: ListFilter;
   readonly now: Date;
 }
@@ -47,18 +47,23 @@ interface ListedPlan {
   readonly account: string;
 }
 
-/** The page with the list of changes: first those that wait, oldest request first, then those that were decided, newest request first. */
-export function listPage(session: DecisionSession, { plans, areNamed, filter, now }: PlanListOptions): Html {
+/**
+ * The page with the list of changes. First come those that wait, the oldest request first, but with all changes of the same thing after the
+ * oldest of them. Then come those that were decided, the newest request first.
+ */
+export function listPage(session: DecisionSession, options: PlanListOptions): Html {
+  const { plans, accountsAreNamed, filter, now } = options;
   const all = plans.map((stored) => ({
     stored,
     caller: stored.caller ?? '',
-    account: (areNamed && textAt(stored.args, 'account')) || '',
+    account: (accountsAreNamed && textAt(stored.args, 'account')) || '',
   }));
   const filtered = all.filter((listed) => matches(listed, filter));
+  // `plans` is in the order of the requests, oldest first.
   const waiting = togetherBySubject(filtered.filter(({ stored }) => stored.state === 'waiting'));
   const decided = filtered.filter(({ stored }) => stored.state === 'decided').reverse();
 
-  // One banner for the page, in place of a mark at each plan.
+  // If all changes go to the sandbox, the page has one banner in place of a mark at each change.
   const isAllSandbox = filtered.length > 0 && filtered.every(({ stored }) => stored.plan.sandbox === true);
   const banner = isAllSandbox && html`<p class="sandbox">Sandbox: nothing real happens</p>`;
   const itemOf = (listed: ListedPlan) => planItem(listed, relatedMarks(listed.stored, plans), !isAllSandbox, now);

@@ -104,10 +104,14 @@ interface Checks {
   readonly readVisiblePlans: Check;
   /** Requires that the person may decide on the plan, unless it is decided already. */
   readonly requireRightToDecide: Check;
-  /** Requires that one of our pages sent the request. Used for JSON, because Hono's `csrf` checks only forms. */
+  /** Requires that one of our pages sent the request, with the session's proof. */
   readonly requireOwnPage: Check;
 }
 
+/**
+ * Creates the checks. A request passes through `requireSession` first. All other checks need the session, and `requireRightToDecide` also
+ * needs the plan that `requirePlan` sets.
+ */
 function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): Checks {
   const { publicUrl, signIn, plans, accounts } = options;
   return {
@@ -131,6 +135,7 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
       const nonce = context.req.param('nonce') ?? '';
       const planOrAnswer = await plans.find(nonce).catch((error) => unreadableAnswer(context, error, options));
       if (planOrAnswer instanceof Response) return planOrAnswer;
+      // The answer is the same for both, so that nobody learns which plans others have.
       if (planOrAnswer === undefined || !isVisible(planOrAnswer, context.get('session'), options))
         return context.html(problemPage(words('No such plan'), goneText), 404);
       context.set('plan', planOrAnswer);
@@ -153,6 +158,7 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
       return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
     },
 
+    // For JSON, of which Hono's `csrf` does not check the origin.
     requireOwnPage: async (context, next) => {
       if (context.req.header('origin') !== publicUrl) throw otherSite();
       checkProof(context.get('session'), context.req.header('x-csrf-token'));
@@ -194,7 +200,7 @@ function addList(pages: Pages, { accounts, now }: DecisionsOptions, checks: Chec
   pages.on('GET', ['/decisions', '/decisions/'], checks.readVisiblePlans, (context) => {
     const { session, visiblePlans: plans } = context.var;
     const filter = filterIn((name) => context.req.query(name));
-    return context.html(listPage(session, { plans, areNamed: accounts.areNamed, filter, now: now() }));
+    return context.html(listPage(session, { plans, accountsAreNamed: accounts.areNamed, filter, now: now() }));
   });
 }
 

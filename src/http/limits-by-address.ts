@@ -23,7 +23,11 @@ export function networkOf(address: string): string {
 }
 
 /** Closes a new connection at once if its network has `connectionsOfAddress` connections already. */
-export function limitConnections(server: Server, { connectionsOfAddress }: HttpLimits, onRefused: () => void): void {
+export function limitConnectionsByNetwork(
+  server: Server,
+  { connectionsOfAddress }: HttpLimits,
+  onRefused: () => void,
+): void {
   const enter = createCounter(connectionsOfAddress);
   server.on('connection', (socket) => {
     const leave = enter(networkOf(socket.remoteAddress ?? ''));

@@ -16,7 +16,7 @@ import {
   unavailable,
 } from './http-helpers.js';
 import { createConcurrencyLimiter, type HttpLimits } from './limits.js';
-import { createRequestLimiter, limitConnections } from './limits-by-address.js';
+import { createRequestLimiter, limitConnectionsByNetwork } from './limits-by-address.js';
 import { createMcpEndpoint, type McpEndpointOptions } from './mcp-endpoint.js';
 
 export interface HttpOptions extends McpEndpointOptions {
@@ -92,7 +92,10 @@ function metricsOf({ state, server: { accounts, operations } }: HttpOptions, con
   return createMetrics({ ...state, concurrentCalls }, accountNames, changes);
 }
 
-/** Creates Node's server with its limits on time and connections. It does not listen yet. */
+/**
+ * Creates Node's server with its limits on time and connections. It does not listen yet.
+ * @param onRefusedConnection called for each connection that is closed because there are too many
+ */
 function createMainServer(
   { limits, timeoutMs }: HttpOptions,
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
@@ -105,13 +108,14 @@ function createMainServer(
     connectionsCheckingInterval: Math.min(limits.headersMs, 1000),
   };
   const server = createServer(timeLimits, onRequest);
+  // Of all clients together. Node closes a connection beyond this at once, and emits `drop`.
   server.maxConnections = limits.connections;
+  server.on('drop', onRefusedConnection);
+  limitConnectionsByNetwork(server, limits, onRefusedConnection);
   // Closes a connection on which nothing moves for longer than any call takes, because its client must have gone.
   server.timeout = timeoutMs + 60_000;
   // No limit: each request adds a listener for the end of its connection, and a connection may have many requests.
   server.on('connection', (socket) => socket.setMaxListeners(0));
-  server.on('drop', onRefusedConnection);
-  limitConnections(server, limits, onRefusedConnection);
   return server;
 }
 

@@ -43,7 +43,7 @@ const mostEnded = 10_000;
 /** The scopes for people. `cloudops:audit` is not among them, because strict issuers refuse a request for a scope that the client may not have. */
 const requestedScopes = ['openid', readScope, writeScope, approveScope];
 
-/** The cookie of a sign-in while the person is at the issuer. `nonce` is that of the plan to show afterwards, not of OpenID Connect. */
+/** The cookie of a sign-in while the person is at the issuer. `nonce` names the plan to show afterwards. */
 const pendingSchema = lazy(() =>
   z.object({ state: z.string(), verifier: z.string(), nonce: z.string().optional(), expiresAt: z.number() }),
 );
@@ -61,7 +61,10 @@ export const signInAtIssuer = (options: IssuerSignInOptions): SignIn => ({
   renew: async (session) => (session.token === undefined ? session : undefined),
 });
 
-/** Serves the link that sends the browser to the issuer, and the callback to which the issuer sends it back. */
+/**
+ * Serves the link that sends the browser to the issuer, and the callback to which the issuer sends it back. A sealed cookie holds what the
+ * callback needs of the first step. Both steps remember the plan that the person came to see.
+ */
 function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }: Reception): Hono<PageEnv> {
   const { now } = options;
   const issuer = createIssuerClient(options);
@@ -72,9 +75,10 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     keys: stateKeys,
     now,
   });
-  const countStart = createCounter(mostWaiting);
-  const countCallback = createCounter(mostWaiting);
+  const enterStart = createCounter(mostWaiting);
+  const enterCallback = createCounter(mostWaiting);
 
+  /** Shows the sign-in page with the text, so that the person can try again. `reason` is for the log. */
   const refuseForNow = (context: Context<PageEnv>, text: SafeText, reason: string, planNonce: string | undefined) => {
     context.header('retry-after', String(networkSeconds));
     return refuse(context, { status: 503, text, reason }, planNonce);
@@ -83,28 +87,32 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
   const pages = new Hono<PageEnv>();
   pages.get('/decisions/start', async (context) => {
     const planNonce = planInQuery(context);
-    const uncount = countStart();
-    if (uncount === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
-    const started = await issuer.start().catch(problemOf).finally(uncount);
+    // Undefined if too many sign-ins wait for the issuer.
+    const leave = enterStart();
+    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
+    const started = await issuer.start().catch(problemOf).finally(leave);
     if ('problem' in started)
       return refuseForNow(context, words('The issuer does not answer now.'), started.problem, planNonce);
 
     const { url, state, verifier } = started;
+    // In the cookie, `nonce` names the plan. It is not the nonce of OpenID Connect, which is not used.
     pendingCookie.write(context, { state, verifier, nonce: planNonce, expiresAt: now().getTime() + signInMs });
     return context.redirect(url, 303);
   });
 
   pages.get('/decisions/callback', async (context) => {
     const pending = pendingCookie.read(context);
+    // This browser has not begun to sign in here, has finished before, or the person took longer than `signInMs`.
     if (pending === undefined) throw notFound();
     const { nonce: planNonce } = pending;
-    const uncount = countCallback();
+    const leave = enterCallback();
     // The cookie is not cleared yet, so that the browser can try again.
-    if (uncount === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
+    if (leave === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
 
     pendingCookie.clear(context);
+    // The query holds the code for the access token.
     const { search } = new URL(context.req.url);
-    const finished = await issuer.finish(pending, search).catch(problemOf).finally(uncount);
+    const finished = await issuer.finish(pending, search).catch(problemOf).finally(leave);
     if (!('problem' in finished)) return admit(context, finished, planNonce);
     const text = words('Signing in did not work, or you may not decide here.');
     return refuse(context, { status: 401, text, reason: finished.problem }, planNonce);

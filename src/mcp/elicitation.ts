@@ -60,7 +60,7 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   const ask: Elicitor['ask'] = async () => 'later';
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
-  // There is no reply yet, or the state is not from a form (`question`).
+  // The first call brings no answer. The answer may also be about a URL (`guideFor`): only claims of a form have the use `question`.
   if (answer.kind !== 'elicit' || claims?.use !== 'question') return { ask };
   return { ask, resumedReply: { claims, read: (accept, typedName) => replyOf(answer, accept, typedName) } };
 }
@@ -87,13 +87,15 @@ async function sendQuestion(
 }
 
 /**
- * Like `elicitorFor`, but sends the user to a URL. The caller must pass a URL that does not let its holder decide, because the client and
- * its model may read it.
+ * Returns the way to send the client's user to a URL, where the user decides on a plan; undefined if the client cannot open URLs. The client
+ * and its model may read the URL that `send` gets, so a person must have to sign in there before deciding.
+ * @param onWaiting called every ten seconds while the request to open the URL waits for its answer
  */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
   if (!client.url) return undefined;
   const { envelope, inputResponses, requestState } = context.mcpReq;
 
+  // Without an envelope, the protocol is older than 2026-07-28, and the request is sent during the call.
   if (envelope === undefined) {
     return {
       send: async (message, url, cancel) => {
@@ -103,11 +105,12 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
     };
   }
 
-  // With `later`, the call ends with the request to open the URL. A second call brings the result of the visit.
+  // With `later`, the call ends with the request to open the URL. The client makes the same call again, and brings the user's answer.
   const send: Guide['send'] = async () => 'later';
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
-  // This is the first call, or the state of the call is not from a plan on the page (`handle`).
+  // The first call brings no answer. The answer may also be about a form (`elicitorFor`): only claims of a plan on the page have the use
+  // `handle`.
   if (answer.kind !== 'elicit' || claims?.use !== 'handle') return { send };
   return { send, resumedReply: { claims, visit: visitOf(answer) } };
 }

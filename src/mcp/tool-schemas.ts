@@ -38,6 +38,7 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
 
 /** Returns the JSON Schema of arguments in a form that every host accepts: types, descriptions, enumerations and simple limits. */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
+  // zod calls the function for each schema inside, with the JSON Schema that zod made, which the function changes in place.
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
 
@@ -52,12 +53,13 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.maxItems;
     }
 
-    // zod calls this for a literal and for the schema around it. Only the outer schema gets the numbers in its description, because its own
-    // description would replace the description of the literal.
+    // zod calls this twice for a number of a fixed set: for the literal, and for the schema around it, whose description replaces that of the
+    // literal. So only the outer schema gets the numbers in its description.
     if (zodSchema._zod.def.type !== 'literal' && jsonSchema.enum?.every(Number.isInteger)) {
       describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
     }
-    // `oneOfListed` marks an enumeration that another field shows. `listed` refers to that field: `See workstation.`
+    // If another field already shows the same values, `oneOfListed` sets `listed` to a text that names that field, such as `See workstation.`
+    // The text then takes the place of the values.
     if (typeof jsonSchema.listed === 'string') {
       describe(jsonSchema, jsonSchema.listed);
       delete jsonSchema.listed;

@@ -147,7 +147,8 @@ export interface ChangeOutcome {
 export function readProposedChange(meta: unknown): ProposedChange | undefined {
   const change = fieldsOf(fieldsOf(meta)[changeKey]);
   const { sentence, issuedAt, expiresAt, accept, decline, ticket, typedName } = textFields(change);
-  // Without these, a person could not decide.
+  // A person needs these to decide: the change in a sentence, the labels of both buttons, and the time until which the plan is valid.
+  // Without a ticket, the view shows the plan too, but no buttons.
   if (sentence === undefined || accept === undefined || decline === undefined) return undefined;
   if (expiresAt === undefined || timeOf(expiresAt) === undefined) return undefined;
 

@@ -32,9 +32,10 @@ interface UnpackedParts {
   readonly unit: number;
 }
 
-/** Parts as columns. Each number is the difference to the number before it. Sizes and times are divided by `unit`. */
+/** Parts as columns. Each value of the columns of numbers is the difference to the value before it. Sizes and times are divided by `unit`. */
 export interface PartColumns {
   readonly unit: number;
+  /** Part numbers. */
   readonly numbers: readonly number[];
   readonly sizes: readonly number[];
   /** Zero stands for an unknown time. */
@@ -65,20 +66,20 @@ async function inflate(base64: string): Promise<string> {
 }
 
 /**
- * Joins the columns to parts. In a column, each number is the difference to the number before it, and sizes and times are divided by `unit`.
- * Returns undefined if the columns are not complete, valid and of the same length.
+ * Joins the columns to parts. In the columns of part numbers, sizes and times, each value is the difference to the value before it. Sizes
+ * and times are also divided by `unit`. Returns undefined if the columns are not complete, valid and of the same length.
  */
 function readColumns(columns: Fields): UnpackedParts | undefined {
   const unit = numberOf(columns.unit);
-  const numbers = runningTotals(columns.numbers);
+  const partNumbers = runningTotals(columns.numbers);
   const sizes = runningTotals(columns.sizes);
   const times = runningTotals(columns.times);
-  if (unit === undefined || numbers === undefined || numbers.length > maximumParts) return undefined;
-  if (sizes?.length !== numbers.length || times?.length !== numbers.length) return undefined;
+  if (unit === undefined || partNumbers === undefined || partNumbers.length > maximumParts) return undefined;
+  if (sizes?.length !== partNumbers.length || times?.length !== partNumbers.length) return undefined;
 
   // ETags may be left out. An empty ETag and the time 0 stand for unknown values.
   const etags: readonly unknown[] = Array.isArray(columns.etags) ? columns.etags : [];
-  const parts = numbers.map((partNumber, index): UploadPart => {
+  const parts = partNumbers.map((partNumber, index): UploadPart => {
     const time = times[index] ?? 0;
     return {
       partNumber,
@@ -87,6 +88,7 @@ function readColumns(columns: Fields): UnpackedParts | undefined {
       etag: readText(etags[index]) || undefined,
     };
   });
+  // By a unit over 1, the view knows that sizes and times are rounded.
   return { parts, unit };
 }
 
