@@ -60,8 +60,7 @@ export async function authenticateRequest(
   const authorization = onlyHeader(request, 'authorization');
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (token === undefined) {
-    // A client may begin without the header, because the answer tells it where to get a token if there is an issuer. Only a wrong header is
-    // a failed login.
+    // Without the header, it is no failed login: a client may begin so, and if there is an issuer, the answer says where to get a token.
     if (authorization !== undefined) onFailedLogin(request, 'no bearer token');
     throw challenge(resource, 401, 'token', 'A bearer token is needed.', requestedScopes(resource));
   }

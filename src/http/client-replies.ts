@@ -66,8 +66,6 @@ const pollMs = 500;
 export const maximumReply = 16 * 1024;
 
 type Receive = (message: JSONRPCMessage) => void;
-
-/** What a call knows of a reply for which it waits. */
 type ExpectedReply = Pick<ClientReply, 'kind' | 'id'>;
 
 /**

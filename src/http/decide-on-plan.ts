@@ -111,18 +111,14 @@ async function decideOnPlan(
   // The plan continues to wait for a click, so neither a decision nor an outcome is stored.
   if (temporaryFailures.includes(code)) return { outcome };
 
-  // The call was refused, for example by the policy, before it stored the decision. So both are stored here: what the person decided, and
-  // the refusal as its outcome.
+  // The call was refused, for example by the policy, before it stored the decision. So the decision is stored here, with the refusal.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
   const storedDecision: PlanDecision = { kind, person, at: dependencies.now().getTime() };
   const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
   return isFirst ? { outcome } : earlierDecision(plan, callOfPlan, dependencies);
 }
 
-/**
- * Stores a person's decision on a plan, and as its outcome the refusal of the call.
- * @returns false if an earlier click decided the plan, so that nothing is stored
- */
+/** Stores a person's decision on a plan, with the refusal of the call as its outcome. False if an earlier click decided the plan. */
 async function endWithRefusal(
   plan: FoundPlan,
   decision: PlanDecision,
@@ -312,8 +308,7 @@ export async function answerClick(
   // Only the person at this machine has no name, and knows who decided.
   if (user.person === undefined) return resultOf(outcome, plan);
 
-  // A signed-in person reads who decided and when, as everybody else does who opens the plan later.
+  // A signed-in person reads who decided and when, as everybody does who opens the plan later. After a temporary failure, nobody has decided.
   const decidedPlan = await plans.find(plan.nonce).catch(() => undefined);
-  // After a temporary failure, there is no decision.
   return resultOf(outcome, plan, decidedPlan?.decision && decisionSentence(decidedPlan));
 }

@@ -47,12 +47,8 @@ interface ListedPlan {
   readonly account: string;
 }
 
-/**
- * The page with the list of changes. First come those that wait, the oldest request first, but with all changes of the same thing after the
- * oldest of them. Then come those that were decided, the newest request first.
- */
-export function listPage(session: DecisionSession, options: PlanListOptions): Html {
-  const { plans, accountsAreNamed, filter, now } = options;
+/** The page of changes: first those that wait, by age, with all changes of one thing together, then the decided ones, newest request first. */
+export function listPage(session: DecisionSession, { plans, accountsAreNamed, filter, now }: PlanListOptions): Html {
   const all = plans.map((stored) => ({
     stored,
     caller: stored.caller ?? '',

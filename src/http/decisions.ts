@@ -108,10 +108,7 @@ interface Checks {
   readonly requireOwnPage: Check;
 }
 
-/**
- * Creates the checks. A request passes through `requireSession` first. All other checks need the session, and `requireRightToDecide` also
- * needs the plan that `requirePlan` sets.
- */
+/** Creates the checks. All need the session that `requireSession` sets, and `requireRightToDecide` also the plan that `requirePlan` sets. */
 function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): Checks {
   const { publicUrl, signIn, plans, accounts } = options;
   return {

@@ -55,7 +55,7 @@ export interface IssuerKeysOptions {
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   /** Names of keys that the issuer did not have at the last attempt to fetch its keys. */
   const unknownKeys = new Set<string>();
-  const source = createKeySource(options, { onAttempt: () => unknownKeys.clear() });
+  const source = createKeySource({ ...options, onAttempt: () => unknownKeys.clear() });
   // jose needs an address, but `source` finds the address of the keys itself.
   const keySet = createRemoteJWKSet(new URL(options.issuer), {
     cacheMaxAge: freshMs,
@@ -110,7 +110,6 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       // If the attempt failed, the cache has the last good keys, and the issuer may have the new key. So the key does not count as unknown.
       const problem = source.lastProblem();
       if (problem !== undefined) throw problem;
-      // Both limits bound the memory, because anybody can send tokens with any names of keys.
       if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
       throw new errors.JWKSNoMatchingKey();
     },
@@ -122,18 +121,13 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 /** The name by which a key is remembered as unknown: its ID with the algorithm, because a key is for one algorithm. */
 const nameOfKey = ({ kid, alg }: JWTHeaderParameters) => `${alg} ${kid}`;
 
-interface KeySourceOptions {
-  /** Called after each attempt, also a failed one. From then on, it is not known which keys the issuer does not have. */
-  readonly onAttempt: () => void;
-}
-
 /**
  * Fetches the keys of an issuer, with a pause of `pauseMs` after each attempt. If the issuer does not answer, the last good keys are used.
- * Logs when the issuer stops answering and when it answers again.
+ * Logs when the issuer stops answering and when it answers again. `onAttempt` is called after each attempt, also a failed one.
  */
-function createKeySource({ issuer, httpClient, now, sleep, log }: IssuerKeysOptions, { onAttempt }: KeySourceOptions) {
+function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () => void }) {
+  const { issuer, httpClient, now, sleep, log, onAttempt } = options;
   let lastGood: { readonly keys: KeySet; readonly at: number } | undefined;
-  /** The last attempt, with its problem if it failed. */
   let lastAttempt: { readonly problem: IssuerProblem | undefined; readonly at: number } | undefined;
 
   // Absolute, because the clock may have been set back.

@@ -23,12 +23,8 @@ export function networkOf(address: string): string {
 }
 
 /** Closes a new connection at once if its network has `connectionsOfAddress` connections already. */
-export function limitConnectionsByNetwork(
-  server: Server,
-  { connectionsOfAddress }: HttpLimits,
-  onRefused: () => void,
-): void {
-  const enter = createCounter(connectionsOfAddress);
+export function limitConnectionsByNetwork(server: Server, limits: HttpLimits, onRefused: () => void): void {
+  const enter = createCounter(limits.connectionsOfAddress);
   server.on('connection', (socket) => {
     const leave = enter(networkOf(socket.remoteAddress ?? ''));
     if (leave !== undefined) return void socket.once('close', leave);

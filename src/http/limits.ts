@@ -58,7 +58,6 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
   const countCall = createCallerCounter(limits.callsOfCaller);
 
   return {
-    /** Number of calls that have a place. */
     get running() {
       return places.taken;
     },
@@ -79,7 +78,6 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
       }
 
       let hasPlace = true;
-      // Does nothing without a place, so that no place is left twice.
       const leave = () => {
         if (!hasPlace) return;
         hasPlace = false;

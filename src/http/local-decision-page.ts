@@ -57,7 +57,6 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
     return { follows: true, shown: plan.nonce, note: noteOf(plan), result };
   };
 
-  /** Carries out a click of the person in the view. Returns the new content of the view. */
   const decide = async (params: unknown) => {
     const click = readClick(params);
     const plan = click && (await plans.find(click.nonce));
@@ -66,11 +65,7 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
     return answerClick(plan, click, personHere, { ...dependencies, callerOf: async () => undefined });
   };
 
-  /**
-   * Answers a poll of the tab as soon as another plan than the one in the tab is the oldest that waits, or after `longestPollMs`. If no plan
-   * waits, the tab keeps what it shows.
-   * @returns `waits`: true if such a plan waits. Otherwise, the tab polls again
-   */
+  /** Answers a poll of the tab as soon as the oldest waiting plan is not the plan in the tab, or else after `longestPollMs`. */
   const waitForOtherPlan = async (params: unknown, gone: AbortSignal) => {
     // Undefined if the tab shows no plan.
     const shownNonce = textAt(params, 'shown');
@@ -78,12 +73,13 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
     try {
       for (let waited = 0; waited < longestPollMs && !gone.aborted; waited += pauseMs) {
         const plan = oldestWaiting(await plans.list());
+        // Tells the tab that another plan waits. If no plan waits, the tab keeps what it shows.
         if (plan !== undefined && plan.nonce !== shownNonce) return { waits: true };
         await delay(pauseMs, undefined, { ref: false });
       }
+      // The tab polls again.
       return { waits: false };
     } finally {
-      // The next poll follows at once, unless the tab was closed.
       openPolls -= 1;
       tabIsOpenUntil = now().getTime() + goneMs;
     }

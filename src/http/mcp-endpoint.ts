@@ -130,8 +130,7 @@ function createCallServer(
       // During such work, the call also gives up its place.
       const wait: Wait = (work) => place.waitOutside(() => listenWhile(work));
       // In an old protocol, the SDK server knows the client only by its session.
-      const client = session?.client;
-      return createServer({ ...server, principal, call, session: client, listLifeMs, wait }, catalog);
+      return createServer({ ...server, principal, call, session: session?.client, listLifeMs, wait }, catalog);
     };
 
     try {

@@ -43,7 +43,6 @@ const eventStream = {
  *
  * The SDK's `server` is connected to `transport`: `send` gets the server's messages, and `receive` passes the client's messages to it.
  * @param create makes the SDK server, which must wait for people by `wait`. During the wait, a cancellation from the client is received
- * @param conversation what the request needs of the client's session
  */
 export async function serveLegacyRequest(
   create: (wait: Wait) => Server,
@@ -58,7 +57,6 @@ export async function serveLegacyRequest(
     writeEvent(response, `event: message\ndata: ${JSON.stringify(sent)}\n\n`);
   /** Ends the answer with the result, or with the error, of the request. Called by `server`, which is created below. */
   const sendResult = (result: JSONRPCMessage): void => {
-    // Neither a notification nor a question has started the stream.
     if (!response.headersSent) {
       sendJson(response, 200, result, sessionHeader(message, result, server, conversation));
       return;

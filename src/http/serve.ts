@@ -92,10 +92,7 @@ function metricsOf({ state, server: { accounts, operations } }: HttpOptions, con
   return createMetrics({ ...state, concurrentCalls }, accountNames, changes);
 }
 
-/**
- * Creates Node's server with its limits on time and connections. It does not listen yet.
- * @param onRefusedConnection called for each connection that is closed because there are too many
- */
+/** Creates Node's server with its limits on time and connections. It does not listen yet. */
 function createMainServer(
   { limits, timeoutMs }: HttpOptions,
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,

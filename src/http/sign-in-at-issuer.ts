@@ -61,10 +61,7 @@ export const signInAtIssuer = (options: IssuerSignInOptions): SignIn => ({
   renew: async (session) => (session.token === undefined ? session : undefined),
 });
 
-/**
- * Serves the link that sends the browser to the issuer, and the callback to which the issuer sends it back. A sealed cookie holds what the
- * callback needs of the first step. Both steps remember the plan that the person came to see.
- */
+/** Serves the link that sends the browser to the issuer, and the callback to which the issuer sends it back. A cookie connects the two. */
 function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }: Reception): Hono<PageEnv> {
   const { now } = options;
   const issuer = createIssuerClient(options);
@@ -87,7 +84,6 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
   const pages = new Hono<PageEnv>();
   pages.get('/decisions/start', async (context) => {
     const planNonce = planInQuery(context);
-    // Undefined if too many sign-ins wait for the issuer.
     const leave = enterStart();
     if (leave === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
     const started = await issuer.start().catch(problemOf).finally(leave);
@@ -110,7 +106,6 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     if (leave === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
 
     pendingCookie.clear(context);
-    // The query holds the code for the access token.
     const { search } = new URL(context.req.url);
     const finished = await issuer.finish(pending, search).catch(problemOf).finally(leave);
     if (!('problem' in finished)) return admit(context, finished, planNonce);

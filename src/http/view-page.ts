@@ -38,14 +38,12 @@ export async function serveViewPage({ port, pageHtml, viewHtml, content, callToo
   const readBody = createBodyReader(maximumBody, maximumBodies);
   const jsonOf = async ({ env }: Context<PageEnv>): Promise<unknown> =>
     JSON.parse(String(await readBody(env.incoming)));
-  // The secret part of the address, under which all requests are.
   const path = `/${randomBytes(16).toString('base64url')}`;
 
   const pages = createPages<PageEnv>();
   pages.get(`${path}/`, hostHeaders('no-referrer'), (context) => context.html(pageHtml));
   pages.get(`${path}/view`, viewHeaders('no-referrer'), (context) => context.html(viewHtml));
-  // The script of the page sends these requests: `call` for the content of the view, `tool` for a call that the view makes, and `next` to
-  // wait for other content.
+  // The page sends these requests: `call` for the content of the view, `tool` for a call by the view, and `next` to wait for other content.
   pages.post(`${path}/*`, requireJson);
   pages.post(`${path}/call`, async (context) => context.json(await content()));
   pages.post(`${path}/tool`, async (context) => context.json(await callTool(await jsonOf(context))));

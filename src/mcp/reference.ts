@@ -54,20 +54,18 @@ interface ValueList {
 
 /** Returns a row for each argument of an operation, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
-  // Returns the allowed values of a schema as a list with a letter as its name. Undefined if they are few enough for a row.
+  // `longValuesOf(schema)` returns the allowed values as a list named A, B and so on. Undefined if they are few enough for a row.
   const longValuesOf = createValueLists();
   const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, isRequired }) => {
-    /** The schema of the items of an array; undefined if the argument is no array. */
+    // The schema of the items of an array; undefined if the argument is no array.
     const items = itemsOf(field);
     // The row of an array of texts also has the rules of these texts, which have no row. Objects in an array have rows for their fields.
     const textItems = items?.type === 'string' ? items : undefined;
     // Of an array, only the texts in it can have allowed values, and not the array itself.
     const longValues = longValuesOf(textItems ?? field);
-    const rules =
-      textItems === undefined
-        ? rulesOf(field, longValues)
-        : [...rulesOf(field, undefined), ...rulesOf(textItems, longValues)];
+    const rules = rulesOf(field, textItems === undefined ? longValues : undefined);
+    if (textItems !== undefined) rules.push(...rulesOf(textItems, longValues));
 
     return {
       path,
@@ -80,10 +78,7 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
   });
 }
 
-/**
- * Returns a function that returns the allowed values of a schema, if there are more than `maximumInlineValues`, with a letter as their name.
- * The same values always get the same letter: A for the first values that it gets, then B, and so on.
- */
+/** Returns a function that names lists of more than `maximumInlineValues` allowed values A, B and so on. The same values get the same name. */
 function createValueLists(): (schema: JsonSchema) => ValueList | undefined {
   const lists = new Map<string, ValueList>();
   return ({ enum: allowed }) => {

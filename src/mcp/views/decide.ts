@@ -22,9 +22,8 @@ type ClickContext = Pick<CallContext, 'click' | 'look'>;
 type CallTool = (operation: Operation, args: ActionToken['args'], context: ClickContext) => Promise<CallOutcome>;
 
 /**
- * Handles a click on the change view, which calls the tool `decide_change` with the ticket of a plan: a sealed text that holds the call that
- * made the plan. If the plan was already decided, the click gets the outcome of the earlier decision.
- * @param tickets opens the tickets that this server sealed for this caller
+ * Handles a click on the change view, which calls the tool `decide_change` with the ticket of a plan: an action token, in which the call that
+ * made the plan is sealed. If the plan was already decided, the click gets the outcome of the earlier decision.
  * @param operations the operations whose tools are offered to this caller
  */
 export async function decide(
@@ -64,10 +63,7 @@ export async function decide(
   return saysMore(state.outcome) ? { ...state, earlier: earlierClick } : result;
 }
 
-/**
- * Opens a ticket. `isExpired` is true if it is too old for a decision. Undefined if this server did not seal it for this caller.
- * @returns the call that made the plan, as `planned`
- */
+/** Opens a ticket. `isExpired` is true if it is too old for a decision. Undefined if this server did not seal the ticket for this caller. */
 function openTicket(tickets: ActionTokens, ticket: string) {
   try {
     return { planned: tickets.open(ticket), isExpired: false };

@@ -74,11 +74,7 @@ function timedText(text: SafeText): TimedText {
 /** True for a read that the service answered with an error. A change that it answered always has `mayHaveHappened`. */
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
-/**
- * Returns the data of a plan for the change view; undefined for any other result.
- * @param call the call that made the plan
- * @param tokens seals the ticket, which a click in the view sends back
- */
+/** Returns the data of a plan for the change view; undefined for any other result. `tool` and `args` are of the call that made the plan. */
 function proposedChange(
   outcome: EndedOutcome,
   { tool, args }: Pick<ActionToken, 'tool' | 'args'>,
@@ -91,21 +87,21 @@ function proposedChange(
   const { plan } = outcome.success;
   // Only a plan on the page says when it expires. In a chat, a plan can be decided for ten minutes.
   const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims, typedName } = outcome.view;
-  // The sentence has long names cut.
-  const sentence = fitted(plan.summary);
+  // The change in one sentence, in which long names are cut.
+  const shortened = fitted(plan.summary);
   // A click makes the planned call again without its control arguments, because the click itself is the decision.
   const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...changeArgs } = args;
-  // Without claims, no click may decide on the plan. Then the view gets no ticket, and shows no buttons.
+  // A click sends the ticket back. Without claims, no click may decide on the plan, so the view gets no ticket, and shows no buttons.
   const ticket = claims && tokens.seal({ tool, args: changeArgs, claims: { ...claims, issuedAt } });
 
   return {
-    sentence: sentence.line.text,
+    sentence: shortened.line.text,
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
     where: plainTexts(plan.where),
-    // The names that the sentence has cut, the present state, the consequences, and the arguments that none of these name.
+    // The cut names in full, the present state, the consequences, and the arguments that neither the sentence nor the consequences name.
     effects: [
-      ...inFull(sentence),
+      ...inFull(shortened),
       ...(plan.found === undefined ? [] : [plan.found]),
       ...plan.consequences,
       ...fieldsSentence(plan.also),
@@ -140,12 +136,7 @@ const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<End
     say`In a terminal, run cloudops-mcp view ${own(tool)} with the same arguments.`,
   );
 
-/**
- * Describes the end of a change to the person who sees the view. Undefined for a read, and for a call after which the change has not ended,
- * such as one that made a plan.
- * @param result the result of the call
- * @param wasDecidedBefore true if an earlier click had decided on the plan
- */
+/** Describes the end of a change to people. Undefined for a read, and for a change that has not ended, for example one that is planned. */
 function changeOutcome(result: EndedOutcome, wasDecidedBefore: boolean): ChangeOutcome | undefined {
   if (result.kind === 'failed') return failedOutcome(result.failure, wasDecidedBefore);
   const { success, view } = result;
