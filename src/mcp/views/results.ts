@@ -118,6 +118,7 @@ function proposedChange(
     request: requestLines(plan).join('\n'),
     issuedAt: new Date(issuedAt).toISOString(),
     expiresAt: new Date(expiresAt).toISOString(),
+    // The labels of the two buttons.
     accept: accept.text,
     decline: 'Do nothing',
     ...(typedName !== undefined && { typedName }),
