@@ -17,6 +17,7 @@ import {
   plannedAgain,
   type Stage,
   stateReported,
+  textForModel,
   unanswered,
 } from './decision.js';
 
@@ -102,9 +103,11 @@ class ChangeView {
     const lateTimer = setTimeout(() => this.#enter(unanswered(this.#stage)), lateMs);
     try {
       const result = await this.#call(stage.change.ticket, decision, answerMs);
-      this.#enter(answered(this.#stage, result));
-      // If "Ask again" and the first click both get an answer, the model has the text of the last answer, even if the view ignores it.
-      if (this.#stage.kind === 'ended') this.#host?.updateModelContext(result.text);
+      const stageAfter = answered(this.#stage, result);
+      // `answered` returns the same stage if it ignores the answer, for example because an earlier answer was final.
+      if (stageAfter.kind === 'ended' && stageAfter !== this.#stage)
+        this.#host?.updateModelContext(textForModel(stageAfter, result));
+      this.#enter(stageAfter);
     } catch (error) {
       const isNotForwarded = error instanceof RequestFailed && error.code === methodNotFound;
       this.#enter(isNotForwarded ? notPassedOn(this.#stage) : unanswered(this.#stage));

@@ -27,7 +27,13 @@ export type Stage =
   | { readonly kind: 'planning'; readonly change: ProposedChange }
   /** A click to accept was sent, and no answer came. The change may have happened. */
   | { readonly kind: 'lost'; readonly change: ProposedChange }
-  | { readonly kind: 'ended'; readonly change?: ProposedChange | undefined; readonly outcome: ChangeOutcome };
+  | EndedStage;
+
+interface EndedStage {
+  readonly kind: 'ended';
+  readonly change?: ProposedChange | undefined;
+  readonly outcome: ChangeOutcome;
+}
 
 /** The first stage after `waiting`, from the result of the call that opened the view. */
 export function begin({ meta, structured, text }: ToolResult, now: number): Stage {
@@ -126,8 +132,17 @@ const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeO
   sentence: 'Your first click got no answer, so the change may have happened. Asking again sent nothing.',
   details: [sentence, ...details],
   requestIds,
-  next: 'Look in the console, or in the journal (cloudops-mcp journal), before you ask for it again.',
+  next: whereToLook,
 });
+
+const whereToLook = 'Look in the console, or in the journal (cloudops-mcp journal), before you ask for it again.';
+
+/** The text for the model about the answer that ended a decision. */
+export function textForModel({ outcome }: EndedStage, answer: ToolResult): string {
+  // The text of an answer is about its own click. If that click sent nothing, an earlier click may still have made the change.
+  if (readOutcome(answer.meta)?.kind === outcome.kind) return answer.text;
+  return `The user's first click got no answer, so the change may have happened. Asking again sent nothing. ${whereToLook}`;
+}
 
 /** The stage if a click got no readable answer. */
 export function unanswered(stage: Stage): Stage {

@@ -16,6 +16,7 @@ import {
   plannedAgain,
   type Stage,
   stateReported,
+  textForModel,
   unanswered,
 } from '../../../ui/change/decision.js';
 import type { ToolResult } from '../../../ui/host/host.js';
@@ -140,6 +141,27 @@ test.each(outcomeKinds)(
     expect(stateReported(sending, result(kind))).toBe(sending);
   },
 );
+
+describe('the model', () => {
+  const textAfter = (stage: Stage, answer: ToolResult) => {
+    const ended = answered(stage, answer);
+    return ended.kind === 'ended' ? textForModel(ended, answer) : undefined;
+  };
+
+  test.each(outcomeKinds.filter((kind) => kind !== 'misnamed'))('gets the text of the only answer: %s', (kind) => {
+    expect(textAfter(click(open, 'accept'), { ...result(kind), text: 'Answer.' })).toBe('Answer.');
+  });
+
+  test.each(['expired', 'refused', 'misnamed'])(
+    'does not read that nothing was sent while an earlier click may have sent it: %s',
+    (kind) => {
+      const askingAgain = click(unanswered(click(open, 'accept')), 'accept');
+      const text = textAfter(askingAgain, { ...result(kind), text: 'It was not sent.' });
+      expect(text).toMatch(/the change may have happened/);
+      expect(text).not.toContain('It was not sent.');
+    },
+  );
+});
 
 describe('an expired plan', () => {
   const planning = planAgain(expire(open, after));
