@@ -55,12 +55,12 @@ export class PlanClaim {
   }
 }
 
-/** A decision by a person or by planId, which is not in the journal yet. It is a consent, or with `refusal` a refusal. */
+/** A decision by a person or by planId, which is not in the journal yet. It is a consent unless `declined` is set. */
 interface Decision {
   readonly kind: 'decided';
   readonly record: DecisionRecord & { readonly nonce: string };
-  /** Set if the person declined or gave no answer, or if a program answered. */
-  readonly refusal?: Refusal | undefined;
+  /** The refusal of the call, if the person declined or gave no answer, or if a program answered. */
+  readonly declined?: Refusal | undefined;
   /** Why the person declined, as it was typed. The journal gets it without secrets. */
   readonly reason?: string | undefined;
   /** Set if the person only closed the question. */
@@ -69,8 +69,11 @@ interface Decision {
   readonly refusalIfSpent: Refusal;
 }
 
-/** The consent to a change, or the question that the client has to answer first. */
-type Approval = { readonly kind: 'given'; readonly consent: DecisionRecord } | Question;
+/** The consent to a change. */
+interface Consent {
+  readonly kind: 'given';
+  readonly consent: DecisionRecord;
+}
 
 /**
  * Gets the consent that a change needs, or the question that the client has to answer first. Claims the plan for the decision, and
@@ -86,31 +89,31 @@ export async function approveChange(
   waitingNonce: string | undefined,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<Approval> {
+): Promise<Consent | Question> {
   const decision = await getDecision(step, planned, waitingNonce, context, dependencies);
-  // There is nothing to record if the user must be asked first, or if a setting allows the change without a plan.
+  // Nothing is decided if the client has to ask the user first (`inputRequired`), or if a setting or an option gives the consent (`given`).
   if (decision.kind !== 'decided') return decision;
 
-  const { record, refusal, refusalIfSpent } = decision;
+  const { record, declined, refusalIfSpent } = decision;
   const { refusals, now } = dependencies;
-  const reason = refusal && (await redactReason(decision.reason, planned.call));
+  const reason = declined && (await redactReason(decision.reason, planned.call));
 
   // Several decisions on one plan may arrive, and only the first may count. `isSpent` finds a refusal that is not in the journal yet, the
   // claim finds any decision on a stored plan, and the journal finds all others when the decision is written.
   if (refusals.isSpent(record.nonce)) throw refusalIfSpent;
-  const kind = refusal === undefined ? 'accepted' : 'declined';
+  const kind = declined === undefined ? 'accepted' : 'declined';
   await planClaim.claim(record.nonce, { kind, person: record.approver, at: now().getTime(), reason });
   // Tells the decision page that the plan is claimed, and that this call will store the outcome.
   context.click?.page?.onClaim();
-  if (refusal === undefined) return { kind: 'given', consent: record };
+  if (declined === undefined) return { kind: 'given', consent: record };
 
   const intent = intentOf(planned.draft, { ...record, reason }, now());
   const recorded = await refusals.decline(intent, decision.isDismissed);
   if (recorded === 'spent') throw refusalIfSpent;
-  const problems = [...refusal.problems];
+  const problems = [...declined.problems];
   if (reason !== undefined) problems.push(reasonText(reason));
-  if (recorded === 'unwritten') problems.push(unwritten);
-  throw new Refusal(refusal.code, problems, refusal.more);
+  if (recorded === 'unwritten') problems.push(unwrittenNote);
+  throw new Refusal(declined.code, problems, declined.more);
 }
 
 /** Shortens a person's reason for declining, and removes the secrets of the call from it. */
@@ -122,23 +125,27 @@ async function redactReason(reason: string | undefined, { operation, input, endp
   return createRedactor([...secrets, keys?.secretAccessKey, keys?.sessionToken]).clean(text);
 }
 
-const unwritten = words(
+const unwrittenNote = words(
   'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
 );
 
-/** Gets the decision of a person, the consent by planId, or the consent that a setting or an option gives beforehand. */
+/**
+ * Gets the decision of a person, the consent by planId, or the consent that a setting or an option gives beforehand. Returns the question
+ * if the client has to ask the user first.
+ */
 async function getDecision(
   step: ConsentStep,
   planned: PlannedChange,
   waitingNonce: string | undefined,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<Decision | Approval> {
+): Promise<Decision | Consent | Question> {
   if (context.click !== undefined) return clickDecision(planned, context.click, dependencies.now());
   switch (step.kind) {
     case 'given':
       return { kind: 'given', consent: { how: step.how } };
     case 'refuse':
+      // The session of an unknown client, which says how the client can ask, is lost. A client that reconnects gets a new session.
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
     case 'status':
     case 'plan':
@@ -197,9 +204,11 @@ export const shortestReadMs = 1000;
 function clickDecision({ call, consentDigest }: PlannedChange, click: Click, time: Date): Decision {
   const { decision, claims, page, reason, typedName } = click;
   const { confirm } = call.account;
+  const place = page === undefined ? 'view' : 'page';
 
-  // The configuration and the change may have changed since the plan was shown.
-  if (!takesClicks(confirm, page === undefined ? 'view' : 'page'))
+  // The configuration and the change may have changed since the plan was shown. The digest changes too if the same change was sent since,
+  // because it contains the earlier change that the plan would repeat.
+  if (!takesClicks(confirm, place))
     throw new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${confirm} by now, and this click does not count`]);
   if (claims.digest !== consentDigest)
     throw new Refusal('PlanRefused', [
@@ -211,15 +220,15 @@ function clickDecision({ call, consentDigest }: PlannedChange, click: Click, tim
     throw new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]);
   if (decision === 'accept' && !isTyped(nameToType(call), typedName)) throw new Refusal('WrongName', []);
 
-  const how = page === undefined ? 'clicked' : 'page';
+  const how = place === 'view' ? 'clicked' : 'page';
   const record = { how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
   const refusalIfSpent = new Refusal('AlreadyDecided', []);
   if (decision === 'accept') return { kind: 'decided', record, refusalIfSpent };
 
-  const who = words(page === undefined ? 'the user' : 'a person on the page');
+  const who = words(place === 'view' ? 'the user' : 'a person on the page');
   const problems = [say`${who} clicked "Do nothing"`];
-  const refusal = confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
-  return { kind: 'decided', record, refusalIfSpent, reason, refusal };
+  const declined = confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
+  return { kind: 'decided', record, refusalIfSpent, reason, declined };
 }
 
 /** Asks the client's user. From the 2026-07-28 protocol on, the question is the result of the call, and a second call brings the reply. */
@@ -231,13 +240,13 @@ async function askUser(
 ): Promise<Decision | Question> {
   const { call, draft, question, consentDigest } = planned;
   if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
+  // Set if this is the second call, which brings the reply. Its claims are those of the question that it answers.
   const { resumedReply } = elicitor;
   if (resumedReply === undefined) await checkMayAsk(elicitor, draft, signal, refusals);
-  else if (resumedReply.claims.digest !== consentDigest)
+  if (resumedReply !== undefined && resumedReply.claims.digest !== consentDigest)
     throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
   if (question === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
 
-  // The claims of a resumed reply say which question it answers, and when that question was asked.
   const claims = resumedReply?.claims ?? { use: 'question', digest: consentDigest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
   const { reply, message } = await getReply(question, planned, elicitor, stop);
@@ -250,16 +259,19 @@ async function askUser(
   const { kind, reason } = reply;
   if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
-  // A reply from this process's own terminal comes from no client, and `unanswered` is no reply at all, so neither is a program's.
+  // Only a reply through a client can be a program's, which comes too early for a person. `isDirect` is set for this process's own terminal.
   const isByProgram = elicitor.isDirect !== true && kind !== 'unanswered' && answeredAfterMs < shortestReadMs;
-  const shownQuestion = say`the question was: ${upTo(question, '\n') ?? question}`;
+  const firstLine = upTo(question, '\n') ?? question;
+  const shownQuestion = say`the question was: ${firstLine}`;
   return {
     kind: 'decided',
     record: { how: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs },
-    refusal: isByProgram
+    // What a program says is never consent, even if it agreed.
+    declined: isByProgram
       ? refusalByProgram(kind, answeredAfterMs, shownQuestion)
-      : refusalByPerson(kind, shownQuestion),
+      : refusalUnlessAgreed(kind, shownQuestion),
     reason,
+    // The user closed the question without an answer.
     isDismissed: kind === 'cancelled',
     refusalIfSpent: new Refusal('AlreadyDecided', []),
   };
@@ -282,13 +294,19 @@ async function getReply(
   stop: AbortSignal | undefined,
 ): Promise<{ readonly reply: UserReply | 'later'; readonly message: SafeText }> {
   const accept = acceptOf(call);
-  const typedName = nameToType(call);
-  const ask = (text: SafeText) => unlessStopped(stop, (signal) => elicitor.ask(text, accept, signal, typedName));
+  /** The name that the user has to type to accept; undefined if no name is needed. */
+  const requiredName = nameToType(call);
+  const ask = (text: SafeText) => unlessStopped(stop, (signal) => elicitor.ask(text, accept, signal, requiredName));
 
-  // If this request carries the reply, the plan was shown when the question was asked.
-  if (elicitor.resumedReply === undefined) elicitor.show?.(shown);
   let message = question;
-  let reply = elicitor.resumedReply?.read(accept.text, typedName) ?? (await ask(question));
+  let reply: UserReply | 'later';
+  if (elicitor.resumedReply === undefined) {
+    elicitor.show?.(shown);
+    reply = await ask(message);
+  } else {
+    // The plan was shown when the question was asked.
+    reply = elicitor.resumedReply.read(accept.text, requiredName);
+  }
   for (let tries = 1; tries < maximumTries && reply !== 'later' && reply.kind === 'wrongName'; tries += 1) {
     message = say`That is not the name. ${question}`;
     reply = await ask(message);
@@ -325,7 +343,10 @@ const programReplies = {
 } as const satisfies Readonly<Record<ProgramReply, string>>;
 
 /** Returns the refusal by a person; undefined if the person agreed. */
-const refusalByPerson = (reply: Exclude<UserReply['kind'], 'wrongName'>, question: SafeText): Refusal | undefined =>
+const refusalUnlessAgreed = (
+  reply: Exclude<UserReply['kind'], 'wrongName'>,
+  question: SafeText,
+): Refusal | undefined =>
   reply === 'agreed' ? undefined : new Refusal('Declined', [words(personReplies[reply]), question]);
 
 const personReplies = {

@@ -26,8 +26,8 @@ interface Ways {
   /** The address of the plan on the page, if the caller may know it. */
   readonly decideAt?: string | undefined;
   readonly claims: PlanClaims;
-  /** Set if a person other than the user decides. */
-  readonly byAnother: boolean;
+  /** Set if a person other than the user decides on the page. */
+  readonly byAnotherPerson: boolean;
   /** Set if nobody can agree to the plan, because this client and the configuration offer no way. */
   readonly isDeadEnd: boolean;
   /** With `inChat`, a call with this planId carries out the plan. Otherwise it asks for the plan's state. */
@@ -49,22 +49,25 @@ export async function answerWithPlan(
 
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
   const nonce = newNonce();
-  const refusalInChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
-  const storing = await storeForPeople(step, planned, nonce, context, dependencies);
 
-  // Earlier refusals of the user can close each way. The page also needs a stored plan.
+  // `step` has the ways that the client and the configuration offer. Each of them can be closed, because the user declined too much before.
+  const refusalInChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
   const inChat = step.withPlanId && refusalInChat === undefined;
-  const byClick = step.withClick && storing.kind !== 'closed';
+  const storing = await storeForPeople(step, planned, nonce, context, dependencies);
+  // The page shows a plan from the store. A click in a view brings the plan's arguments and claims along, so it needs no stored plan.
   const onPage = step.withPage && storing.kind === 'stored';
-  // If no way is left, the call gets one refusal. The reason why people cannot decide without the agent comes first.
-  const refusal = storing.refusal ?? refusalInChat;
+  const byClick = step.withClick && storing.kind !== 'closed';
+
+  // `step` offers no way at all only with `planOnly`. So without it, a refusal is set if no way is left. The refusal of `storing` comes first,
+  // because it says why people cannot decide without the agent.
   const isPossible = inChat || byClick || onPage;
+  const refusal = storing.refusal ?? refusalInChat;
   if (!isPossible && !call.control.planOnly && refusal !== undefined) throw refusal;
 
   const decideAt = onPage ? addressOf(nonce, page) : undefined;
   if (onPage) announce(planned, decideAt, dependencies);
 
-  // A `handle` is a planId that only asks for the state, for which the plan must be stored.
+  // A planId for the use `plan` carries out the plan. With a `handle`, a call only asks for the state of the plan, which must be stored.
   const hasPlanId = inChat || storing.kind === 'stored';
   const use = inChat ? 'plan' : 'handle';
   return planOutcome(planned, now(), {
@@ -73,7 +76,8 @@ export async function answerWithPlan(
     onPageUntil: onPage ? plans.expiry() : undefined,
     decideAt,
     claims: { digest: consentDigest, nonce },
-    byAnother: call.account.confirm === 'approval',
+    byAnotherPerson: call.account.confirm === 'approval',
+    // Set only with `planOnly`: the same call without `planOnly` would be refused, because `step` would offer no way.
     isDeadEnd: step.isDeadEnd === true,
     planId: hasPlanId ? context.tokens.issue({ use, digest: consentDigest, nonce }) : undefined,
   });
@@ -99,33 +103,35 @@ async function storeForPeople(
 ): Promise<Storing> {
   if (!withClick && !withPage) return { kind: 'notNeeded' };
   const { call, draft, consentDigest, plan, repeats } = planned;
+  const { digest: requestKey, tool, caller, client } = draft;
   const refusal = await refusals.againstAsking(draft);
   if (refusal !== undefined) return { kind: 'closed', refusal };
-  // A secret that an argument contains by value is never stored.
+  // A plan with a secret is never stored, but a plan with the name of a secret file may be.
   if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
 
-  const waitingPlan: KeptPlan = {
+  const planToStore: KeptPlan = {
+    // Consent counts only for a plan with this digest.
     digest: consentDigest,
     nonce,
     subject: subjectOf(call.operation, call.endpoint.account, call.input),
-    requestKey: draft.digest,
+    requestKey,
     repeats,
     issuedAt: now().getTime(),
-    tool: draft.tool,
+    tool,
     args: call.args,
-    caller: draft.caller,
+    caller,
     scopes: principal?.scopes,
     agent: principal?.agent,
-    client: draft.client,
+    client,
     plan,
     accept: acceptOf(call),
     typedName: nameToType(call),
   };
   try {
-    const isAdded = await plans.add(waitingPlan);
+    const isAdded = await plans.add(planToStore);
     return isAdded ? { kind: 'stored' } : { kind: 'notStored', refusal: new Refusal('TooManyWaiting', []) };
   } catch {
-    // Completes a sentence about the journal, in whose store the plans are too.
+    // The refusal first says that the journal cannot be written, so "it" is the journal. Plans are in the same store.
     const problem = say`the plans that wait beside it cannot be written`;
     return { kind: 'notStored', refusal: new Refusal('JournalUnavailable', [problem]) };
   }
@@ -138,7 +144,7 @@ function announce({ draft, plan }: PlannedChange, decideAt: string | undefined, 
   else if (decideAt !== undefined) page?.announce({ tool, caller, headline: shortNames(plan.summary), decideAt });
 }
 
-/** The answer with the plan. `success` is for the agent, and `view` for the change view, in which people can click. */
+/** The answer with the plan: `success` for the agent, and `view` for the change view, in which the user sees the plan and may click. */
 function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
   const tool = call.operation.name;
   const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
@@ -152,16 +158,19 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
   const validUntil = canExpire ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined;
 
   const isOnlyOnPage = onPageUntil !== undefined && !inChat && !byClick;
-  // These sentences are in `shown` for the person, and in the summary for the agent.
+  // The summary tells the agent of the caller's other plans for the same thing. `shown` tells the person of them.
   const textsOfOtherPlans = others.map(({ text }) => text);
-  const steps = [...replacing(tool, others, planId), nextSteps(tool, call.control.planOnly, ways)];
+  const steps = [...stepsToReplace(others, tool, planId), nextSteps(tool, call.control.planOnly, ways)];
   const typedName = nameToType(call);
   return {
     kind: 'succeeded',
     success: {
       summary: join([...textsOfOtherPlans, say`Plan of ${own(tool)}; nothing was sent.`], ' '),
+      // `waiting` says that the agent and the user have nothing to decide here, because a person decides on the page.
       outcome: isOnlyOnPage ? 'waiting' : 'planned',
+      // The agent shows this text to the user.
       show: planText(shown, validUntil),
+      // The change view shows all of it. The agent gets only the request in it.
       plan: shown,
       ...(planId !== undefined && { planId, planExpires: expires }),
       ...(decideAt !== undefined && { decideAt }),
@@ -196,8 +205,8 @@ function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
   return callAfterYes(join([showAll, condition], ' '), tool, planOnly, ways);
 }
 
-/** Sentences that say how to withdraw each of the other plans for the same thing. */
-const replacing = (tool: string, others: readonly OtherPlan[], planId: string | undefined): readonly SafeText[] =>
+/** A sentence for each of the other plans for the same thing, which says how to withdraw it in favour of this plan. */
+const stepsToReplace = (others: readonly OtherPlan[], tool: string, planId: string | undefined): readonly SafeText[] =>
   others.map(({ planId: otherPlanId }) => {
     const withPlanId = words(planId === undefined ? '' : ', this planId');
     return say`If this plan replaces the other one, call ${own(tool)} with the same arguments${withPlanId} and replaces: ${exact(otherPlanId)}.`;
@@ -205,13 +214,13 @@ const replacing = (tool: string, others: readonly OtherPlan[], planId: string | 
 
 /** Sentences about the ways in which people decide without the agent, by a click or on the page. Empty if there is no such way. */
 function sentencesAboutPeople(tool: string, ways: Ways): readonly SafeText[] {
-  const { byClick, onPageUntil, decideAt, byAnother } = ways;
+  const { byClick, onPageUntil, decideAt, byAnotherPerson } = ways;
   const texts: SafeText[] = [];
   if (byClick) {
     texts.push(say`The user sees this plan with a button to agree and one to do nothing.`, withoutButton(tool, ways));
   }
   if (decideAt !== undefined) {
-    const who = words(byAnother ? 'somebody other than the user' : 'a person');
+    const who = words(byAnotherPerson ? 'somebody other than the user' : 'a person');
     texts.push(say`Give the user the link in decideAt: ${who} decides there.`);
   } else if (onPageUntil !== undefined) {
     texts.push(say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`);

@@ -1,6 +1,6 @@
 import { addressOf } from '../consent/decision-page.js';
 import { type Guide, unlessStopped, type Visit, waitForPerson } from '../consent/elicitor.js';
-import type { ConsentWay, EndedOutcome, Success } from '../consent/outcome.js';
+import type { EndedOutcome, Success } from '../consent/outcome.js';
 import { decisionLines } from '../consent/question.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import { type ConsentStep, whoDecides } from '../consent/required-consent.js';
@@ -32,7 +32,7 @@ type PlanStatus =
 /**
  * Answers a call with a planId: tells the state of the plan, or withdraws the plan. If the plan is undecided and this call can decide on
  * it, returns its nonce.
- * @returns undefined if the call has no planId, or does not need its planId
+ * @returns undefined if the call has no planId, or has an invalid planId that it does not need
  * @throws Refusal if the planId is needed and not valid
  */
 export async function answerPlanStatus(
@@ -42,29 +42,35 @@ export async function answerPlanStatus(
   dependencies: CallDependencies,
 ): Promise<PlanStatus | undefined> {
   const { withdraw, planId: planIdArgument } = drafted.call.control;
-  // Since the 2026-07-28 protocol, the client repeats the first call, which had no planId, to tell whether the user opened the page. The
-  // claims of that visit name the plan, so a planId is made from them.
-  const pageVisit = context.guide?.resumedReply;
-  const planId = pageVisit === undefined ? planIdArgument : context.tokens.issue(pageVisit.claims);
-  if (planId === undefined && withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
-  if (planId === undefined) return undefined;
+  // `sendToPage` ends a call with the request to open the page of its plan. The client then repeats that call, which had no planId, with the
+  // user's reply. The claims of the reply name the plan, so a planId is made from them.
+  const pageReply = context.guide?.resumedReply;
+  const planId = pageReply === undefined ? planIdArgument : context.tokens.issue(pageReply.claims);
+  if (planId === undefined) {
+    if (withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
+    return undefined;
+  }
 
   const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).consentDigest;
   const lookup = { planId, asked: drafted, digestOfCall };
   /** True if this call waits while the plan is undecided, or decided but without an outcome. */
   const isAwaited = (state: PlanState) => {
-    if (pageVisit !== undefined) return pageVisit.visit === 'opened';
-    return !withdraw && (step.kind === 'status' || waitsOnPage(state, dependencies));
+    // A user who has opened the page decides there. A user who has not may never decide.
+    if (pageReply !== undefined) return pageReply.visit === 'opened';
+    if (withdraw) return false;
+    // The step `status` and a plan on the page wait for a decision from elsewhere. Otherwise this call asks for it, has it, or is refused.
+    return step.kind === 'status' || waitsOnPage(state, dependencies);
   };
   const state = await waitForDecision(lookup, isAwaited, context, dependencies).catch((error: unknown) => {
-    // The planId is needed to withdraw the plan, to redeem the planId as consent, to tell the plan's state, and after a page visit. Otherwise
-    // the user is asked or no consent is needed, and an invalid planId is ignored.
-    const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageVisit !== undefined;
+    // The planId is needed to withdraw the plan, to redeem the planId as consent, to tell the plan's state, and after a reply about the page.
+    // Otherwise the user is asked or no consent is needed, and an invalid planId is ignored.
+    const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageReply !== undefined;
     if (!isNeeded && error instanceof Refusal && error.code === 'PlanRefused') return undefined;
     throw error;
   });
 
   switch (state?.kind) {
+    // The planId is invalid and not needed.
     case undefined:
       return undefined;
     case 'ended':
@@ -72,7 +78,7 @@ export async function answerPlanStatus(
     case 'underWay':
       return { kind: 'answer', outcome: unendedAnswer(drafted.draft.tool, planId, state) };
     case 'open':
-      return answerOpenPlan(state, planId, step, drafted, pageVisit, dependencies);
+      return answerOpenPlan(state, planId, step, drafted, pageReply, dependencies);
   }
 }
 
@@ -84,26 +90,31 @@ const withPerson = ({ outcome, person }: Extract<PlanState, { kind: 'ended' }>, 
 
 /**
  * Declines or withdraws an undecided plan, lets the call decide on it, or tells who has to.
- * @param pageVisit whether the user opened the page, if the call only reports that
+ * @param pageReply the user's reply to the request to open the page, if the call only reports that
  */
 async function answerOpenPlan(
   state: Extract<PlanState, { kind: 'open' }>,
   planId: string,
   step: ConsentStep,
   { call, draft }: DraftedChange,
-  pageVisit: Guide['resumedReply'],
+  pageReply: Guide['resumedReply'],
   dependencies: CallDependencies,
 ): Promise<PlanStatus> {
   const { nonce, isRedeemable } = state;
   const { page, now } = dependencies;
-  if (pageVisit !== undefined && isDeclined(pageVisit, now())) throw await declinePlan(nonce, draft, dependencies);
+  // A decline that comes too early is a program's, and does not count.
+  if (pageReply !== undefined && isDeclinedByPerson(pageReply.visit, pageReply.claims.issuedAt, now())) {
+    const refusal = await declinePlan(nonce, draft, dependencies);
+    throw refusal;
+  }
   if (call.control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
 
-  // This call decides on the plan by a question to the user or by the planId, unless it only reports on a page visit.
+  // A call that only reports the reply about the page does not decide. Any other call can, by a question to the user or by its planId.
   const willAsk = step.kind === 'ask' && !waitsOnPage(state, dependencies);
   const willRedeem = step.kind === 'redeem' && isRedeemable;
-  if ((willAsk || willRedeem) && pageVisit === undefined) return { kind: 'open', nonce };
+  if (pageReply === undefined && (willAsk || willRedeem)) return { kind: 'open', nonce };
 
+  // The plan still waits.
   const whom = whoDecides(call.account.confirm, page?.kind ?? 'none');
   const waitsFor = { whom, decideAt: addressOf(nonce, page) };
   return { kind: 'answer', outcome: unendedAnswer(draft.tool, planId, state, waitsFor) };
@@ -114,8 +125,8 @@ const waitsOnPage = (state: PlanState, { page }: CallDependencies) =>
   state.kind === 'open' && state.plan !== undefined && page?.kind === 'signIn';
 
 /** True if the user declined to open the page. False if that came so early that a program answered, so the plan still waits for a person. */
-const isDeclined = ({ visit, claims }: NonNullable<Guide['resumedReply']>, time: Date) =>
-  visit === 'declined' && time.getTime() - claims.issuedAt >= shortestReadMs;
+const isDeclinedByPerson = (visit: Visit, askedAt: number, time: Date) =>
+  visit === 'declined' && time.getTime() - askedAt >= shortestReadMs;
 
 /**
  * Sends the user to the page with the plan, if the client can, and waits for the decision there. Opening the page is never consent.
@@ -137,14 +148,21 @@ export async function sendToPage(
 
   // The nonce of the plan is only in the planId that `answerWithPlan` has just issued.
   const { nonce } = tokens.read(planId);
-  const claims = { use: 'handle', digest: consentDigest, nonce } as const;
   const message = join([...decisionLines(plan, call, dependencies.questionLimits), aboutPage], '\n');
-  const sentAt = dependencies.now().getTime();
+  const askedAt = dependencies.now().getTime();
   const visit = await visitPage(message, address, guide, draft.tool, context, dependencies);
-  // The client repeats this call with the user's reply, together with the claims.
-  if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, claims };
-  if (isDeclined({ visit, claims: { ...claims, issuedAt: sentAt } }, dependencies.now()))
-    throw await declinePlan(nonce, draft, dependencies);
+  // The client repeats this call with the user's reply and these claims, and `answerPlanStatus` continues.
+  if (visit === 'later')
+    return {
+      kind: 'inputRequired',
+      message,
+      answer: { address },
+      claims: { use: 'handle', digest: consentDigest, nonce },
+    };
+  if (isDeclinedByPerson(visit, askedAt, dependencies.now())) {
+    const refusal = await declinePlan(nonce, draft, dependencies);
+    throw refusal;
+  }
   if (visit !== 'opened') return outcome;
 
   const lookup = { planId, asked: planned, digestOfCall: async () => consentDigest };
@@ -156,7 +174,10 @@ export async function sendToPage(
   return state?.kind === 'ended' ? state.outcome : outcome;
 }
 
-/** Asks the user to open the page. An error counts as `cancelled`, because the user can still be told to open the page. */
+/**
+ * Asks the user to open the page. An error counts as `cancelled`, because the user can still be told to open the page.
+ * @returns `later` if the client will send the reply with a second request
+ */
 async function visitPage(
   message: SafeText,
   address: string,
@@ -190,11 +211,13 @@ async function waitForDecision(
   const { signal, stop, tokens } = context;
   const { statusWaitMs, log } = dependencies;
   const find = () => stateByPlanId(lookup, { ...dependencies, tokens });
-  const fail = (error: unknown): never => {
+  /** Throws a Refusal, such as the one of an invalid planId, unchanged. Logs any other error, and throws the Refusal `StateUnavailable`. */
+  const throwAsRefusal = (error: unknown): never => {
     throw stateUnavailable(error, lookup.asked.draft.tool, log, lookup.planId);
   };
 
-  const state = await find().catch(fail);
+  const state = await find().catch(throwAsRefusal);
+  // An ended plan is settling while its outcome may still get the cloud's answer.
   const isWorthWaiting = state.kind === 'ended' ? isSettling(state) : isAwaited(state);
   if (statusWaitMs === 0 || !isWorthWaiting) return state;
 
@@ -203,7 +226,7 @@ async function waitForDecision(
   return waitForPerson(context, wait).catch((error: unknown) => {
     // If too many calls wait for people already, this call returns the state without waiting.
     if (error instanceof Refusal && error.code === 'TooManyQuestions') return state;
-    return fail(error);
+    return throwAsRefusal(error);
   });
 }
 
@@ -277,7 +300,7 @@ type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now' | 'log'>;
 
 /** Withdraws an undecided plan. Throws a refusal if the plan was decided already. */
 export async function withdrawPlan(nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> {
-  const refusal = await endPlan(nonce, 'withdrawn', new Refusal('Withdrawn', []), draft, recording);
+  const refusal = await endPlan('withdrawn', nonce, new Refusal('Withdrawn', []), draft, recording);
   if (refusal.code !== 'Withdrawn') throw refusal;
   return {
     kind: 'succeeded',
@@ -293,32 +316,36 @@ export async function withdrawPlan(nonce: string, draft: IntentDraft, recording:
 
 /** Records that the user declined to open the page of a plan. Returns the refusal for the caller. */
 export const declinePlan = (nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> =>
-  endPlan(nonce, 'asked', new Refusal('Declined', [say`the user declined to open the page`]), draft, recording);
+  endPlan('declined', nonce, new Refusal('Declined', [say`the user declined to open the page`]), draft, recording);
 
 /**
  * Ends an undecided plan without sending anything, and records that in the journal and with the plan.
+ * @param kind whether the caller withdraws the plan, or the user declines it
  * @param refusal the outcome of the plan
  * @returns `refusal` if the plan is ended with it, or `AlreadyDecided` if another decision came first
  */
 async function endPlan(
+  kind: 'withdrawn' | 'declined',
   nonce: string,
-  how: ConsentWay,
   refusal: Refusal,
   draft: IntentDraft,
   { plans, refusals, now, log }: Recording,
 ): Promise<Refusal> {
-  const kind = how === 'withdrawn' ? 'withdrawn' : 'declined';
   const claimed = await plans.claim(nonce, { kind, at: now().getTime() }).catch((error: unknown) => {
     throw stateUnavailable(error, draft.tool, log);
   });
   if (claimed === 'taken') return new Refusal('AlreadyDecided', []);
 
-  // A refusal that is `unwritten` counts in this process at once, and gets into the journal later, so the plan has ended in that case too.
+  // `decline` records both, and spends the nonce. It counts only what was `asked` as a person's no.
+  const how = kind === 'withdrawn' ? 'withdrawn' : 'asked';
   const recorded = await refusals.decline(intentOf(draft, { how, nonce }, now()));
+  // The nonce was used for an earlier decision. The plan gets no outcome here, because its state follows from the journal entry of that one.
   if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
 
-  // A plan that is not stored has no outcome to store.
+  // The plan has ended even if `recorded` is `unwritten`: the entry counts in this process at once, and gets into the journal later. A plan
+  // that is not stored has no outcome to store.
   if (claimed === 'claimed') {
+    // The last argument says that the tool changes something.
     await plans.settle(nonce, { kind: 'failed', failure: refusalFailure(draft.tool, refusal, true) });
   }
   return refusal;

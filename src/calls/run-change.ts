@@ -21,6 +21,7 @@ export async function runChange(
 ): Promise<CallOutcome> {
   const { elicitor, click, look, principal } = context;
   const drafted = draftChange(call, context, dependencies);
+  // Such a call comes from a view, which only asks for the state of the plan that it shows.
   if (look !== undefined) return lookAtPlan(look, drafted, context, dependencies);
 
   const step = consentStep(drafted, context, dependencies);
@@ -28,30 +29,31 @@ export async function runChange(
   // A click is the decision itself, so it replaces nothing and asks for no state.
   if (click !== undefined) {
     const clicked = await planChange(drafted, [], context, dependencies);
-    return approveAndSend(step, clicked, undefined, context, dependencies);
+    return approveAndSend(step, clicked, context, dependencies);
   }
 
-  // A call with a planId continues with a plan that was shown before. It may end with the state of that plan, or wait until somebody carries
-  // that plan out, so the other plan, which it replaces, is withdrawn before.
+  // The argument `replaces` names another plan, which is withdrawn. With a planId, that comes before `answerPlanStatus`, which may end the
+  // call or wait. Without a planId, the call makes a new plan, which may be refused, so the other plan is withdrawn only after that.
   const hasPlanId = call.control.planId !== undefined;
   const replaced = await findReplaced(drafted, context, dependencies);
   if (replaced !== undefined && hasPlanId) await withdrawReplaced(replaced, drafted, context, dependencies);
   const status = await answerPlanStatus(step, drafted, context, dependencies);
   if (status?.kind === 'answer') return status.outcome;
 
-  // A new question waits here until the caller's earlier questions are answered, because their answers may change its plan.
+  // A new question waits for its turn until the caller's earlier questions are answered, because their answers may change its plan. The turn
+  // ends with this function.
   const isNewQuestion = step.kind === 'ask' && elicitor?.resumedReply === undefined;
   using _turn = isNewQuestion
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
     : undefined;
+  // The plan names the caller's other waiting plans for the same thing, but not these two.
   const planned = await planChange(drafted, [status?.nonce, replaced?.nonce], context, dependencies);
 
   // The remarks of the journal may make the plan too long for a question. Then another step takes the place of `ask`.
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
-  // A call without a planId makes a new plan. It replaces the other plan only now, because the new plan might have been refused above.
   if (replaced !== undefined && !hasPlanId && finalStep.kind !== 'refuse')
     await withdrawReplaced(replaced, drafted, context, dependencies);
-  if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, status?.nonce, context, dependencies);
+  if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, context, dependencies, status?.nonce);
   const answer = await answerWithPlan(finalStep, planned, context, dependencies);
   return await sendToPage(answer, planned, context, dependencies);
 }
@@ -62,27 +64,32 @@ function consentStep(
   { elicitor, hasView = false, agreed = false }: CallContext,
   { page, refusals }: CallDependencies,
 ): ConsentStep {
-  // A plan that is too long has no question. If a program has answered for the user before, it would answer again.
+  // A plan that is too long has no question. A program that has answered in place of this client's user before would answer again.
   const canBeAsked = question !== undefined && !refusals.isAnsweredByProgram(draft);
   const questionIfAsking = canBeAsked ? 'fits' : 'unfit';
   return decideConsent({
     mode: account.confirm,
     planOnly: control.planOnly,
     hasPlanId: control.planId !== undefined,
+    // Without an elicitor, the client cannot ask its user at all.
     question: elicitor === undefined ? 'none' : questionIfAsking,
     hasView,
     page: page?.kind ?? 'none',
+    // Set by the option --yes of the command line.
     agreed,
   });
 }
 
-/** Gets consent and sends the change. If the call claimed a stored plan, the outcome is stored with the plan, also if it is an error. */
+/**
+ * Gets consent and sends the change. If the call claimed a stored plan, the outcome is stored with the plan, also if it is an error.
+ * @param waitingNonce the nonce of the undecided plan that the call's planId names
+ */
 async function approveAndSend(
   step: ConsentStep,
   planned: PlannedChange,
-  waitingNonce: string | undefined,
   context: CallContext,
   dependencies: CallDependencies,
+  waitingNonce?: string,
 ): Promise<CallOutcome> {
   const planClaim = new PlanClaim(dependencies, planned.draft.tool);
   const approve = () => approveChange(step, planned, planClaim, waitingNonce, context, dependencies);
