@@ -72,7 +72,7 @@ async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Da
 
 /**
  * Builds the runtime of a configuration: opens the sandbox, accounts, journal and plans, and connects them. `close` closes all of them.
- * @param localPage the page for decisions if there is no page with a sign-in
+ * @param localPage the decision page in the browser of this machine. Always undefined with a public URL, where people sign in to decide
  */
 export async function startRuntime(
   config: Config,
@@ -85,22 +85,25 @@ export async function startRuntime(
   const { proxies, secretsDir, timeoutMs, maximumAttempts, planLifetimeMs } = config;
 
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
-  /** Ends the programs that print access keys. */
-  const keyPrograms = new AbortController();
+  /** Aborted to end the programs that print access keys. */
+  const stopOfKeyPrograms = new AbortController();
   const accounts = openAccounts(config.accounts, {
     env: config.otherVariables,
     now,
     log,
     sandbox: sandbox?.cloud,
-    stop: keyPrograms.signal,
+    stop: stopOfKeyPrograms.signal,
   });
 
   const store = openStore(config.journal, now, log);
   const journal = await store.openJournal();
+  // Undefined without a public URL. `wireCalls` then keeps plans in memory, where they need no timer.
   const plans = await openPlans(config, store, now, log);
+  const page = plans === undefined ? localPage : await signInPage(config, now, log);
   const eraseTimer = setInterval(() => void plans?.erase().catch(() => undefined), eraseMs).unref();
 
   const thisProcess = { pid: process.pid, host: hostname() };
+  // Ends the changes in the journal that earlier processes left unfinished. Their callers get a notice with their next change.
   const notices = createNotices(() =>
     recoverInterrupted({ journal, process: thisProcess, started, now, timeoutMs, log }),
   );
@@ -108,10 +111,6 @@ export async function startRuntime(
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
     : undefined;
-  /** Resolves early if the signal aborts. */
-  const sleep = (milliseconds: number, signal: AbortSignal) =>
-    delay(milliseconds, undefined, { signal }).catch(() => undefined);
-
   const wired = wireCalls(config, {
     version,
     log,
@@ -121,11 +120,11 @@ export async function startRuntime(
     process: thisProcess,
     pendingNotes: notices.take,
     plans,
-    page: plans === undefined ? localPage : await signInPage(config, now, log),
-    // With a local page, plans in memory live as long as configured. Without a page, as long as a planId, by default.
+    page,
+    // For plans in memory that wait on the local page. Without a page, people decide with tokens, and plans live only as long as these.
     ...(localPage !== undefined && { planLifetimeMs }),
-    openCallStack: (calling) =>
-      openLazily({ ...calling, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
+    openCallStack: (callDependencies) =>
+      openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
     configuration: (names) => describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
     tracer: telemetry?.tracer,
@@ -141,21 +140,30 @@ export async function startRuntime(
     accounts,
     store,
     journal,
-    // In this order, because calls under way need everything else, and the journal gets the last entries before it closes.
+    // `accounts` has nothing to close but its programs, and `store` nothing but journal and plans.
     close: async (graceMs) => {
+      // First, because changes under way need everything else.
       await wired.inFlight.finish(graceMs);
-      keyPrograms.abort();
+      stopOfKeyPrograms.abort();
       clearInterval(eraseTimer);
+
+      // The journal closes last of these, because notices and refusals write their last entries into it.
       await notices.settled();
       await wired.refusals.close();
       await wired.plans.close();
       await journal.close();
-      await wired.callStack.close();
+
+      // No change uses the connections any more. Telemetry sends its last spans.
+      await wired.closeCallStack();
       await sandbox?.close();
       await telemetry?.close();
     },
   };
 }
+
+/** Waits. Resolves early, without an error, if the signal aborts. */
+const sleep = (milliseconds: number, signal: AbortSignal) =>
+  delay(milliseconds, undefined, { signal }).catch(() => undefined);
 
 /** The path of the file with the key for planIds. Undefined if a state key is configured, or if the journal is not a file. */
 export const planKeyPath = ({ stateKeys }: Config, { path }: Store): string | undefined =>
@@ -182,20 +190,20 @@ interface RuntimeParts
   readonly plans?: Plans | undefined;
   /** How long plans in memory are kept (milliseconds). Default: the lifetime of a planId. */
   readonly planLifetimeMs?: number;
-  readonly openCallStack: (calling: CallingDependencies) => CallStack;
+  readonly openCallStack: (callDependencies: CallingDependencies) => CallStack;
   readonly tracer?: Tracer | undefined;
 }
 
 /** How long a status call, which brings the planId, waits for the decision (milliseconds). Clients give up after 30 to 60 seconds. */
 const defaultWaitMs = 25_000;
 
-/** Creates everything that runs calls, and the dependencies of `createServer`. */
+/** Creates everything that runs calls, and `server`, the dependencies of `createServer`. */
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
   const { tracer, accounts, journal, log, now } = parts;
   const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = defaultWaitMs } = parts;
 
-  // Without a configured key, tokens are valid only in this process.
+  // Without a configured key, tokens are valid only in this process. The random key is made at the first use: see `SealingKeys`.
   const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);
   const plans =
     parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs: planLifetimeMs });
@@ -205,7 +213,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
 
   const callStack = parts.openCallStack({
     ...parts,
-    // These two may be absent in `parts`.
+    // `plans` and `statusWaitMs` may be undefined in `parts`, so they come after it.
     plans,
     statusWaitMs,
     operations,
@@ -223,7 +231,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
     refusals,
     questions,
     plans,
-    callStack,
+    closeCallStack: callStack.close,
     server: {
       version: parts.version,
       now,
@@ -231,7 +239,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
       accounts,
       call,
       stateKeys,
-      // Functions that return the texts of resources.
+      // These three are functions, each of which returns the text of a resource.
       configuration: parts.configuration,
       journal: (caller: string | undefined, ofAccounts: readonly string[] | undefined) =>
         journalText(journal, caller, ofAccounts),
@@ -242,8 +250,17 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
 
 /** Returns a call stack that is loaded at the first call, because most servers are started only for their list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
-  const load = async () => (await import('./calls/call-tool.js')).createCallStack(options);
   let loading: Promise<CallStack> | undefined;
+  const load = async () => {
+    try {
+      return (await import('./calls/call-tool.js')).createCallStack(options);
+    } catch (error) {
+      // The next call loads again.
+      loading = undefined;
+      throw error;
+    }
+  };
+
   return {
     call: async (operation, args, context) => {
       loading ??= load();
@@ -252,12 +269,11 @@ function openLazily(options: CallStackOptions): CallStack {
         // Not awaited here, so that only errors of loading are caught.
         return callStack.call(operation, args, context);
       } catch (error) {
-        // Files of this server are missing. Nothing was sent, and the next call loads again.
-        loading = undefined;
+        // Files of this server are missing, so nothing was sent.
         const { name, effect } = operation;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
-        const failure = refusalFailure(name, new Refusal('SenderUnavailable', []), effect !== 'read');
-        return { kind: 'failed', failure };
+        const isChange = effect !== 'read';
+        return { kind: 'failed', failure: refusalFailure(name, new Refusal(partUnavailable, []), isChange) };
       }
     },
     // Without a call, there is nothing to close.
@@ -265,9 +281,13 @@ function openLazily(options: CallStackOptions): CallStack {
   };
 }
 
-/** Returns a sandbox that starts when it is first needed. With options for it, it starts at once, so that wrong options are reported. */
+/** The code of the refusal of a call that needs a part of this server which cannot be loaded. */
+const partUnavailable = 'SenderUnavailable';
+
+/** Returns a sandbox that starts when it is first needed. If any option is set, it starts at once, so that wrong options are reported. */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
   let starting: Promise<Sandbox> | undefined;
+  // A failed start is not repeated, because its cause lasts until this server is started or installed again, as the refusal says.
   const start = () => {
     starting ??= import('../sandbox/sandbox.js').then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }));
     return starting;
@@ -275,14 +295,16 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
 
   if (Object.values(sandboxOptions).some((option) => option !== undefined)) await start();
   return {
+    // For calls, which answer a refusal with the next step.
     cloud: async () => {
       try {
         return (await start()).cloud;
       } catch (error) {
         log('error', 'unavailable', { error: reasonOf(error) });
-        throw new Refusal('SenderUnavailable', []);
+        throw new Refusal(partUnavailable, []);
       }
     },
+    // For a resource, which has no failure with a next step, so the client gets the error itself.
     describe: async () => (await start()).describe(),
     close: async () => (await starting?.catch(() => undefined))?.close(),
   };

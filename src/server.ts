@@ -66,16 +66,18 @@ export function createServer(
   catalog: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
 ): Server {
   const { version, principal, stateKeys, now } = dependencies;
-  // A token is valid only for the caller who got it.
-  const tokens = createConsentTokens(stateKeys, principal?.name ?? '', now, dependencies.planKeys);
-  const actionTokens = createActionTokens(stateKeys, principal?.name ?? '', now);
+  // A token is valid only for the caller who got it. Callers that are not authenticated share the empty name.
+  const caller = principal?.name ?? '';
+  const tokens = createConsentTokens(stateKeys, caller, now, dependencies.planKeys);
+  const actionTokens = createActionTokens(stateKeys, caller, now);
   const offer = catalog.offerTo(principal);
-  const life: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
+  const listLife: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
 
   const server = new Server(
     { name: 'cloudops-mcp', title: 'Cloud operations', version, icons: [serverIcon] },
     {
       instructions: offer.instructions,
+      // Checks the state that `questionResult` gave to the client, and that comes back with the answer.
       requestState: { verify: async (state) => tokens.verify(state) },
       capabilities: {
         tools: unchanging,
@@ -84,12 +86,12 @@ export function createServer(
         completions: {},
         extensions: { [skillsExtension]: {} },
       },
-      // Resources get no hint, because the journal and the configuration change at any time.
+      // `resources/read` gets no hint, because the contents of the journal and the configuration change at any time. Lists do not change.
       cacheHints: {
-        'tools/list': life,
-        'prompts/list': life,
-        'resources/list': life,
-        'resources/templates/list': life,
+        'tools/list': listLife,
+        'prompts/list': listLife,
+        'resources/list': listLife,
+        'resources/templates/list': listLife,
       },
     },
   );
@@ -104,7 +106,7 @@ export function createServer(
   serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
   servePrompts(server, offer.operations);
   serveCompletions(server, offer.operations);
-  serveSkill(server, life);
+  serveSkill(server, listLife);
   return server;
 }
 
@@ -151,7 +153,10 @@ interface Connection {
 /** Lists the offered tools and calls any tool, because `dependencies.call` says why it refuses a tool that is not offered. */
 function serveTools(connection: Connection, allTools: readonly Tool[], offeredTools: readonly OfferedTool[]): void {
   const { server, clientFor } = connection;
-  const changingOperations = offeredTools.flatMap(({ operation }) => (operation.change === undefined ? [] : operation));
+  const changingOperations = offeredTools
+    .map(({ operation }) => operation)
+    .filter(({ change }) => change !== undefined);
+  // A client that shows views also gets the tool that is behind the buttons of the change view.
   const hasDecideTool = (client: Client) => client.views && changingOperations.length > 0;
 
   server.setRequestHandler('tools/list', (_request, context) => {
@@ -162,6 +167,7 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offeredTo
 
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const { name } = params;
+    // Some clients add arguments of their own to every call.
     const args = withoutAddedArguments(params.arguments ?? {});
     const tool = allTools.find(({ operation }) => operation.name === name);
     if (tool !== undefined) return callOperation(connection, tool, args, context);
@@ -255,15 +261,16 @@ function contextOf(
   context: ServerContext,
   sendProgress: (message: string) => void,
 ): CallContext {
-  const { principal, session, wait, stop } = dependencies;
+  const { principal, session, stop, wait } = dependencies;
   const { signal, envelope } = context.mcpReq;
   // Since protocol 2026-07-28, each request declares its client in an envelope.
   const isOldProtocol = envelope === undefined;
   return {
+    // `signal` aborts when the client cancels, and `stop` when this server shuts down. `wait` runs work that waits for a person.
     signal,
-    wait,
     stop,
-    // Not called for the last page, because some clients cannot handle progress that arrives together with the answer.
+    wait,
+    // A read calls it after each page of results but the last, because some clients cannot handle progress together with the answer.
     onFollowedPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens,
@@ -303,11 +310,12 @@ function progressSender({ mcpReq: { _meta, notify } }: ServerContext): (message:
   };
 }
 
+const hintsOfChange = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 const annotations: Readonly<Record<Effect, ToolAnnotations>> = {
   read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  create: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-  alter: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  delete: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  create: { ...hintsOfChange, destructiveHint: false },
+  alter: hintsOfChange,
+  delete: hintsOfChange,
 };
 
 /** A JSON Schema in the form that hosts accept. */
