@@ -77,7 +77,8 @@ const federated = /^(role_arn|source_profile|credential_source|web_identity_toke
 
 /** The settings of a profile that are used here. */
 interface Profile extends ProfileFacts {
-  readonly keys: Credentials | { readonly command: readonly string[] };
+  /** The keys themselves, or the program that prints them. */
+  readonly keySetting: Credentials | { readonly command: readonly string[] };
 }
 
 /** Opens the keys, region and endpoint of a profile. The files are read again when they change. */
@@ -86,6 +87,7 @@ export function openProfile(options: ProfileOptions): {
   readonly profile: () => Promise<ProfileFacts>;
 } {
   const { name, files, load, run, now, log } = options;
+  const id = `profile ${name}`;
 
   const readFromFiles = async (): Promise<Profile> => {
     const parseProfiles = await load();
@@ -100,25 +102,26 @@ export function openProfile(options: ProfileOptions): {
     return readProfile(name, settings);
   };
   const paths = [files.config, files.credentials];
+  // Without an initial value, the files are read at the first use.
   const watched = watchFiles({ ...options, paths, initial: undefined, read: readFromFiles });
 
-  // One source for each state of the profile, because a source of process keys remembers the keys that the program has printed. The watched
-  // files return the same object until the profile changes.
-  const sourceOf = memoized(({ keys }: Profile) => {
-    if (!('command' in keys)) return fixedKeys(keys);
-    const { command } = keys;
-    // The ID stays empty, because the ID of the profile below is used.
-    return createProcessKeys({ id: '', command, name: say`credential_process of ${name}`, run, now, log });
+  // A source of process keys remembers the keys that the program has printed, so a new source is made only when the profile has changed.
+  // Until then, `watched` returns the same object.
+  const sourceOf = memoized(({ keySetting }: Profile) => {
+    if (!('command' in keySetting)) return fixedKeys(keySetting);
+    const { command } = keySetting;
+    return createProcessKeys({ id, command, name: say`credential_process of ${name}`, run, now, log });
   });
 
   return {
     keys: {
-      id: `profile ${name}`,
+      id,
       current: async () => sourceOf(await watched.current()).current(),
       renewed: async (refused) => {
+        // New keys may just be written, so this waits until the files have stopped changing.
         const source = sourceOf(await watched.settled());
         const keys = await source.current();
-        // Other keys come from a changed file. If the files still have the refused keys, only the program can print new ones.
+        // Keys other than the refused ones come from a changed file. Otherwise, only the program can print new keys.
         return areSameKeys(keys, refused) ? source.renewed(refused) : keys;
       },
     },
@@ -133,34 +136,36 @@ const correctProfile = words('Correct the profile in ~/.aws/config or ~/.aws/cre
  * @throws KeysUnavailable if it has neither keys nor a program that prints keys, if its command cannot be split, or if it needs a sign-in
  */
 function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
-  const profile = say`${name}`;
-  const { region, endpoint_url: endpointUrl, credential_process: program = '' } = settings;
+  const { region, endpoint_url: endpointUrl, credential_process: commandLine = '' } = settings;
   const {
     aws_access_key_id: accessKeyId,
     aws_secret_access_key: secretAccessKey,
     aws_session_token: sessionToken,
   } = settings;
 
+  // Only AWS's own tools can get keys by a role or a sign-in. The list is JSON, as its variable needs, because `say` quotes the name.
   if (Object.keys(settings).some((setting) => federated.test(setting)))
     throw new KeysUnavailable(
-      say`the profile ${profile} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${profile}, "--format", "process"], which is aws configure export-credentials --format process`,
+      say`the profile ${name} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${name}, "--format", "process"], which is aws configure export-credentials --format process`,
       words('Set it, or give the account keys of its own.'),
     );
 
   // Keys in the profile have priority over `credential_process`.
-  if (accessKeyId !== undefined && secretAccessKey !== undefined)
-    return { region, endpointUrl, keys: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) } };
+  if (accessKeyId !== undefined && secretAccessKey !== undefined) {
+    const keySetting = { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+    return { region, endpointUrl, keySetting };
+  }
 
-  const command = splitCommand(program);
+  const command = splitCommand(commandLine);
   if (command === undefined)
     throw new KeysUnavailable(
-      say`credential_process of the profile ${profile} has a quotation mark without its pair`,
+      say`credential_process of the profile ${name} has a quotation mark without its pair`,
       correctProfile,
     );
   // A profile without `credential_process` has an empty command.
   if (command.length === 0)
-    throw new KeysUnavailable(say`the profile ${profile} has no keys and no credential_process`, correctProfile);
-  return { region, endpointUrl, keys: { command } };
+    throw new KeysUnavailable(say`the profile ${name} has no keys and no credential_process`, correctProfile);
+  return { region, endpointUrl, keySetting: { command } };
 }
 
 /** Wraps a function of one argument. A call with the same argument as the previous call returns the previous result. */

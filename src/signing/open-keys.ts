@@ -10,9 +10,9 @@ import type { Credentials } from './sign.js';
 import { type FileAccess, watchFiles } from './watched-files.js';
 
 /** Where an account's keys come from, by its settings. Nothing has been read from there yet. */
-export type KeySettings = FixedKeySettings | ProcessKeySettings | ProfileKeySettings;
+export type KeySettings = KeyOrFileSettings | ProcessKeySettings | ProfileKeySettings;
 
-interface FixedKeySettings {
+interface KeyOrFileSettings {
   readonly kind: 'keys';
   /** The key ID, secret and session token as they were when this server started: from the settings, or from the files below. */
   readonly credentials: Partial<Record<keyof Credentials, string | undefined>>;
@@ -56,7 +56,7 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
   const run = (command: readonly string[]) => runProgram(command, { env, stop });
   switch (settings.kind) {
     case 'keys':
-      return { keys: openFixedKeys(settings, access) };
+      return { keys: openKeysOrKeyFiles(settings, access) };
     case 'process': {
       const { command } = settings;
       const id = `process ${JSON.stringify(command)}`;
@@ -70,8 +70,9 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
   }
 }
 
-/** Keys from settings and files. Keys in files are read again when the files change. */
-function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAccess): KeySource {
+/** Opens keys that the settings give directly or in files. Keys in files are read again when the files change. */
+function openKeysOrKeyFiles({ credentials, files }: KeyOrFileSettings, access: FileAccess): KeySource {
+  // `credentials` already holds what the files contained when this server started.
   const initial = wholeCredentials(credentials);
   if (initial === undefined) throw new KeysUnavailable(words('keys are missing'), keyFileRemedy);
 
@@ -82,7 +83,7 @@ function openFixedKeys({ credentials, files }: FixedKeySettings, access: FileAcc
   const readFromFiles = async () => {
     const texts = await Promise.all(fileEntries.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
     const keys = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
-    // A file is empty, or holds more than a key, such as a second line.
+    // A file is empty. Or it holds more than a key, such as a second line, which only the remedy mentions.
     if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'), keyFileRemedy);
     return keys;
   };
@@ -120,7 +121,7 @@ function wholeCredentials({
   accessKeyId,
   secretAccessKey,
   sessionToken,
-}: FixedKeySettings['credentials']): Credentials | undefined {
+}: KeyOrFileSettings['credentials']): Credentials | undefined {
   if (!accessKeyId || !secretAccessKey) return undefined;
   if (!isHeaderText(accessKeyId) || (sessionToken !== undefined && !isHeaderText(sessionToken))) return undefined;
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };

@@ -49,7 +49,7 @@ const stopped: ProgramResult = { kind: 'failed', problem: words('was stopped, be
 /** How long the output of a program may stay open after the program's end (milliseconds). A process that it started may keep it open. */
 const heldOutputMs = 500;
 
-/** Resolves with the outcome of a program, at most `heldOutputMs` after its end. A process that it started may keep its output open. */
+/** Resolves with the outcome of a program at most `heldOutputMs` after its end, even if a process that it started keeps its output open. */
 function resolveWithOutcome(
   child: ChildProcess,
   { limitMs = longestRunMs, stop }: RunOptions,
@@ -65,7 +65,7 @@ function resolveWithOutcome(
   };
   const killAndFinish = (result: ProgramResult) => {
     killProgram();
-    // A process that left the group may hold the other end, and an open pipe would keep this process from ending.
+    // A process that left the group may hold the other end of the pipe, and an open pipe would keep this process from ending.
     child.stdout?.destroy();
     finish(result);
   };
@@ -88,7 +88,7 @@ function resolveWithOutcome(
     if (bytes > maximumOutputBytes) fail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
   });
 
-  // The error's message is not shown, because it contains the arguments of the program.
+  // Only the error's code is shown, because its message contains the arguments of the program. `own` shows it without quotation marks.
   child.once('error', (error) => finish({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
 
   const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
@@ -96,7 +96,8 @@ function resolveWithOutcome(
     const problem = signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`;
     return { kind: 'failed', problem };
   };
-  // After `exit`, the output may still be open. It is complete when `close` comes, which is usually at once.
+  // The output is complete when `close` comes, which is usually at once after `exit`. If processes that the program started keep it open
+  // for `heldOutputMs`, they are killed, and the output so far counts as complete.
   child.once('exit', (code, signal) => {
     const outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
     cleanUps.push(() => clearTimeout(outputTimer));

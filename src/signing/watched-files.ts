@@ -134,19 +134,24 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
     return { fingerprint, isQuiet };
   }
 
-  /** Reads the files, which had this fingerprint before. If that fails, the value that is in use stays until they change again. */
+  /**
+   * Reads the files. If that fails, the value that is in use stays until the files change again.
+   * @param fingerprint the fingerprint of the files just before this read
+   */
   async #read(fingerprint: string): Promise<void> {
     const { paths, read, log } = this.#options;
     const newValue = await read().catch((error: unknown) => {
+      // Callers get it only while there is no value. So it is set even if a file has changed meanwhile, and a success need not reset it.
       this.#problem = error instanceof KeysUnavailable ? error : unreadableKeys(error);
       return undefined;
     });
 
-    // A file was written during the read, so the value may be a mixture. The next call reads again.
+    // If a file was written during the read, the value may be a mixture, so it is dropped. The next call reads again.
     if ((await this.#filesState()).fingerprint !== fingerprint) return;
     this.#readFingerprint = fingerprint;
 
     if (newValue === undefined) {
+      // The read failed.
       log('error', 'keys', { problem: this.#problem.shown });
     } else if (!isDeepStrictEqual(newValue, this.#value)) {
       this.#value = newValue;
