@@ -9,7 +9,7 @@ import { type FailedEntries, failedEntries, failedNames, failedSentence, isAll }
 import { allFailed, faultFacts, serverFault, unreadableAnswer } from './failure.js';
 import { stepAfterAccepted } from './follow-change.js';
 import { missingWarning, truncateRecord } from './read-record.js';
-import { type Answer, readAnswer, readsErrors, type SentCall } from './read-reply.js';
+import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from './read-reply.js';
 import type { ApprovedChange } from './stages.js';
 
 /** The result of a change that was sent, or was about to be sent. */
@@ -29,7 +29,7 @@ export async function readResult(call: SentCall, reply: FinalReply, log: Log): P
   if (answer.kind === 'failed') return answer;
   const { attempts } = reply;
   const { status, requestIds } = answer;
-  if (answer.kind === 'unread' && answer.isUnclear)
+  if (answer.kind === 'unread' && answer.mayHaveFailed)
     return { kind: 'failed', failure: unreadableAnswer(call, answer.problem, { status, requestIds, attempts }) };
 
   const failed = answer.kind === 'read' ? failedEntries(call.operation, call.input, answer.record) : undefined;
@@ -45,9 +45,15 @@ async function readSafely(call: SentCall, reply: FinalReply, log: Log): Promise<
   } catch (error) {
     log('error', 'unexpected', faultFacts(call.operation, error));
     const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
-    if (!accepted || readsErrors(call.operation)) return { kind: 'failed', failure: serverFault(call) };
+    if (!accepted || mayAnswerWithErrors(call.operation)) return { kind: 'failed', failure: serverFault(call) };
     const { status } = reply.response;
-    return { kind: 'unread', status, requestIds: {}, problem: words('this server made a mistake'), isUnclear: false };
+    return {
+      kind: 'unread',
+      status,
+      requestIds: {},
+      problem: words('this server made a mistake'),
+      mayHaveFailed: false,
+    };
   }
 }
 
@@ -143,7 +149,7 @@ function withAnswer(
   };
 }
 
-/** Everything about an accepted change except summary, warnings and answer. `nextOfOperation` is the step that the operation proposes. */
+/** Everything about an accepted change except summary, warnings and answer. */
 function circumstances(
   accepted: AcceptedChange,
   contradictions: readonly SafeText[],
@@ -173,7 +179,10 @@ const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 /** The warnings of the plan, unless the caller got them with the plan before. */
 const warningsOf = ({ consent, plan }: AcceptedChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
 
-/** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
+/**
+ * The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first.
+ * @param nextOfOperation the step that the operation proposes
+ */
 function nextOf(
   { call, answer, repeats, verificationHint, failed }: AcceptedChange,
   contradictions: readonly SafeText[],
@@ -188,8 +197,9 @@ function nextOf(
     return next('user', 'check', text);
   }
 
-  const repeatedId = typeof repeats === 'string' && repeats !== '' ? repeats : undefined;
-  if (repeatedId !== undefined) {
+  // If this change repeats an earlier one, `repeats` is the ID of that change. It is empty if there is none, true for an operation that may
+  // always be repeated, and false if no repetition is allowed.
+  if (typeof repeats === 'string' && repeats !== '') {
     const text = forReader({
       agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
       person: say`The same change was sent before, so check in the console that there is only one: ${verificationHint}.`,

@@ -57,6 +57,7 @@ export function resolveEndpoint(
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/+$/, ''),
     region,
+    // An endpoint has the service name that signatures contain.
     service: signingService,
     profile: profileOf(cloud, api, signing),
     account,

@@ -26,25 +26,27 @@ const isAboutError = /code$|message$|^message|^error|fault$|^version/i;
 
 /** Finds the failed entries in the record of an answer, such as objects that were not deleted. Returns undefined if there are none. */
 export function failedEntries(
-  { failures }: Operation,
+  { failures: path }: Operation,
   input: Readonly<Record<string, unknown>>,
   record: unknown,
 ): FailedEntries | undefined {
-  const list = failures === undefined ? undefined : valueAt(record, failures);
+  const list = path === undefined ? undefined : valueAt(record, path);
   // The XML parser returns a single element as an object, and not as a list of one.
   const entries = isObject(list) ? [list] : list;
   if (!Array.isArray(entries) || entries.length === 0) return undefined;
 
   const codes = entries.map(codeOf).filter((code) => code !== undefined);
+  const allHaveCodes = codes.length === entries.length;
   const names = entries
     .slice(0, mostNames)
     .map(nameOf)
     .filter((name) => name !== undefined);
   return {
     count: entries.length,
+    // The longest list in the arguments is taken for the requested entries. 0 means that there is no list, so their number is unknown.
     requestedCount: longestList(input) || undefined,
     codes: [...new Set(codes.map(shortened))].slice(0, mostCodes),
-    areRefused: codes.length === entries.length && codes.every(isServiceRefusal),
+    areRefused: allHaveCodes && codes.every(isServiceRefusal),
     names: names.map(shortened),
   };
 }

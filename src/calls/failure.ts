@@ -68,15 +68,18 @@ function serviceFailure(
 ): Failure {
   const { response, attempts, keyId } = reply;
   const { status, headers, bodyFailure } = response;
-  const { operation, accountName = keyId } = call;
+  // For an error in an answer with a successful status, another status decides on the advice.
+  const { countsAsStatus, unknownCode } = meaning;
+  const { operation, accountName } = call;
   const facts = {
     api: operation.api,
     isStorage: operation.service === 'storage',
-    account: accountName,
+    // If accounts have no names, the advice names the access key.
+    account: accountName ?? keyId,
     retryAfterSeconds: secondsOf(headers['retry-after']),
     region: error.region,
   };
-  const { code, next } = remedyFor(operation.errors, error.code, meaning.countsAsStatus, facts, meaning.unknownCode);
+  const { code, next } = remedyFor({ code: error.code, status: countsAsStatus, unknownCode }, operation.errors, facts);
 
   const statusText = say`HTTP status ${status}`;
   const cause = error.code === undefined ? statusText : say`${codeText(error.code, code)} (${statusText})`;
@@ -87,7 +90,7 @@ function serviceFailure(
   // Some services repeat a request ID from the headers in the error. It is then reported once.
   const isNewId = idInError !== undefined && !Object.values(requestIds).includes(idInError);
   return failureOf(call, meaning.mayHaveHappened, {
-    problem: say`the cloud ${verbOf(meaning.countsAsStatus)} ${cause}`,
+    problem: say`the cloud ${verbOf(countsAsStatus)} ${cause}`,
     code,
     problems: error.code === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
     status,

@@ -41,25 +41,32 @@ export function stepIfUnknown(call: FollowedCall, verificationHint: SafeText, se
     const repeat = say`Sending it again does no harm: ${callAgain} with the same arguments, without planId.`;
     return next('agent', 'call', say`${sent} ${repeat} The aim is ${verificationHint}.`);
   }
-  const { who, action, text } = stepToVerify(call, verificationHint, words('Wait ten minutes, then'));
-  const repetition = say`${callAgain} with the same arguments, without planId, and with allowRepeat: true`;
-  return next(who, action, say`Do not repeat it. ${sent} ${text} and ${theyWant} it, ${repetition}.`);
+  const { who, action, text } = stepToVerify(call, verificationHint, {
+    wait: words('Wait ten minutes, then'),
+    repeat: say`${callAgain} with the same arguments, without planId, and with allowRepeat: true`,
+  });
+  return next(who, action, say`Do not repeat it. ${sent} ${text}`);
 }
 
 /**
- * The step that finds out whether a change was carried out. Its text ends in an open clause, which the caller completes with the way to
- * repeat the change: `Wait ten minutes, then look in the console for a server "wiki". Only if it is not there` + ` and you still want it, …`
- * @param wait the beginning of the sentence about the console: `Wait ten minutes, then`
+ * The step that finds out whether a change was carried out, and repeats it if not: `Wait ten minutes, then look in the console for a server
+ * "wiki". Only if it is not there and you still want it, try again with allowRepeat: true.`
+ * @param clauses the beginning of the sentence about the console, and the end of the sentence about repeating the change
  */
-export function stepToVerify(call: FollowedCall, verificationHint: SafeText, wait: SafeText): Next {
+export function stepToVerify(
+  call: FollowedCall,
+  verificationHint: SafeText,
+  clauses: { readonly wait: SafeText; readonly repeat: SafeText },
+): Next {
+  const wanted = say`and ${theyWant} it, ${clauses.repeat}.`;
   const read = followingRead(call);
   if (read !== undefined) {
     const callRead = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.`;
-    const text = say`${callRead}${doneSentence(call)} ${notFoundYet} Only if it is still not there after that`;
+    const text = say`${callRead}${doneSentence(call)} ${notFoundYet} Only if it is still not there after that ${wanted}`;
     return next('agent', 'call', text);
   }
   const look = say`${forAgent('have the user ')}look in the console for ${verificationHint}.`;
-  return next('user', 'check', say`${wait} ${look} Only if it is not there`);
+  return next('user', 'check', say`${clauses.wait} ${look} Only if it is not there ${wanted}`);
 }
 
 /** A cloud may list a new thing only minutes after it accepted the change. */
@@ -79,7 +86,7 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
   for (const [name, path] of Object.entries(operation.follow.arguments)) {
     const value = valueAt(sources, path);
     if (value === undefined) return undefined;
-    // JSON puts each text inside a value in quotation marks, so that it cannot pass for our words.
+    // Neither can pass for our words: `quoted` puts a text in quotation marks, and JSON each text inside another value.
     const valueText = typeof value === 'string' ? quoted(value, 200) : defined(JSON.stringify(value));
     argumentTexts.push(say`${own(name)} ${valueText}`);
   }

@@ -13,11 +13,13 @@ export interface InFlightCalls {
 export function createInFlightCalls(): InFlightCalls {
   /** The changes that have not ended, by the controllers that can abort them. */
   const running = new Map<AbortController, Promise<unknown>>();
+  /** Set at shutdown. From then on, a client that goes away no longer aborts its changes. */
   let isDetached = false;
   return {
     async track(signal, work) {
       const controller = new AbortController();
       const abort = () => {
+        // At shutdown, the client's signal aborts because this process cuts the connection. The change is completed then.
         if (!isDetached) controller.abort(signal.reason);
       };
       signal.addEventListener('abort', abort);

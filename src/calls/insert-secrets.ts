@@ -32,7 +32,7 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       // The agent's name is only compared with the names in the folder, and never becomes a path itself.
       const files = await filesIn(folder);
       const file = files.get(name);
-      // An agent may have passed the secret itself as its name, so only a text that could be a file name is shown.
+      // An agent may have passed the secret itself as its name. That is noticed, and not shown, only if it looks like no file name.
       const shownName = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
       if (file === undefined) return problem(say`${shownName} does not exist; ${existing(name, [...files.keys()])}`);
 
@@ -109,10 +109,11 @@ export async function insertSecrets(
   files: SecretFiles,
   region: string,
 ): Promise<{ readonly input: Record<string, unknown>; readonly secretNames: Readonly<Record<string, string>> }> {
+  // For each argument that names a secret, the operation has the argument that gets the secret.
+  const { secretNames: secretPaths = {} } = operation;
   const namesByPath: Record<string, string> = {};
   let input: unknown = valid;
-  // The operation says for each argument that names a secret which argument gets the secret.
-  for (const [namePath, secretPath] of Object.entries(operation.secretNames ?? {})) {
+  for (const [namePath, secretPath] of Object.entries(secretPaths)) {
     const name = textAt(input, namePath);
     if (name === undefined) continue;
     const secret = await files.read(name);
@@ -122,7 +123,7 @@ export async function insertSecrets(
     namesByPath[secretPath] = name;
   }
   // With secrets, the arguments are validated again, because the secrets were not among them before. New problems can only be about the
-  // secrets, whose arguments have the same names in every client.
+  // secrets, whose arguments have the same names in every client, so `validate` needs no `argumentName`.
   const hasSecrets = input !== valid;
   return { input: hasSecrets ? validate(operation, input, region) : { ...valid }, secretNames: namesByPath };
 }

@@ -90,8 +90,10 @@ export async function planChange(
 
   const budgetText = await checkBudget(dependencies.journal, call.budget, control.planOnly);
   const plan = withRemarks(drafted.plan, earlier, budgetText);
+  // Only the body of the request can be too large, which no remark changes.
   if (account.confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
 
+  // The sentences about other plans are only shown. `plan` is stored without them, because they change with the other plans.
   const others = await otherPlans(drafted, ownNonces, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
   const shown = withOtherPlans(plan, otherTexts);

@@ -73,7 +73,7 @@ export async function stateByClaims(
   asked: AskedChange,
   { plans, journal, now }: PlanSources,
 ): Promise<PlanState> {
-  // Plan, journal entry and call are about the same change if their requests have the same idempotency key.
+  // Plan, journal entry and call are about the same change if their requests have the same idempotency key. The journal calls it `digest`.
   const requestKey = asked.draft.digest;
   const plan = await plans.find(claims.nonce);
   if (plan !== undefined && plan.requestKey !== requestKey) throw ofAnotherChange();
@@ -90,14 +90,15 @@ export async function stateByClaims(
   if (change?.ending !== undefined)
     return {
       kind: 'ended',
-      outcome: outcomeInJournal(change, asked),
+      outcome: outcomeInJournal(change, change.ending, asked),
       person: change.approver,
+      // The stored plan gets a fuller outcome, with the cloud's answer, a moment after the journal's.
       isSettling: plan !== undefined && isFresh(change.ending, time),
     };
   // The change is being sent, or its plan was decided a moment ago and the change is not in the journal yet.
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
 
-  // A stored plan may wait for a person for hours, but its planId counts as consent for ten minutes only.
+  // The plan is undecided. If it is stored, it may wait for a person for hours, but its planId counts as consent for ten minutes only.
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);
@@ -167,11 +168,13 @@ export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims
 
 /**
  * Makes the outcome of a change from its journal entry. All texts of the entry are quoted, because another server may have written them.
+ * @param ending the ending of `change`
  * @param asked the call that asks for the outcome, which has the same arguments as the change
  */
-function outcomeInJournal(change: RecordedChange, { call, verificationHint }: AskedChange): EndedOutcome {
-  const { tool, what, time, ending } = change;
-  const { outcome, status, code, requestIds = {} } = ending ?? { outcome: 'unknown' };
+function outcomeInJournal(change: RecordedChange, ending: Ending, asked: AskedChange): EndedOutcome {
+  const { tool, what, time } = change;
+  const { call, verificationHint } = asked;
+  const { outcome, status, code, requestIds = {} } = ending;
   const description = quoted(what, 500);
   const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];
   const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
@@ -180,8 +183,9 @@ function outcomeInJournal(change: RecordedChange, { call, verificationHint }: As
   });
   switch (outcome) {
     case 'accepted':
-      return { kind: 'succeeded', success: acceptedEarlier(change, call) };
+      return { kind: 'succeeded', success: acceptedEarlier(change, ending, call) };
     case 'declined':
+      // The last argument says that the tool changes something.
       return { kind: 'failed', failure: refusalFailure(tool, refusalIn(change), true) };
     case 'rejected':
       return failed({
@@ -204,8 +208,8 @@ function outcomeInJournal(change: RecordedChange, { call, verificationHint }: As
 }
 
 /** The result of a change that the cloud accepted. It lacks the cloud's answer, which the journal does not keep. */
-function acceptedEarlier({ what, time, ending }: RecordedChange, call: FollowedCall): Success {
-  const { requestIds = {}, failed } = ending ?? {};
+function acceptedEarlier({ what, time }: RecordedChange, ending: Ending, call: FollowedCall): Success {
+  const { requestIds = {}, failed } = ending;
   const inPart = failed === undefined ? words('') : say`, but ${failed.count} of its entries failed`;
   const codes = (failed?.codes ?? []).map((code) => quoted(code, 100));
   return {

@@ -23,8 +23,8 @@ export type Answer =
       readonly status: number;
       readonly requestIds: RequestIds;
       readonly problem: SafeText;
-      /** True if it is unknown whether the request was carried out, because the answer may come from a proxy or hold an unreadable error. */
-      readonly isUnclear: boolean;
+      /** True if the request may not have been carried out, because the answer may come from a proxy or hold an unreadable error. */
+      readonly mayHaveFailed: boolean;
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -43,14 +43,17 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
   if (status < 200 || status > 299) return { kind: 'failed', failure: errorStatusFailure(call, reply, requestIds) };
   if (bodyFailure === undefined) return readSuccess(call, reply, requestIds);
 
-  // The body was lost. A read is worth nothing without it, but the status says that a change was carried out.
+  // The body was lost. A read is worth nothing without it. A change was carried out, unless the lost body held an error.
   if (operation.effect === 'read')
     return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
   const problem = say`its body was lost on the way (${own(bodyFailure.code)})`;
-  return { kind: 'unread', status, requestIds, problem, isUnclear: readsErrors(operation) };
+  return { kind: 'unread', status, requestIds, problem, mayHaveFailed: mayAnswerWithErrors(operation) };
 }
 
-/** Reads a complete answer with a successful status. It may still hold an error, or come from a proxy and not from the API. */
+/**
+ * Reads a complete answer with a successful status. It may still hold an error, or come from a proxy and not from the API.
+ * @returns `unread` if the body is not what the operation expects, and `failed` if it is an error
+ */
 async function readSuccess(
   call: SentCall,
   reply: FinalReply & { kind: 'answered' },
@@ -63,33 +66,37 @@ async function readSuccess(
     failure: errorInSuccessFailure(call, reply, requestIds, error),
   });
 
+  // An error document, or an error that the operation itself finds.
   const declared = await declaredError(operation, reply);
   if (declared !== undefined) return failed(declared);
 
+  // `value` is undefined if no body is expected, if the body has another format, or if `extract` finds nothing in it.
   const expectsEmptyBody = operation.answer === 'none';
   const problemOfFormat = formatProblem(reply.body, operation.answer);
   const hasValue = problemOfFormat === undefined && !expectsEmptyBody;
   const extract = (body: unknown) => operation.extract(body, input, headers, status);
   const value = hasValue ? await readBody(operation, reply, extract) : undefined;
-  // An answer is an error only if `value` has none of the expected fields. The error comes before the problem, because it says more.
+
+  // JSON that has an error code, while `value` has none of the expected fields. The error comes before the problem, because it says more.
   const apparent = apparentError(operation, reply, value);
   if (apparent !== undefined) return failed(apparent);
 
-  const isUnclear = reply.body.kind === 'html' || readsErrors(operation);
-  const unread = { kind: 'unread', status, requestIds, isUnclear } as const;
+  // Proxies answer with HTML pages.
+  const mayHaveFailed = reply.body.kind === 'html' || mayAnswerWithErrors(operation);
+  const unread = { kind: 'unread', status, requestIds, mayHaveFailed } as const;
   if (problemOfFormat !== undefined) return { ...unread, problem: problemOfFormat };
-  // A read is worth nothing without a value. After a change, the status is enough if no error can stand in place of the value.
-  const needsValue = !expectsEmptyBody && (operation.effect === 'read' || isUnclear);
-  if (needsValue && value === undefined)
-    return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };
+  const read = { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date) } as const;
+  if (expectsEmptyBody) return { ...read, record: {}, warnings: [], missingFields: [] };
 
-  const schemaOf = operation.pages?.page ?? operation.output;
-  const reading = expectsEmptyBody ? { record: {}, warnings: [], missingFields: [] } : readRecord(schemaOf(), value);
-  return { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date), ...reading };
+  // A read is worth nothing without a value. For a change, the status is enough, unless there may be an error in place of the value.
+  if (value === undefined && (operation.effect === 'read' || mayHaveFailed))
+    return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };
+  const createSchema = operation.pages?.page ?? operation.output;
+  return { ...read, ...readRecord(createSchema(), value) };
 }
 
-/** True if an operation finds errors in answers with a successful status, so that an answer that cannot be read may hold an error. */
-export const readsErrors = ({ errorOf, failures }: Operation): boolean =>
+/** True if answers of an operation with a successful status may hold errors. Then an answer that cannot be read may hold one. */
+export const mayAnswerWithErrors = ({ errorOf, failures }: Operation): boolean =>
   errorOf !== undefined || failures !== undefined;
 
 function isoDate(httpDate = ''): string | undefined {

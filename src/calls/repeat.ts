@@ -3,7 +3,7 @@ import { Refusal } from '../consent/refusal.js';
 import type { RecordedChange } from '../journal/entry.js';
 import { isOfAnother, shownTime } from '../journal/journal.js';
 import type { Effect } from '../tools/define-operation.js';
-import { callAgain, callAgainFirst, forAgent, type Next, next, theyWant } from '../tools/next.js';
+import { callAgain, callAgainFirst, forAgent, type Next, next } from '../tools/next.js';
 import { forReader, type SafeText, say, words } from '../util/safe-text.js';
 import { type FollowedCall, stepToVerify } from './follow-change.js';
 
@@ -65,19 +65,22 @@ export function repeated(earlier: Earlier, call: FollowedCall, verificationHint:
 function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
   // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
-  if (outcome === 'not ended')
-    return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
-
-  if (outcome === 'accepted') {
-    const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
-    const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
-    const repetition = words(repetitions[call.operation.effect]);
-    const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
-    return next('user', 'decide', text);
+  switch (outcome) {
+    case 'not ended':
+      return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
+    case 'accepted': {
+      const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
+      const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
+      const repetition = words(repetitions[call.operation.effect]);
+      const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
+      return next('user', 'decide', text);
+    }
+    case 'unknown': {
+      const { who, action, text } = stepToVerify(call, verificationHint, {
+        wait: words('When ten minutes have passed since then,'),
+        repeat: say`${callAgain} with allowRepeat: true`,
+      });
+      return next(who, action, say`Nobody knows whether the earlier call was carried out. ${text}`);
+    }
   }
-
-  // The text ends in an open clause, which the sentence below completes: `… Only if it is not there` + ` and they still want it, …`
-  const { who, action, text } = stepToVerify(call, verificationHint, words('When ten minutes have passed since then,'));
-  const unknown = say`Nobody knows whether the earlier call was carried out.`;
-  return next(who, action, say`${unknown} ${text} and ${theyWant} it, ${callAgain} with allowRepeat: true.`);
 }

@@ -27,29 +27,22 @@ export async function resolveCall(
 ): Promise<ResolvedCall> {
   if (resolution.kind === 'none') throw new Refusal('NotAllowed', [say`the token names no account of this server`]);
   if (resolution.kind === 'unclear')
-    throw withOtherProblems(resolution.problem, requestedOperation, resolution.args, argumentName);
-  const { account, name: accountName, isDefault, args } = resolution;
+    throw unclearAccountRefusal(resolution.problem, requestedOperation, resolution.args, argumentName);
+  const { account, name: accountName, isDefault, args: givenArgs } = resolution;
   checkPolicy(account.policy, requestedOperation, principal, accountName);
 
   const cloud = await account.cloud();
-  const operation = operationOf(cloud, requestedOperation);
-  const valid = validate(operation, args, cloud.region, argumentName);
+  // Leaves out the regions of the API reference if the account's storage is another product.
+  const operation = operationForCloud(requestedOperation, cloud);
+  const valid = validate(operation, givenArgs, cloud.region, argumentName);
   const { input: withSecrets, secretNames } =
     operation.secretNames === undefined
       ? { input: valid, secretNames: {} }
       : await insertSecrets(operation, valid, secretFiles, cloud.region);
-  // Control arguments are for this server and are not sent.
-  const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = withSecrets;
-  const control = {
-    planOnly: planOnly === true,
-    planId: typeof planId === 'string' ? planId : undefined,
-    allowRepeat: allowRepeat === true,
-    withdraw: withdraw === true,
-    replaces: typeof replaces === 'string' ? replaces : undefined,
-  };
+  const { control, input } = splitControl(withSecrets);
 
   const apiRequest = await operation.request(input);
-  // An API or a call may have a region of its own. Otherwise, the configured region is used.
+  // A global API has its only region in `signing`. For another API, a call may name a region. Otherwise, the configured one is used.
   const ownRegion = operation.signing?.region ?? apiRequest.region;
   const region = ownRegion ?? cloud.region;
   checkRegions(account.policy, region, input);
@@ -75,6 +68,7 @@ export async function resolveCall(
     request,
     shownRequest: await requestWithoutSecrets({ operation, input, request, endpoint, secretNames }),
     keyId,
+    // For the same call at a later time, for example after a person has agreed on the page.
     args: repeatableArguments(valid, accountName),
     secretNames,
     regionSource: regionSourceOf(cloud, ownRegion),
@@ -83,6 +77,19 @@ export async function resolveCall(
     followTool: followToolOf(operation, operations, isOffered),
     control,
   };
+}
+
+/** Separates the control arguments, which are for this server, from the `input` of the operation. */
+function splitControl(args: Readonly<Record<string, unknown>>) {
+  const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = args;
+  const control = {
+    planOnly: planOnly === true,
+    planId: typeof planId === 'string' ? planId : undefined,
+    allowRepeat: allowRepeat === true,
+    withdraw: withdraw === true,
+    replaces: typeof replaces === 'string' ? replaces : undefined,
+  };
+  return { control, input };
 }
 
 /** The name of the read that shows the progress of a change, if it is offered. */
@@ -97,10 +104,10 @@ function followToolOf(
 }
 
 /**
- * Returns the operation for an account. With S3 headers (`amz`), the storage is another product, so the regions of the API reference do not
- * apply and are left out.
+ * Returns the operation as it is in an account's cloud. With S3 headers (`amz`), the storage is another product, so the regions of the API
+ * reference do not apply and are left out.
  */
-function operationOf({ storageHeaders }: Cloud, operation: Operation): Operation {
+function operationForCloud(operation: Operation, { storageHeaders }: Cloud): Operation {
   if (operation.service !== 'storage' || storageHeaders !== 'amz') return operation;
   const { regions: _, ...withoutRegions } = operation;
   return withoutRegions;
@@ -123,7 +130,7 @@ async function requestWithoutSecrets(
 }
 
 /** The refusal of a call whose account is unclear. It also reports the problems of the other arguments. */
-function withOtherProblems(
+function unclearAccountRefusal(
   problem: SafeText,
   operation: Operation,
   args: unknown,
@@ -140,7 +147,7 @@ function withOtherProblems(
 }
 
 /**
- * The arguments with which the same change can be called again, for example after a person has agreed on the page.
+ * The arguments with which the same change can be called again.
  * @param valid the arguments before `insertSecrets`, which name secret files but do not hold their contents
  */
 function repeatableArguments(valid: Readonly<Record<string, unknown>>, account: string | undefined) {

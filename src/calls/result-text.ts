@@ -199,7 +199,8 @@ const hasFields = (value: unknown) => isObject(value) && Object.keys(value).leng
 
 /** Writes a list of objects as a title with the column names and a line for each object. Returns undefined if a table does not suit it. */
 function table(name: string, values: readonly unknown[], indent: string): string[] | undefined {
-  if (values.length === 1 || !values.every(hasFields)) return undefined;
+  // A single object is easier to read as one line for each field.
+  if (values.length < 2 || !values.every(hasFields)) return undefined;
 
   const columnNames = new Set<string>();
   const rows: ReadonlyMap<string, unknown>[] = [];

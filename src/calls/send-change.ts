@@ -29,15 +29,15 @@ export async function sendChange(
 ): Promise<EndedOutcome> {
   const { call, draft, repeats, consent } = approved;
   const intent = intentOf(draft, consent, now());
-  // For the journal, too, `repeats` is the one change that may be repeated, or says whether any may be.
+  // `repeats` is the ID of the one change that this change may repeat, or says whether it may repeat any.
   const begun = await journal.begin(intent, { allowRepeat: repeats, budget: call.budget.limit });
   if (begun.kind !== 'begun') throw beginRefusal(begun, approved, viewer);
 
   const sentAt = now().toISOString();
   const sentCall = { ...call, ifUnknown: stepIfUnknown(call, approved.verificationHint, sentAt) };
-  const { result, key } = await sendAndRead(sentCall, intent, client, log);
+  const { result, keyId } = await sendAndRead(sentCall, intent, client, log);
 
-  const ending = { id: intent.id, time: now().toISOString(), key, ...endingOf(result) };
+  const ending = { id: intent.id, time: now().toISOString(), key: keyId, ...endingOf(result) };
   const notes = await writeEnding(ending, intent, { journal, log });
   return withNotes(outcomeOf(result, approved, sentAt, log), notes);
 }
@@ -48,7 +48,7 @@ async function sendAndRead(
   intent: Intent,
   client: SignedClient,
   log: Log,
-): Promise<{ readonly result: ChangeResult; readonly key?: string }> {
+): Promise<{ readonly result: ChangeResult; readonly keyId?: string }> {
   let reply: FinalReply;
   try {
     reply = await client.send(await requestToSend(call, intent));
@@ -56,7 +56,7 @@ async function sendAndRead(
     log('error', 'unexpected', faultFacts(call.operation, error));
     return { result: { kind: 'failed', failure: sendingFault(call, error) } };
   }
-  return { result: await readResult(call, reply, log), key: reply.keyId };
+  return { result: await readResult(call, reply, log), keyId: reply.keyId };
 }
 
 /**

@@ -136,13 +136,15 @@ function describersOf(issue: Issue, operation: Operation, argumentName: Argument
   if (issue.code !== 'unrecognized_keys') return [() => describe(issue, path, operation)];
 
   const schema = operation.input();
+  const isTopLevel = path === '';
   // Only the names of top-level arguments differ between client and server.
-  const clientName = path === '' ? argumentName : (name: string) => name;
+  const clientName = isTopLevel ? argumentName : (name: string) => name;
   const knownNames = argumentNames(schema, issue.path).map(clientName);
   /** Set when a problem has listed the known names, which happens once: for the first unknown name without a suggestion. */
   let areListed = false;
   return issue.keys.map(clientName).map((unknownName) => () => {
-    const shownName = own(path === '' ? unknownName : `${path}.${unknownName}`);
+    const shownName = own(isTopLevel ? unknownName : `${path}.${unknownName}`);
+    // `pathsOfArgument` is for an argument that belongs inside another one, where clients and server use the same names.
     const suggestion = didYouMean(unknownName, knownNames) ?? pathsOfArgument(schema, unknownName).join(' or ');
     const hasSuggestion = suggestion !== '';
     if (hasSuggestion) return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
