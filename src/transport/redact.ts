@@ -24,9 +24,10 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   /** The forms to search for: each secret as it is and in base64, and a part of every private key in base64. */
   const secretForms = new Set([
     ...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))),
-    ...keyInBase64,
+    ...privateKeyForms,
   ]);
-  // Forms shorter than a run must occur as a whole. Longer ones are found by a shared run.
+  // A run is `sharedLength` characters in a row. A form that long is found by any run that a text shares with it, and a shorter form only
+  // as a whole. Forms shorter than `shortestSecret` are ignored, because ordinary words would match them.
   const shortForms = [...secretForms].filter((form) => form.length >= shortestSecret && form.length < sharedLength);
   const sharesRun = createRunSearch(secretForms);
   const finds = (text: string): boolean => {
@@ -117,8 +118,8 @@ const inBase64 = (text: string): string[] =>
       .slice(4, -4),
   );
 
-/** A text that every private key in PEM contains, in base64. */
-const keyInBase64 = inBase64(' PRIVATE KEY-----');
+/** The forms in base64 of a text that every private key in PEM contains. */
+const privateKeyForms = inBase64(' PRIVATE KEY-----');
 
 /** Matches the paths of fields in a service account key that are not secret. */
 const harmless = /(?:^|[.\]])(?:type|project(?:_?id)?|client_?(?:id|email)|universe_domain|\w*_ur[il])$/i;
@@ -163,7 +164,10 @@ const decodeHtml = (text: string): string =>
     return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
   });
 
-/** Decodes the escapes of URLs, each byte to one character. A regular expression would take ten times as long for a list of encoded keys. */
+/**
+ * Decodes the escapes of URLs, each byte to one character, because secrets get that form too: see `formsOf`. A regular expression would
+ * take ten times as long for a list of encoded object names.
+ */
 function decodePercents(text: string): string {
   if (!text.includes('%')) return text;
 

@@ -52,12 +52,14 @@ export function encodeRequest(
   request: ApiRequest,
   { pathPrefix }: Pick<Endpoint, 'pathPrefix'>,
 ): WireRequest {
+  // The body of an `ApiRequest` is a value, called `content` from here on. The body of a `WireRequest` is its text.
   const { query = {}, body: content } = request;
   const path = pathPrefix + request.path;
   const encodedQuery = encodeQuery(query);
 
-  const { text: body, headers: contentHeaders } = encodeContent(content);
+  const { text: bodyText, headers: contentHeaders } = encodeContent(content);
   const chosenHeaders = chosenHeadersOf(content, request.headers ?? {});
+  // `target`, `headers` and `body` are sent. They are made from the other fields, which are for signing and for showing the request.
   return {
     method,
     path,
@@ -65,7 +67,7 @@ export function encodeRequest(
     target: encodedQuery === '' ? path : `${path}?${encodedQuery}`,
     headers: { ...contentHeaders, ...chosenHeaders },
     ...(Object.keys(chosenHeaders).length > 0 && { chosenHeaders }),
-    ...(body !== undefined && { body }),
+    ...(bodyText !== undefined && { body: bodyText }),
     ...(content !== undefined && { content }),
   };
 }

@@ -70,13 +70,13 @@ export interface SignedClientDependencies {
 /** Returns a function that creates the client of a call, which must be disposed of. All calls share the redactors of credentials. */
 export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
   const redactors = new WeakMap<Credentials, Redactor>();
-  const redactorOf = (credentials: Credentials): Redactor => {
+  const redactorOfCredentials = (credentials: Credentials): Redactor => {
     const { secretAccessKey, sessionToken } = credentials;
     const redactor = redactors.get(credentials) ?? createRedactor([secretAccessKey, sessionToken]);
     redactors.set(credentials, redactor);
     return redactor;
   };
-  return (endpoint, options) => new CallClient(endpoint, options, dependencies, redactorOf);
+  return (endpoint, options) => new CallClient(endpoint, options, dependencies, redactorOfCredentials);
 }
 
 interface SignedReply {
@@ -90,11 +90,11 @@ class CallClient implements SignedClient {
   readonly #dependencies: SignedClientDependencies;
   readonly #limit: ReturnType<typeof timeLimit>;
   readonly #deadline: number;
-  readonly #redactorOf: (credentials: Credentials) => Redactor;
+  readonly #redactorOfCredentials: (credentials: Credentials) => Redactor;
   /** Removes the secrets in the arguments of the call. Undefined if there are none. */
-  readonly #callRedactor: Redactor | undefined;
-  /** The redactors for the call and for all credentials that it has used, because a service may repeat the secrets of an earlier attempt. */
-  readonly #redactors: Set<Redactor>;
+  readonly #argumentRedactor: Redactor | undefined;
+  /** The redactors for the arguments and for all credentials used so far, because a service may repeat a secret of an earlier attempt. */
+  readonly #usedRedactors: Set<Redactor>;
   /** Added to this machine's time when requests are signed. Set after the service has refused a request because of the time. */
   #offsetMs = 0;
   /** True after the keys were renewed, which a call does at most once. */
@@ -104,17 +104,19 @@ class CallClient implements SignedClient {
     endpoint: Endpoint,
     options: SignedClientOptions,
     dependencies: SignedClientDependencies,
-    redactorOf: (credentials: Credentials) => Redactor,
+    redactorOfCredentials: (credentials: Credentials) => Redactor,
   ) {
     const { now, timeoutMs } = dependencies;
     this.#endpoint = endpoint;
     this.#options = options;
     this.#dependencies = dependencies;
+    // The limit aborts requests. The deadline, which is the same time, shows if a pause before a retry would end too late.
     this.#limit = timeLimit(timeoutMs, options.signal);
     this.#deadline = now().getTime() + timeoutMs;
-    this.#redactorOf = redactorOf;
-    this.#callRedactor = options.secrets.length === 0 ? undefined : createRedactor(options.secrets);
-    this.#redactors = new Set(this.#callRedactor === undefined ? [] : [this.#callRedactor]);
+    this.#redactorOfCredentials = redactorOfCredentials;
+    this.#argumentRedactor = options.secrets.length === 0 ? undefined : createRedactor(options.secrets);
+    // `#attempt` adds the redactors of the credentials that it uses.
+    this.#usedRedactors = new Set(this.#argumentRedactor === undefined ? [] : [this.#argumentRedactor]);
   }
 
   [Symbol.dispose](): void {
@@ -156,7 +158,7 @@ class CallClient implements SignedClient {
 
   /**
    * Signs a request and sends it once. Returns the reply without secrets.
-   * @param renewed new credentials, if the service refused the old ones
+   * @param renewed new credentials, if the service refused the old ones. Undefined to sign with the current credentials
    * @throws NotSent if the request could not be signed
    */
   async #attempt(request: WireRequest, attemptsBefore: number, renewed: Credentials | undefined): Promise<SignedReply> {
@@ -169,13 +171,14 @@ class CallClient implements SignedClient {
     const { headers, credentials } = await this.#sign(request, renewed).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
-    this.#redactors.add(this.#redactorOf(credentials));
+    this.#usedRedactors.add(this.#redactorOfCredentials(credentials));
 
-    // The loss of a connection that was kept alive would leave the outcome of a change unknown.
+    // A request that must not be repeated gets a new connection. The service may just be closing a kept one, and then nobody would know
+    // whether the request arrived.
     const newConnection = !repeatable;
     const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
     const result = await this.#dependencies.httpClient.send(signed, this.#limit.signal);
-    // The parser drops XML comments. A secret that a comment splits is found only after that.
+    // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret.
     const reply = this.#withoutSecrets(replyOf(result));
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return { reply, credentials };
@@ -193,13 +196,13 @@ class CallClient implements SignedClient {
     const withoutToken =
       sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
     // Cleaned line by line, so that the log lacks only the lines with a secret of the call, such as the query.
-    const lines = this.#callRedactor?.clean(withoutToken.split('\n'));
+    const lines = this.#argumentRedactor?.clean(withoutToken.split('\n'));
     log('debug', 'signed', { canonicalRequest: lines?.join('\n') ?? withoutToken, stringToSign });
     return { headers, credentials };
   }
 
   #withoutSecrets(reply: AttemptReply): AttemptReply {
-    const redactors = [...this.#redactors];
+    const redactors = [...this.#usedRedactors];
     const clean = <Data>(data: Data) => redactors.reduce((cleaned, redactor) => redactor.clean(cleaned), data);
     if (reply.kind === 'failed') return clean(reply);
     const { readText, ...answer } = reply;

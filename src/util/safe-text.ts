@@ -70,16 +70,16 @@ function joinWords(parts: readonly Part[]): readonly Part[] {
   return joined;
 }
 
-/** Writes a part as text. Of words that differ by reader, it writes those for agents. */
+/** Writes a part as text. Of words that differ by reader (`readers`), it writes those for agents. */
 function renderPart(part: Part): string {
   switch (part.kind) {
     case 'words':
       return part.text;
     case 'quoted':
-      // `limit` bounds the quotation in every text, and `longest` only in a text that has to be short.
-      return shortened(quote(part.value, part.limit), part.value, part.longest);
+      // `limit` always applies. If `shortNames` has set `longest`, a longer quotation is made again, of the beginning of the value only.
+      return shortQuotation(quote(part.value, part.limit), part.value, part.longest);
     case 'name':
-      return shortened(quoteName(part.name), part.name, part.longest);
+      return shortQuotation(quoteName(part.name), part.name, part.longest);
     case 'argument':
       return quoteName(part.path);
     case 'exact':
@@ -94,14 +94,14 @@ function renderPart(part: Part): string {
 }
 
 /**
- * Returns `quoted`, or a quotation of only the beginning of `value` if it has more than `longest` characters. The cut is between characters,
- * never inside an escape sequence. A name that needs no quotation marks stays whole.
+ * Returns `quotation`, or a quotation of only the beginning of `value` if it has more than `longest` characters. The cut is between
+ * characters, never inside an escape sequence. A name that needs no quotation marks stays whole.
  */
-function shortened(quoted: string, value: string, longest: number | undefined): string {
-  if (longest === undefined || !quoted.startsWith('"')) return quoted;
+function shortQuotation(quotation: string, value: string, longest: number | undefined): string {
+  if (longest === undefined || !quotation.startsWith('"')) return quotation;
   // Only the beginning is split, because a value may have megabytes. A character has one or two units of UTF-16.
   const characters = [...value.slice(0, 2 * longest + 2)].map(escapeQuoted);
-  if (characters.join('').length <= longest) return quoted;
+  if (characters.join('').length <= longest) return quotation;
   return `"${characters.slice(0, longest - 1).join('')}…"`;
 }
 
@@ -258,48 +258,49 @@ const mapParts = (parts: readonly Part[], replace: (part: Part) => readonly Part
 export const withoutDetails = (text: SafeText): SafeText =>
   new SafeText(text.parts.filter((part) => part.kind !== 'detail'));
 
-/** A shortened text, and everything that it lacks: the details that were dropped, and the names that were cut, here in full. */
+/** A shortened text, and the whole text of everything that it omits: the details that were dropped, and the names that were cut. */
 export interface Shortened {
   readonly line: SafeText;
-  readonly lacks: readonly SafeText[];
+  readonly omitted: readonly SafeText[];
 }
 
-/** The line `In full: …` with everything that a shortened text lacks. Empty if it lacks nothing. */
-export const inFull = ({ lacks }: Shortened): SafeText[] =>
-  lacks.length === 0 ? [] : [say`In full: ${join(lacks, ', ')}.`];
+/** The line `In full: …` with everything that a shortened text omits. Empty if it omits nothing. */
+export const inFull = ({ omitted }: Shortened): SafeText[] =>
+  omitted.length === 0 ? [] : [say`In full: ${join(omitted, ', ')}.`];
 
 /** Length of the shortest cut name, which is one character and an ellipsis. */
 const shortestName = 2;
 
 /**
- * Shortens a text to `limit` characters. It always cuts names to `nameLimit` characters. If that is not enough, it drops details, the last
- * first; then it cuts names further; and at last it cuts the text.
+ * Shortens a text to `limit` characters. It always cuts names to `nameLimit` characters, and without a `limit`, it does no more. If that is
+ * not enough, it drops details, the last first; then it cuts names further; and at last it cuts the text.
  */
 export function fitted(text: SafeText, limit = Number.POSITIVE_INFINITY, nameLimit = longestName): Shortened {
   const details = text.parts.filter((part) => part.kind === 'detail');
-  /** The text without the details `dropped`, and with names of at most `longest` characters. Undefined if it is still too long. */
-  const shortenedBy = (dropped: typeof details, longest: number): Shortened | undefined => {
+  /** Tries the text without the details `dropped`, and with names of at most `longest` characters. Undefined if it is still too long. */
+  const attempt = (dropped: typeof details, longest: number): Shortened | undefined => {
     const remaining = new SafeText(text.parts.filter((part) => !dropped.some((detail) => detail === part)));
     const line = shortNames(remaining, longest);
     if (line.text.length > limit) return undefined;
-    return { line, lacks: [...cutNames(remaining, longest), ...dropped.map(detailText)] };
+    return { line, omitted: [...longNames(remaining, longest), ...dropped.map(detailText)] };
   };
 
   for (let keptDetails = details.length; keptDetails >= 0; keptDetails -= 1) {
-    const shortened = shortenedBy(details.slice(keptDetails), nameLimit);
+    const shortened = attempt(details.slice(keptDetails), nameLimit);
     if (shortened !== undefined) return shortened;
   }
   for (let longest = nameLimit - 1; longest >= shortestName; longest -= 1) {
-    const shortened = shortenedBy(details, longest);
+    const shortened = attempt(details, longest);
     if (shortened !== undefined) return shortened;
   }
-  return { line: cut(shortNames(withoutDetails(text), shortestName), limit), lacks: [text] };
+  // A cut text may end anywhere, so all of it counts as omitted.
+  return { line: cut(shortNames(withoutDetails(text), shortestName), limit), omitted: [text] };
 }
 
-/** Returns the names of a text that are cut if names get at most `longest` characters. They are returned in full. */
-const cutNames = ({ parts }: SafeText, longest: number): readonly SafeText[] =>
+/** Returns the names of a text, in full, that `shortNames` would cut to `longest` characters. */
+const longNames = ({ parts }: SafeText, longest: number): readonly SafeText[] =>
   parts.flatMap((part) => {
-    if (part.kind === 'detail') return cutNames(new SafeText(part.parts), longest);
+    if (part.kind === 'detail') return longNames(new SafeText(part.parts), longest);
     return isName(part) && renderPart({ ...part, longest }) !== renderPart(part) ? [new SafeText([part])] : [];
   });
 

@@ -34,13 +34,13 @@ const tagBytes = 16;
  */
 export function createSeal(keys: SealingKeys, { purpose, associatedData, longest }: SealUse): Seal {
   // Derived at the first use, because most servers live for one request and seal nothing.
-  const sealingKeys = lazy(() => keys().map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
+  const derivedKeys = lazy(() => keys().map((key) => createHmac('sha256', key).update(`${purpose}\0`).digest()));
   const associated = Buffer.from(associatedData);
 
   return {
     seal(text) {
       // A key ring has at least one key. Node rejects the empty default.
-      const [key = Buffer.alloc(0)] = sealingKeys();
+      const [key = Buffer.alloc(0)] = derivedKeys();
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(associated);
       const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
@@ -48,13 +48,15 @@ export function createSeal(keys: SealingKeys, { purpose, associatedData, longest
     },
 
     open(sealed) {
+      // Anybody may send a text, so a very long one is not decrypted. Callers of `seal` stay below the limit themselves.
       if (sealed.length > longest) return undefined;
 
       const bytes = Buffer.from(sealed, 'base64url');
-      for (const key of sealingKeys()) {
+      for (const key of derivedKeys()) {
         const text = decrypt(bytes, key, associated);
         if (text !== undefined) return text;
       }
+      // It was altered, sealed for another use, or sealed with a key that is not in the ring any more.
       return undefined;
     },
   };

@@ -101,9 +101,9 @@ describe('a text that has to be short', () => {
     [40, `Create "${xs(21)}…" (400 GB)`, [`"${long}"`, 'in "a"', 'from "b"']],
     [21, `Create "${xs(2)}…" (400 GB)`, [`"${long}"`, 'in "a"', 'from "b"']],
     [12, 'Create "x…"…', [text.text]],
-  ])('of at most %i characters drops its last detail first, then cuts names: %s', (limit, line, lacks) => {
+  ])('of at most %i characters drops its last detail first, then cuts names: %s', (limit, line, omitted) => {
     const short = fitted(text, limit);
-    expect([short.line.text, short.lacks.map(({ text }) => text)]).toEqual([line, lacks]);
+    expect([short.line.text, short.omitted.map(({ text }) => text)]).toEqual([line, omitted]);
   });
 
   test('ends before a mark of our own, not of a name', () => {
