@@ -69,11 +69,8 @@ interface Decision {
   readonly refusalIfSpent: Refusal;
 }
 
-/** The consent to a change. */
-interface Consent {
-  readonly kind: 'given';
-  readonly consent: DecisionRecord;
-}
+/** The consent to a change, or the question that the client has to answer first. */
+type Approval = { readonly kind: 'given'; readonly consent: DecisionRecord } | Question;
 
 /**
  * Gets the consent that a change needs, or the question that the client has to answer first. Claims the plan for the decision, and
@@ -89,7 +86,7 @@ export async function approveChange(
   waitingNonce: string | undefined,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<Consent | Question> {
+): Promise<Approval> {
   const decision = await getDecision(step, planned, waitingNonce, context, dependencies);
   // Nothing is decided if the client has to ask the user first (`inputRequired`), or if a setting or an option gives the consent (`given`).
   if (decision.kind !== 'decided') return decision;
@@ -129,17 +126,14 @@ const unwrittenNote = words(
   'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
 );
 
-/**
- * Gets the decision of a person, the consent by planId, or the consent that a setting or an option gives beforehand. Returns the question
- * if the client has to ask the user first.
- */
+/** Gets a person's decision, the consent by planId, a consent that a setting or an option gives beforehand, or the question to the user. */
 async function getDecision(
   step: ConsentStep,
   planned: PlannedChange,
   waitingNonce: string | undefined,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<Decision | Consent | Question> {
+): Promise<Decision | Approval> {
   if (context.click !== undefined) return clickDecision(planned, context.click, dependencies.now());
   switch (step.kind) {
     case 'given':
@@ -240,7 +234,7 @@ async function askUser(
 ): Promise<Decision | Question> {
   const { call, draft, question, consentDigest } = planned;
   if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
-  // Set if this is the second call, which brings the reply. Its claims are those of the question that it answers.
+  // Set if this is the second call, which brings the reply, with the claims of the question. Otherwise the user is asked now.
   const { resumedReply } = elicitor;
   if (resumedReply === undefined) await checkMayAsk(elicitor, draft, signal, refusals);
   if (resumedReply !== undefined && resumedReply.claims.digest !== consentDigest)
@@ -259,10 +253,9 @@ async function askUser(
   const { kind, reason } = reply;
   if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
-  // Only a reply through a client can be a program's, which comes too early for a person. `isDirect` is set for this process's own terminal.
+  // A reply that comes too early for a person is a program's. This process's own terminal (`isDirect`) is no program, and `unanswered` no reply.
   const isByProgram = elicitor.isDirect !== true && kind !== 'unanswered' && answeredAfterMs < shortestReadMs;
-  const firstLine = upTo(question, '\n') ?? question;
-  const shownQuestion = say`the question was: ${firstLine}`;
+  const shownQuestion = say`the question was: ${upTo(question, '\n') ?? question}`;
   return {
     kind: 'decided',
     record: { how: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs },
@@ -342,11 +335,10 @@ const programReplies = {
   cancelled: 'cancelled',
 } as const satisfies Readonly<Record<ProgramReply, string>>;
 
+type PersonReply = Exclude<UserReply['kind'], 'wrongName'>;
+
 /** Returns the refusal by a person; undefined if the person agreed. */
-const refusalUnlessAgreed = (
-  reply: Exclude<UserReply['kind'], 'wrongName'>,
-  question: SafeText,
-): Refusal | undefined =>
+const refusalUnlessAgreed = (reply: PersonReply, question: SafeText): Refusal | undefined =>
   reply === 'agreed' ? undefined : new Refusal('Declined', [words(personReplies[reply]), question]);
 
 const personReplies = {
@@ -354,4 +346,4 @@ const personReplies = {
   notChosen: 'the user answered without choosing',
   cancelled: 'the user closed the question without an answer',
   unanswered: 'no answer came from the user',
-} as const satisfies Readonly<Record<Exclude<UserReply['kind'], 'agreed' | 'wrongName'>, string>>;
+} as const satisfies Readonly<Record<Exclude<PersonReply, 'agreed'>, string>>;

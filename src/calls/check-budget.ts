@@ -14,10 +14,7 @@ export interface CallBudget {
   readonly limit: Budget | undefined;
 }
 
-/**
- * The budget of a caller in an account. All callers share one budget if they are not authenticated.
- * @param caller undefined if callers are not authenticated
- */
+/** The budget of a caller in an account. `caller` is undefined if callers are not authenticated. Then all of them share one budget. */
 export function budgetOf(
   { account, endpoints, keys }: Cloud,
   limit: Budget | undefined,

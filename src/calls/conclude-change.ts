@@ -47,13 +47,8 @@ async function readSafely(call: SentCall, reply: FinalReply, log: Log): Promise<
     const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
     if (!accepted || mayAnswerWithErrors(call.operation)) return { kind: 'failed', failure: serverFault(call) };
     const { status } = reply.response;
-    return {
-      kind: 'unread',
-      status,
-      requestIds: {},
-      problem: words('this server made a mistake'),
-      mayHaveFailed: false,
-    };
+    const problem = words('this server made a mistake');
+    return { kind: 'unread', status, requestIds: {}, problem, mayHaveFailed: false };
   }
 }
 
@@ -149,7 +144,7 @@ function withAnswer(
   };
 }
 
-/** Everything about an accepted change except summary, warnings and answer. */
+/** Everything about an accepted change except summary, warnings and answer. `nextOfOperation` is the step that the operation proposes. */
 function circumstances(
   accepted: AcceptedChange,
   contradictions: readonly SafeText[],
@@ -179,10 +174,7 @@ const shownBefore: readonly ConsentWay[] = ['planId', 'clicked', 'page'];
 /** The warnings of the plan, unless the caller got them with the plan before. */
 const warningsOf = ({ consent, plan }: AcceptedChange) => (shownBefore.includes(consent.how) ? [] : plan.warnings);
 
-/**
- * The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first.
- * @param nextOfOperation the step that the operation proposes
- */
+/** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
   { call, answer, repeats, verificationHint, failed }: AcceptedChange,
   contradictions: readonly SafeText[],
@@ -197,8 +189,7 @@ function nextOf(
     return next('user', 'check', text);
   }
 
-  // If this change repeats an earlier one, `repeats` is the ID of that change. It is empty if there is none, true for an operation that may
-  // always be repeated, and false if no repetition is allowed.
+  // If this change repeats an earlier one, `repeats` is the ID of that change. Otherwise it is empty, true (may always be repeated) or false.
   if (typeof repeats === 'string' && repeats !== '') {
     const text = forReader({
       agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,

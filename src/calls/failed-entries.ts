@@ -80,11 +80,9 @@ export function failedSentence(failed: FailedEntries): SafeText {
   const total = requestedCount === undefined || requestedCount < count ? words('') : say` of ${requestedCount}`;
   const names = failedNames(failed);
   const shownNames = names === undefined ? words('') : say`: ${names}`;
-  const shownCodes = join(
-    codes.map((code) => quoted(code, 100)),
-    ', ',
-  );
-  const why = codes.length === 0 ? words('') : say` (${words(codes.length === 1 ? 'code' : 'codes')} ${shownCodes})`;
+  const codeTexts = codes.map((code) => quoted(code, 100));
+  const codeNoun = words(codes.length === 1 ? 'code' : 'codes');
+  const why = codes.length === 0 ? words('') : say` (${codeNoun} ${join(codeTexts, ', ')})`;
   const noun = words(count === 1 && requestedCount === undefined ? 'entry' : 'entries');
   return say`${count}${total} ${noun} failed${shownNames}${why}.`;
 }
@@ -92,9 +90,7 @@ export function failedSentence(failed: FailedEntries): SafeText {
 /** `"a", "b", "c" and 4 more`, or undefined if the entries have no names. */
 export function failedNames({ count, names }: FailedEntries): SafeText | undefined {
   if (names.length === 0) return undefined;
-  const shown = join(
-    names.map((name) => quoted(name, 100)),
-    ', ',
-  );
+  const nameTexts = names.map((name) => quoted(name, 100));
+  const shown = join(nameTexts, ', ');
   return count > names.length ? say`${shown} and ${count - names.length} more` : shown;
 }

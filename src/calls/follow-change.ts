@@ -41,32 +41,28 @@ export function stepIfUnknown(call: FollowedCall, verificationHint: SafeText, se
     const repeat = say`Sending it again does no harm: ${callAgain} with the same arguments, without planId.`;
     return next('agent', 'call', say`${sent} ${repeat} The aim is ${verificationHint}.`);
   }
-  const { who, action, text } = stepToVerify(call, verificationHint, {
-    wait: words('Wait ten minutes, then'),
-    repeat: say`${callAgain} with the same arguments, without planId, and with allowRepeat: true`,
-  });
+  const wait = words('Wait ten minutes, then');
+  const repeat = say`${callAgain} with the same arguments, without planId, and with allowRepeat: true`;
+  const { who, action, text } = stepToVerify(call, verificationHint, wait, repeat);
   return next(who, action, say`Do not repeat it. ${sent} ${text}`);
 }
 
 /**
  * The step that finds out whether a change was carried out, and repeats it if not: `Wait ten minutes, then look in the console for a server
  * "wiki". Only if it is not there and you still want it, try again with allowRepeat: true.`
- * @param clauses the beginning of the sentence about the console, and the end of the sentence about repeating the change
+ * @param wait the beginning of the sentence about the console
+ * @param repeat the end of the sentence about repeating the change
  */
-export function stepToVerify(
-  call: FollowedCall,
-  verificationHint: SafeText,
-  clauses: { readonly wait: SafeText; readonly repeat: SafeText },
-): Next {
-  const wanted = say`and ${theyWant} it, ${clauses.repeat}.`;
+export function stepToVerify(call: FollowedCall, verificationHint: SafeText, wait: SafeText, repeat: SafeText): Next {
+  const ifWanted = say`and ${theyWant} it, ${repeat}.`;
   const read = followingRead(call);
   if (read !== undefined) {
     const callRead = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.`;
-    const text = say`${callRead}${doneSentence(call)} ${notFoundYet} Only if it is still not there after that ${wanted}`;
+    const text = say`${callRead}${doneSentence(call)} ${notFoundYet} Only if it is still not there after that ${ifWanted}`;
     return next('agent', 'call', text);
   }
   const look = say`${forAgent('have the user ')}look in the console for ${verificationHint}.`;
-  return next('user', 'check', say`${clauses.wait} ${look} Only if it is not there ${wanted}`);
+  return next('user', 'check', say`${wait} ${look} Only if it is not there ${ifWanted}`);
 }
 
 /** A cloud may list a new thing only minutes after it accepted the change. */

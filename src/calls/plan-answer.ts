@@ -26,7 +26,6 @@ interface Ways {
   /** The address of the plan on the page, if the caller may know it. */
   readonly decideAt?: string | undefined;
   readonly claims: PlanClaims;
-  /** Set if a person other than the user decides on the page. */
   readonly byAnotherPerson: boolean;
   /** Set if nobody can agree to the plan, because this client and the configuration offer no way. */
   readonly isDeadEnd: boolean;
@@ -76,6 +75,7 @@ export async function answerWithPlan(
     onPageUntil: onPage ? plans.expiry() : undefined,
     decideAt,
     claims: { digest: consentDigest, nonce },
+    // With `approval`, a person other than the user decides on the page.
     byAnotherPerson: call.account.confirm === 'approval',
     // Set only with `planOnly`: the same call without `planOnly` would be refused, because `step` would offer no way.
     isDeadEnd: step.isDeadEnd === true,
@@ -83,10 +83,7 @@ export async function answerWithPlan(
   });
 }
 
-/**
- * The result of storing a plan. If it is `closed`, the user has refused too often to be asked again, so not even a click counts. If it is
- * `notStored`, a click still counts, because the view itself holds the plan.
- */
+/** The result of storing a plan. `closed` means that the user has declined too often to be asked again. Then not even a click counts. */
 interface Storing {
   readonly kind: 'stored' | 'notNeeded' | 'closed' | 'notStored';
   /** Set for `closed` and `notStored`. */
@@ -104,6 +101,7 @@ async function storeForPeople(
   if (!withClick && !withPage) return { kind: 'notNeeded' };
   const { call, draft, consentDigest, plan, repeats } = planned;
   const { digest: requestKey, tool, caller, client } = draft;
+  // The user has declined too often to be asked again.
   const refusal = await refusals.againstAsking(draft);
   if (refusal !== undefined) return { kind: 'closed', refusal };
   // A plan with a secret is never stored, but a plan with the name of a secret file may be.

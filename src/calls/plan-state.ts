@@ -168,7 +168,6 @@ export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims
 
 /**
  * Makes the outcome of a change from its journal entry. All texts of the entry are quoted, because another server may have written them.
- * @param ending the ending of `change`
  * @param asked the call that asks for the outcome, which has the same arguments as the change
  */
 function outcomeInJournal(change: RecordedChange, ending: Ending, asked: AskedChange): EndedOutcome {

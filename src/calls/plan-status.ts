@@ -102,11 +102,9 @@ async function answerOpenPlan(
 ): Promise<PlanStatus> {
   const { nonce, isRedeemable } = state;
   const { page, now } = dependencies;
-  // A decline that comes too early is a program's, and does not count.
-  if (pageReply !== undefined && isDeclinedByPerson(pageReply.visit, pageReply.claims.issuedAt, now())) {
-    const refusal = await declinePlan(nonce, draft, dependencies);
-    throw refusal;
-  }
+  // A decline that comes too early is a program's, and does not count. `declinePlan` records it and returns the refusal.
+  if (pageReply !== undefined && isDeclinedByPerson(pageReply.visit, pageReply.claims.issuedAt, now()))
+    throw await declinePlan(nonce, draft, dependencies);
   if (call.control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
 
   // A call that only reports the reply about the page does not decide. Any other call can, by a question to the user or by its planId.
@@ -148,21 +146,13 @@ export async function sendToPage(
 
   // The nonce of the plan is only in the planId that `answerWithPlan` has just issued.
   const { nonce } = tokens.read(planId);
+  const claims = { use: 'handle', digest: consentDigest, nonce } as const;
   const message = join([...decisionLines(plan, call, dependencies.questionLimits), aboutPage], '\n');
   const askedAt = dependencies.now().getTime();
   const visit = await visitPage(message, address, guide, draft.tool, context, dependencies);
   // The client repeats this call with the user's reply and these claims, and `answerPlanStatus` continues.
-  if (visit === 'later')
-    return {
-      kind: 'inputRequired',
-      message,
-      answer: { address },
-      claims: { use: 'handle', digest: consentDigest, nonce },
-    };
-  if (isDeclinedByPerson(visit, askedAt, dependencies.now())) {
-    const refusal = await declinePlan(nonce, draft, dependencies);
-    throw refusal;
-  }
+  if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, claims };
+  if (isDeclinedByPerson(visit, askedAt, dependencies.now())) throw await declinePlan(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
 
   const lookup = { planId, asked: planned, digestOfCall: async () => consentDigest };
@@ -174,10 +164,7 @@ export async function sendToPage(
   return state?.kind === 'ended' ? state.outcome : outcome;
 }
 
-/**
- * Asks the user to open the page. An error counts as `cancelled`, because the user can still be told to open the page.
- * @returns `later` if the client will send the reply with a second request
- */
+/** Asks the user to open the page. An error counts as `cancelled`, because the user can still be told to open the page. */
 async function visitPage(
   message: SafeText,
   address: string,

@@ -46,10 +46,7 @@ export const isAllowed = (policy: Policy, operation: Operation, principal?: Prin
 export const allowsChanges = (policy: Policy, operations: readonly Operation[]): boolean =>
   operations.some((operation) => operation.effect !== 'read' && isAllowed(policy, operation));
 
-/**
- * @param account the account's name, if accounts have names
- * @throws Refusal if the operation is not allowed
- */
+/** Throws a refusal if an operation is not allowed. `account` is the account's name, if accounts have names. */
 export function checkPolicy(policy: Policy, operation: Operation, principal?: Principal, account?: string): void {
   const reason = reasonAgainst(policy, operation, principal, account);
   if (reason !== undefined) throw new Refusal('NotAllowed', [reason]);

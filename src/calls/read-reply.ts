@@ -50,10 +50,7 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
   return { kind: 'unread', status, requestIds, problem, mayHaveFailed: mayAnswerWithErrors(operation) };
 }
 
-/**
- * Reads a complete answer with a successful status. It may still hold an error, or come from a proxy and not from the API.
- * @returns `unread` if the body is not what the operation expects, and `failed` if it is an error
- */
+/** Reads a complete answer with a successful status. It may still hold an error, or come from a proxy and not from the API. */
 async function readSuccess(
   call: SentCall,
   reply: FinalReply & { kind: 'answered' },

@@ -132,23 +132,17 @@ interface Remedy {
   readonly next: Next;
 }
 
-/** An error of the service, as far as the advice depends on it. */
-interface AdvisedError {
-  readonly code: ServiceError['code'];
-  readonly status: number;
-  /** This server's code for an error whose code is in neither table. */
-  readonly unknownCode?: string | undefined;
-}
-
 /**
  * Finds the advice on an error of the service by the beginning of its code, or else by the HTTP status.
+ * @param error with `unknownCode`, this server's code for an error whose code is in neither table
  * @param operationErrors the operation's own advice, which comes before `byCode`
  */
 export function remedyFor(
-  { code, status, unknownCode = `Http${status}` }: AdvisedError,
+  error: { readonly code: ServiceError['code']; readonly status: number; readonly unknownCode?: string | undefined },
   operationErrors: Operation['errors'],
   facts: RemedyFacts,
 ): Remedy {
+  const { code, status, unknownCode = `Http${status}` } = error;
   const adviceOfOperation = Object.entries(operationErrors ?? {}).map(
     ([start, advice]) => [start, next('user', 'ask', errorAdviceText(advice))] as const,
   );

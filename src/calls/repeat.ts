@@ -45,10 +45,7 @@ const repetitions = {
   delete: 'the same deletion once more',
 } as const satisfies Readonly<Record<Effect, string>>;
 
-/**
- * The refusal of an unintended repetition.
- * @param verificationHint the thing to look for, as the end of a sentence
- */
+/** The refusal of an unintended repetition. `verificationHint` is the thing to look for, as the end of a sentence. */
 export function repeated(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Refusal {
   return new Refusal('Repeated', [], {
     reason: earlierClause(earlier),
@@ -65,22 +62,19 @@ export function repeated(earlier: Earlier, call: FollowedCall, verificationHint:
 function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
   // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
-  switch (outcome) {
-    case 'not ended':
-      return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
-    case 'accepted': {
-      const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
-      const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
-      const repetition = words(repetitions[call.operation.effect]);
-      const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
-      return next('user', 'decide', text);
-    }
-    case 'unknown': {
-      const { who, action, text } = stepToVerify(call, verificationHint, {
-        wait: words('When ten minutes have passed since then,'),
-        repeat: say`${callAgain} with allowRepeat: true`,
-      });
-      return next(who, action, say`Nobody knows whether the earlier call was carried out. ${text}`);
-    }
+  if (outcome === 'not ended')
+    return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
+
+  if (outcome === 'accepted') {
+    const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
+    const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
+    const repetition = words(repetitions[call.operation.effect]);
+    const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
+    return next('user', 'decide', text);
   }
+
+  // The outcome is `unknown`.
+  const wait = words('When ten minutes have passed since then,');
+  const { who, action, text } = stepToVerify(call, verificationHint, wait, say`${callAgain} with allowRepeat: true`);
+  return next(who, action, say`Nobody knows whether the earlier call was carried out. ${text}`);
 }

@@ -35,10 +35,7 @@ export async function resolveCall(
   // Leaves out the regions of the API reference if the account's storage is another product.
   const operation = operationForCloud(requestedOperation, cloud);
   const valid = validate(operation, givenArgs, cloud.region, argumentName);
-  const { input: withSecrets, secretNames } =
-    operation.secretNames === undefined
-      ? { input: valid, secretNames: {} }
-      : await insertSecrets(operation, valid, secretFiles, cloud.region);
+  const { input: withSecrets, secretNames } = await insertSecrets(operation, valid, secretFiles, cloud.region);
   const { control, input } = splitControl(withSecrets);
 
   const apiRequest = await operation.request(input);
@@ -103,10 +100,7 @@ function followToolOf(
   return reads.find(({ name }) => isOffered(name))?.name;
 }
 
-/**
- * Returns the operation as it is in an account's cloud. With S3 headers (`amz`), the storage is another product, so the regions of the API
- * reference do not apply and are left out.
- */
+/** Leaves out the regions of the API reference, which do not apply if the storage is another product, as with S3 headers (`amz`). */
 function operationForCloud(operation: Operation, { storageHeaders }: Cloud): Operation {
   if (operation.service !== 'storage' || storageHeaders !== 'amz') return operation;
   const { regions: _, ...withoutRegions } = operation;

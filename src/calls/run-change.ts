@@ -80,15 +80,13 @@ function consentStep(
   });
 }
 
-/**
- * Gets consent and sends the change. If the call claimed a stored plan, the outcome is stored with the plan, also if it is an error.
- * @param waitingNonce the nonce of the undecided plan that the call's planId names
- */
+/** Gets consent and sends the change. If the call claimed a stored plan, the outcome is stored with the plan, also if it is an error. */
 async function approveAndSend(
   step: ConsentStep,
   planned: PlannedChange,
   context: CallContext,
   dependencies: CallDependencies,
+  /** Nonce of the undecided plan that the call's planId names. */
   waitingNonce?: string,
 ): Promise<CallOutcome> {
   const planClaim = new PlanClaim(dependencies, planned.draft.tool);

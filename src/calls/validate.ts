@@ -234,10 +234,8 @@ function show(value: unknown): SafeText {
   if (!Array.isArray(value)) return words('an object');
   const texts = value.filter((element) => typeof element === 'string' && !looksSecret(element));
   if (value.length > 5 || texts.length < value.length) return say`a list of ${value.length}`;
-  return say`[${join(
-    texts.map((text) => quoted(String(text), 40)),
-    ', ',
-  )}]`;
+  const shownTexts = texts.map((text) => quoted(String(text), 40));
+  return say`[${join(shownTexts, ', ')}]`;
 }
 
 /** True for a private key, which may stand in the wrong argument by mistake. */
