@@ -10,6 +10,7 @@ export interface InFlightCalls {
   finish(graceMs: number): Promise<void>;
 }
 
+/** Keeps the changes that are being sent, so that a process that shuts down can wait for them. */
 export function createInFlightCalls(): InFlightCalls {
   /** The changes that have not ended, by the controllers that can abort them. */
   const running = new Map<AbortController, Promise<unknown>>();

@@ -109,7 +109,7 @@ export async function insertSecrets(
   files: SecretFiles,
   region: string,
 ): Promise<{ readonly input: Record<string, unknown>; readonly secretNames: Readonly<Record<string, string>> }> {
-  // For each argument that names a secret, the operation has the argument that gets the secret.
+  // For each argument that names a secret, the operation says which argument gets the secret.
   const { secretNames: secretPaths = {} } = operation;
   const namesByPath: Record<string, string> = {};
   let input: unknown = valid;

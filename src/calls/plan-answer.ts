@@ -147,7 +147,7 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
   const tool = call.operation.name;
   const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
 
-  // A planId that carries out the plan is valid for ten minutes. A plan that waits on the page alone may wait longer.
+  // A planId that carries out the plan is valid for ten minutes. Without such a planId, a plan on the page may wait longer.
   const issuedAt = time.getTime();
   const expiresAt = inChat || onPageUntil === undefined ? issuedAt + tokenLifetimeMs : onPageUntil;
   const expires = new Date(expiresAt).toISOString();
@@ -164,7 +164,7 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
     kind: 'succeeded',
     success: {
       summary: join([...textsOfOtherPlans, say`Plan of ${own(tool)}; nothing was sent.`], ' '),
-      // `waiting` says that the agent and the user have nothing to decide here, because a person decides on the page.
+      // `waiting` says that nobody can decide in the client, because a person decides on the page.
       outcome: isOnlyOnPage ? 'waiting' : 'planned',
       // The agent shows this text to the user.
       show: planText(shown, validUntil),

@@ -82,6 +82,7 @@ export async function planChange(
   const { call, draft, verificationHint } = drafted;
   const { control, account } = call;
 
+  // `duplicate` is an earlier change with the same request. `repeats` tells the journal whether this change may repeat it.
   const { duplicate, repeats, consentDigest } = await findRepetition(drafted, context, dependencies);
   const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
   // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
@@ -89,18 +90,18 @@ export async function planChange(
     throw repeated(earlier, call, verificationHint);
 
   const budgetText = await checkBudget(dependencies.journal, call.budget, control.planOnly);
-  const plan = withRemarks(drafted.plan, earlier, budgetText);
-  // Only the body of the request can be too large, which no remark changes.
-  if (account.confirm !== 'off' && !canBeShown(plan)) throw tooLargeToShow(call);
+  const planWithRemarks = withRemarks(drafted.plan, earlier, budgetText);
+  // Only the body of the request can be too large, which is the same in all stages of the plan.
+  if (account.confirm !== 'off' && !canBeShown(planWithRemarks)) throw tooLargeToShow(call);
 
-  // The sentences about other plans are only shown. `plan` is stored without them, because they change with the other plans.
+  // The sentences about other plans are only shown. The plan is stored without them, because they change with the other plans.
   const others = await otherPlans(drafted, ownNonces, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
-  const shown = withOtherPlans(plan, otherTexts);
+  const shown = withOtherPlans(planWithRemarks, otherTexts);
   // If nothing was added, `withRemarks` and `withOtherPlans` have returned the drafted plan itself, and its question still fits. An addition
   // needs a new question, and may make the plan too long for one.
   const question = shown === drafted.plan ? drafted.question : questionFor(shown, call, context, dependencies);
-  return { call, draft, verificationHint, plan, others, shown, question, consentDigest, repeats };
+  return { call, draft, verificationHint, plan: planWithRemarks, others, shown, question, consentDigest, repeats };
 }
 
 /** Finds the caller's other waiting plans for the same thing. Finds none for a click, because its plan was shown with them before. */

@@ -98,7 +98,7 @@ export async function stateByClaims(
   // The change is being sent, or its plan was decided a moment ago and the change is not in the journal yet.
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
 
-  // The plan is undecided. If it is stored, it may wait for a person for hours, but its planId counts as consent for ten minutes only.
+  // The plan is undecided. If it is stored, it may wait for hours, but a planId counts as consent for ten minutes only, and a `handle` never.
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);

@@ -112,7 +112,6 @@ async function answerOpenPlan(
   const willRedeem = step.kind === 'redeem' && isRedeemable;
   if (pageReply === undefined && (willAsk || willRedeem)) return { kind: 'open', nonce };
 
-  // The plan still waits.
   const whom = whoDecides(call.account.confirm, page?.kind ?? 'none');
   const waitsFor = { whom, decideAt: addressOf(nonce, page) };
   return { kind: 'answer', outcome: unendedAnswer(draft.tool, planId, state, waitsFor) };

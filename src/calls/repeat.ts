@@ -65,6 +65,7 @@ function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationH
   if (outcome === 'not ended')
     return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
 
+  // `callAgainFirst` begins a sentence, and `callAgain` stands inside one.
   if (outcome === 'accepted') {
     const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
     const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });

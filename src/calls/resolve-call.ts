@@ -36,7 +36,7 @@ export async function resolveCall(
   const operation = operationForCloud(requestedOperation, cloud);
   const valid = validate(operation, givenArgs, cloud.region, argumentName);
   const { input: withSecrets, secretNames } = await insertSecrets(operation, valid, secretFiles, cloud.region);
-  const { control, input } = splitControl(withSecrets);
+  const { control, input } = splitControlArguments(withSecrets);
 
   const apiRequest = await operation.request(input);
   // A global API has its only region in `signing`. For another API, a call may name a region. Otherwise, the configured one is used.
@@ -77,7 +77,7 @@ export async function resolveCall(
 }
 
 /** Separates the control arguments, which are for this server, from the `input` of the operation. */
-function splitControl(args: Readonly<Record<string, unknown>>) {
+function splitControlArguments(args: Readonly<Record<string, unknown>>) {
   const { planOnly, planId, allowRepeat, withdraw, replaces, ...input } = args;
   const control = {
     planOnly: planOnly === true,

@@ -146,8 +146,7 @@ function describersOf(issue: Issue, operation: Operation, argumentName: Argument
     const shownName = own(isTopLevel ? unknownName : `${path}.${unknownName}`);
     // `pathsOfArgument` is for an argument that belongs inside another one, where clients and server use the same names.
     const suggestion = didYouMean(unknownName, knownNames) ?? pathsOfArgument(schema, unknownName).join(' or ');
-    const hasSuggestion = suggestion !== '';
-    if (hasSuggestion) return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
+    if (suggestion !== '') return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
     if (areListed) return say`${shownName}: is not an argument`;
     areListed = true;
     return say`${shownName}: is not an argument; expected one of: ${defined(knownNames.join(', '))}`;
