@@ -68,7 +68,7 @@ function serviceFailure(
 ): Failure {
   const { response, attempts, keyId } = reply;
   const { status, headers, bodyFailure } = response;
-  // For an error in an answer with a successful status, another status decides on the advice.
+  // The status that decides on the advice. It differs from `status` only for an error in an answer with a successful status.
   const { countsAsStatus, unknownCode } = meaning;
   const { operation, accountName } = call;
   const facts = {

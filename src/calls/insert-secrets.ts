@@ -32,7 +32,7 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       // The agent's name is only compared with the names in the folder, and never becomes a path itself.
       const files = await filesIn(folder);
       const file = files.get(name);
-      // An agent may have passed the secret itself as its name. That is noticed, and not shown, only if it looks like no file name.
+      // An agent may have passed the secret itself as its name, so a text that looks like no file name is not shown. Any other text is shown.
       const shownName = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
       if (file === undefined) return problem(say`${shownName} does not exist; ${existing(name, [...files.keys()])}`);
 

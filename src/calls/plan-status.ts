@@ -51,6 +51,7 @@ export async function answerPlanStatus(
     return undefined;
   }
 
+  // Only needed for a plan that is neither stored nor in the journal.
   const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).consentDigest;
   const lookup = { planId, asked: drafted, digestOfCall };
   /** True if this call waits while the plan is undecided, or decided but without an outcome. */
@@ -155,7 +156,8 @@ export async function sendToPage(
   if (visit !== 'opened') return outcome;
 
   const lookup = { planId, asked: planned, digestOfCall: async () => consentDigest };
-  const state = await waitForDecision(lookup, () => true, context, dependencies).catch((error: unknown) => {
+  const isAwaited = () => true;
+  const state = await waitForDecision(lookup, isAwaited, context, dependencies).catch((error: unknown) => {
     // The answer with the plan is still right.
     if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
     throw error;
@@ -251,7 +253,6 @@ export function unendedAnswer(
   return { kind: 'succeeded', success };
 }
 
-/** The answer about an undecided plan. */
 const waitingAnswer = (
   tool: string,
   planId: string | undefined,

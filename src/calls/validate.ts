@@ -186,7 +186,6 @@ function typeRule(issue: z.core.$ZodIssueInvalidType): string {
   return expected[issue.expected] ?? `must be of type ${issue.expected}`;
 }
 
-/** The schema's argument names at a path. */
 function argumentNames(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   if (schema instanceof z.ZodOptional) return argumentNames(schema.unwrap(), path);
   const [step, ...rest] = path;
