@@ -86,14 +86,9 @@ export async function startRuntime(
 
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
   /** Aborted to end the programs that print access keys. */
-  const stopOfKeyPrograms = new AbortController();
-  const accounts = openAccounts(config.accounts, {
-    env: config.otherVariables,
-    now,
-    log,
-    sandbox: sandbox?.cloud,
-    stop: stopOfKeyPrograms.signal,
-  });
+  const keyPrograms = new AbortController();
+  const keyOptions = { env: config.otherVariables, now, log, stop: keyPrograms.signal };
+  const accounts = openAccounts(config.accounts, { ...keyOptions, sandbox: sandbox?.cloud });
 
   const store = openStore(config.journal, now, log);
   const journal = await store.openJournal();
@@ -104,9 +99,8 @@ export async function startRuntime(
 
   const thisProcess = { pid: process.pid, host: hostname() };
   // Ends the changes in the journal that earlier processes left unfinished. Their callers get a notice with their next change.
-  const notices = createNotices(() =>
-    recoverInterrupted({ journal, process: thisProcess, started, now, timeoutMs, log }),
-  );
+  const recoveryOptions = { journal, process: thisProcess, started, now, timeoutMs, log };
+  const notices = createNotices(() => recoverInterrupted(recoveryOptions));
 
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
@@ -130,13 +124,11 @@ export async function startRuntime(
     tracer: telemetry?.tracer,
   });
 
+  // Undefined if planIds are made with the state keys.
+  const planKeys = planKeysOf(config, store, wired.server.stateKeys, log);
   return {
     ...wired,
-    server: {
-      ...wired.server,
-      viewsForAll: config.viewsForAll,
-      planKeys: planKeysOf(config, store, wired.server.stateKeys, log),
-    },
+    server: { ...wired.server, viewsForAll: config.viewsForAll, planKeys },
     accounts,
     store,
     journal,
@@ -144,7 +136,7 @@ export async function startRuntime(
     close: async (graceMs) => {
       // First, because changes under way need everything else.
       await wired.inFlight.finish(graceMs);
-      stopOfKeyPrograms.abort();
+      keyPrograms.abort();
       clearInterval(eraseTimer);
 
       // The journal closes last of these, because notices and refusals write their last entries into it.
@@ -201,9 +193,10 @@ const defaultWaitMs = 25_000;
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
   const { tracer, accounts, journal, log, now } = parts;
+  // By default, plans in memory are kept only as long as planIds are valid. A page needs them longer.
   const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = defaultWaitMs } = parts;
 
-  // Without a configured key, tokens are valid only in this process. The random key is made at the first use: see `SealingKeys`.
+  // Without a configured key, tokens are valid only in this process. The random key is made with the first token.
   const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);
   const plans =
     parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs: planLifetimeMs });
@@ -211,19 +204,9 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
   const refusals = createRefusals(journal, now, randomUUID, log);
   const inFlight = createInFlightCalls();
 
-  const callStack = parts.openCallStack({
-    ...parts,
-    // `plans` and `statusWaitMs` may be undefined in `parts`, so they come after it.
-    plans,
-    statusWaitMs,
-    operations,
-    newId: randomUUID,
-    newNonce,
-    questions,
-    questionLimits,
-    refusals,
-    inFlight,
-  });
+  const newParts = { operations, newId: randomUUID, newNonce, questions, questionLimits, refusals, inFlight };
+  // `plans` and `statusWaitMs` may be undefined in `parts`, so they come after it.
+  const callStack = parts.openCallStack({ ...parts, ...newParts, plans, statusWaitMs });
   const call = tracer === undefined ? callStack.call : withTracing(callStack.call, tracer);
   return {
     call,
@@ -250,20 +233,15 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
 
 /** Returns a call stack that is loaded at the first call, because most servers are started only for their list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
+  const load = async () => (await import('./calls/call-tool.js')).createCallStack(options);
   let loading: Promise<CallStack> | undefined;
-  const load = async () => {
-    try {
-      return (await import('./calls/call-tool.js')).createCallStack(options);
-    } catch (error) {
-      // The next call loads again.
-      loading = undefined;
-      throw error;
-    }
-  };
-
   return {
     call: async (operation, args, context) => {
-      loading ??= load();
+      loading ??= load().catch((error: unknown) => {
+        // The next call loads again.
+        loading = undefined;
+        throw error;
+      });
       try {
         const callStack = await loading;
         // Not awaited here, so that only errors of loading are caught.
@@ -304,7 +282,7 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
         throw new Refusal(partUnavailable, []);
       }
     },
-    // For a resource, which has no failure with a next step, so the client gets the error itself.
+    // For a resource. Its client gets the error itself, because only calls have an answer for a refusal.
     describe: async () => (await start()).describe(),
     close: async () => (await starting?.catch(() => undefined))?.close(),
   };

@@ -270,7 +270,7 @@ function contextOf(
     signal,
     stop,
     wait,
-    // A read calls it after each page of results but the last, because some clients cannot handle progress together with the answer.
+    // Reads call it after each page of results but the last, because some clients cannot handle progress together with the answer.
     onFollowedPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens,
