@@ -6,7 +6,6 @@ import type { Accounts } from './calls/account.js';
 import type { CallingDependencies, CallStack, CallStackOptions } from './calls/call-tool.js';
 import type { CallDependencies, CallTool } from './calls/context.js';
 import { createInFlightCalls, type InFlightCalls } from './calls/in-flight.js';
-import { describeConfig } from './config/describe.js';
 import type { Config } from './config/load-config.js';
 import { openAccounts } from './config/open-accounts.js';
 import type { DecisionPage } from './consent/decision-page.js';
@@ -119,7 +118,7 @@ export async function startRuntime(
     ...(localPage !== undefined && { planLifetimeMs }),
     openCallStack: (callDependencies) =>
       openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
-    configuration: (names) => describeConfig(config, 'operator', names),
+    configuration: async (names) => (await import('./config/describe.js')).describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
     tracer: telemetry?.tracer,
   });

@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
-import { hiddenBySandbox } from '../config/describe.js';
-import type { Config } from '../config/load-config.js';
+import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { planKeyProblem } from '../consent/plan-key.js';
 import type { ConsentMode } from '../consent/required-consent.js';
 import { documentBytes, findKeys } from '../http/issuer-keys.js';

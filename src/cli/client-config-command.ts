@@ -1,7 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { delimiter, dirname, join, posix, resolve, sep, win32 } from 'node:path';
-import { hiddenBySandbox } from '../config/describe.js';
-import type { Config } from '../config/load-config.js';
+import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import { type DecisionWay, decisionWays } from '../mcp/client-quirks.js';
 import { sentences } from '../util/human.js';
 import { defined, exact, join as joined, listed, namesOf, own, type SafeText, say } from '../util/safe-text.js';

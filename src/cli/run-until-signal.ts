@@ -1,5 +1,4 @@
-import { hiddenBySandbox } from '../config/describe.js';
-import type { Config } from '../config/load-config.js';
+import { type Config, hiddenBySandbox } from '../config/load-config.js';
 import type { DecisionPage } from '../consent/decision-page.js';
 import { type Runtime, startRuntime } from '../runtime.js';
 import { crashFacts, type Log } from '../util/log.js';

@@ -1,19 +1,8 @@
 import { markdownTable, sentences } from '../util/human.js';
 import { quote } from '../util/quote.js';
-import { own, type SafeText, say } from '../util/safe-text.js';
 import type { AccountsConfig } from './accounts.js';
-import { isKeySetting } from './key-settings.js';
 import type { Config } from './load-config.js';
-import {
-  endpointSettings,
-  helpOf,
-  isSetting,
-  prefix,
-  type Setting,
-  settingNames,
-  settings,
-  variableName,
-} from './settings.js';
+import { helpOf, type Setting, settingNames, settings, variableName } from './settings.js';
 
 /** Settings that callers over HTTP may see. Key IDs, paths and addresses are for the operator only. */
 const sharedSettings: readonly Setting[] = [
@@ -62,17 +51,6 @@ function settingRow(setting: Setting, origins: Config['origins']): readonly stri
   const file = origins.find((origin) => origin.name === `${name}_FILE`);
   if (file !== undefined) return [name, `read from ${quote(file.shown)}`, file.from, help];
   return [name, String(row.default ?? 'not set'), 'default', help];
-}
-
-/** Settings that the sandbox replaces. Users are warned, because they may have forgotten that CLOUDOPS_SANDBOX is set. */
-export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly SafeText[] =>
-  sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
-
-/** True for variables of keys and endpoints. Any variable outside the table of settings is an endpoint that operation files add. */
-function isKeyOrEndpoint(variable: string): boolean {
-  const name = variable.slice(prefix.length).replace(/_FILE$/, '');
-  const isEndpoint = endpointSettings.some((setting) => setting === name);
-  return isEndpoint || isKeySetting(name) || !(isSetting(name) || isSetting(`${name}_FILE`));
 }
 
 /** A table of the accounts with these names, with the settings that decide which calls are possible. */

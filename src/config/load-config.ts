@@ -4,7 +4,7 @@ import type { OwnOperations } from '../operations/load-operations.js';
 import type { Service } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
 import type { Proxies } from '../transport/http-client.js';
-import { distinct, type SafeText, say, words } from '../util/safe-text.js';
+import { distinct, own, type SafeText, say, words } from '../util/safe-text.js';
 import {
   type AccountConfig,
   type AccountsConfig,
@@ -17,9 +17,18 @@ import {
   reportKeySources,
 } from './accounts.js';
 import { asksForTraces, defaultJournal, readProxies } from './environment.js';
+import { isKeySetting } from './key-settings.js';
 import { addedServices, allOperations, noOwnOperations } from './own-operations.js';
 import { parseSettings, type SettingValues, withDefaults } from './setting-values.js';
-import { prefix, type Setting, safeVariableName, settingNames, valueOfText } from './settings.js';
+import {
+  endpointSettings,
+  isSetting,
+  prefix,
+  type Setting,
+  safeVariableName,
+  settingNames,
+  valueOfText,
+} from './settings.js';
 import { type ConfigSources, type GatheredSettings, gatherSettings, type Report, readSettingFile } from './sources.js';
 
 export type Config = ReturnType<typeof configOf>;
@@ -181,4 +190,15 @@ function reportDecisions(values: SettingValues, { all }: AccountsConfig, report:
     report('CLOUDOPS_HTTP_PUBLIC_URL needs CLOUDOPS_STATE_KEY: plans wait sealed for those who decide there.');
   if (publicUrl === undefined && all.some(({ confirm }) => confirm === 'approval'))
     report('CLOUDOPS_CONFIRM=approval needs CLOUDOPS_HTTP_PUBLIC_URL: somebody else decides there.');
+}
+
+/** Settings that the sandbox replaces. Users are warned, because they may have forgotten that CLOUDOPS_SANDBOX is set. */
+export const hiddenBySandbox = ({ sandbox, origins }: Pick<Config, 'sandbox' | 'origins'>): readonly SafeText[] =>
+  sandbox ? origins.filter(({ name }) => isKeyOrEndpoint(name)).map(({ name }) => say`${own(name)}`) : [];
+
+/** True for variables of keys and endpoints. Any variable outside the table of settings is an endpoint that operation files add. */
+function isKeyOrEndpoint(variable: string): boolean {
+  const name = variable.slice(prefix.length).replace(/_FILE$/, '');
+  const isEndpoint = endpointSettings.some((setting) => setting === name);
+  return isEndpoint || isKeySetting(name) || !(isSetting(name) || isSetting(`${name}_FILE`));
 }

@@ -18,7 +18,7 @@ export interface ResourceTexts {
   /** The caller; undefined if callers are not authenticated. */
   readonly principal?: Principal | undefined;
   /** Returns the effective configuration in Markdown, without secrets, for the accounts with these names. */
-  readonly configuration: (accounts: readonly string[]) => string;
+  readonly configuration: (accounts: readonly string[]) => string | Promise<string>;
   /** Returns the latest journal entries in Markdown. An undefined caller or undefined accounts mean all. */
   readonly journal: (caller: string | undefined, accounts: readonly string[] | undefined) => Promise<string>;
   /** Returns the contents of the sandbox in Markdown, for callers who may see the work of others. Undefined without a sandbox. */
