@@ -57,3 +57,36 @@ test.each([
   expect(storePlace(address).problem?.text).toMatch(/several hosts/);
   expect(storePlace('postgres://u,v@h/db?sslcert=a,b').problem).toBeUndefined();
 });
+
+test.each([
+  'host=db password=MARKER',
+  'hostaddr=10.0.0.1 port = 5432',
+  'hostname=db',
+  'name=x;Server=db;Uid=u;Pwd=MARKER',
+  'Data Source=db',
+  "'port=5432'",
+  '"dbname=cloudops"',
+  'db=cloudops',
+  'database=cloudops',
+  'user=u',
+  'x;user id=u',
+  'x userid=u',
+  'username=u',
+  'pass=MARKER',
+  'passfile=/run/pass',
+  'password =MARKER',
+  'service=cloudops',
+  'sslmode=require',
+  '"postgres://u:MARKER@db/cloudops"',
+  'see h2:/db',
+  'p://u:MARKER@db/cloudops',
+])('%s is no path, but looks like a database, so that no file gets its name', (text) => {
+  expect(storePlace(text)).toMatchObject({ path: text, holdsPassword: false, problem: expect.anything() });
+});
+
+test.each(['/var/lib/export=1', 'superuser=1.jsonl', 'C:/journal', './c://journal', 'my-host', 'x.host =1'])(
+  '%s does not look like one',
+  (path) => {
+    expect(storePlace(path)).toMatchObject({ path, problem: undefined });
+  },
+);

@@ -179,6 +179,81 @@ test('an intent that is written again is not forgotten with its first place', ()
   expect(window.related('same', later)).toMatchObject([{ id: intent.id, ending }]);
 });
 
+describe('an intent that was written again after its file was lost', () => {
+  const restored = new Date(noon).toISOString();
+
+  test('keeps its first place while its change may still change', () => {
+    const [first, other] = [intentAt(noon), intentAt(noon)];
+    const window = windowOf(noon, { intent: first }, { intent: other }, { intent: { ...first, restored } });
+    expect(window.before(other, noon)).toMatchObject([{ id: first.id }]);
+    expect(window.before(first, noon)).toEqual([]);
+  });
+
+  test('changes nothing if its change was made', () => {
+    const intent = intentAt(noon);
+    const window = windowOf(noon, ...accepted(intent), { intent: { ...intent, restored } });
+    expect(window.related('same', noon)).toMatchObject([{ id: intent.id, endedAt: noon }]);
+    expect(window.listUnfinished(noon)).toEqual([]);
+  });
+
+  test('is new where its change is not known', () => {
+    const intent = { ...intentAt(noon), restored };
+    expect(windowOf(noon, ...accepted(intentAt(noon)), { intent }).listUnfinished(noon)).toMatchObject([
+      { id: intent.id },
+    ]);
+  });
+});
+
+test('the entries for a new file come in the order in which they were written', () => {
+  const [first, second, third] = [intentAt(noon), intentAt(noon), intentAt(noon + hour)];
+  const endings = {
+    first: endingOf(noon + 2 * hour, first.id, 'unknown'),
+    second: endingOf(noon, second.id, 'accepted'),
+  };
+  const window = windowOf(
+    noon + 2 * hour,
+    { intent: first },
+    { intent: second },
+    { ending: endings.second },
+    { intent: third },
+    { ending: endings.first },
+  );
+  const written = window.entries().map(({ kind, fields }) => ({ [kind]: fields }));
+  expect(written).toEqual([
+    { intent: first },
+    { intent: second },
+    { ending: endings.second },
+    { intent: third },
+    { ending: endings.first },
+  ]);
+});
+
+describe('a change of an older version, whose digest is not that of today', () => {
+  const older = intentAt(noon, { keyFormat: undefined });
+  const minutes = (count: number) => noon + count * 60_000;
+
+  test.each<[string, readonly Entry[], number]>([
+    ['two hours if it has not ended', [{ intent: older }], 120],
+    ['ten minutes from its end', accepted(older, minutes(5)), 15],
+    ['not longer than two hours from its beginning', accepted(older, minutes(115)), 120],
+    [
+      'as long as the longest of several',
+      [...accepted(older), { intent: intentAt(minutes(1), { keyFormat: 0 }) }],
+      121,
+    ],
+  ])('blocks all changes: %s', (_what, entries, until) => {
+    const window = windowOf(noon, ...entries);
+    expect(() => window.requireOwnVersion(minutes(until))).toThrow(new Date(minutes(until)).toISOString());
+    expect(() => window.requireOwnVersion(minutes(until) + 1)).not.toThrow();
+  });
+
+  test('does not block when the file is read anew without it', () => {
+    const window = windowOf(noon, { intent: older });
+    window.clear();
+    expect(() => window.requireOwnVersion(noon)).not.toThrow();
+  });
+});
+
 test('where all is read anew, nothing is known of what was read before', () => {
   const ended = intentAt(noon, { nonce: 'n', budget: 'b' });
   const window = windowOf(noon + hour, ...accepted(ended), { intent: intentAt(noon + hour) });
