@@ -59,7 +59,7 @@ export const answerSchema = (fields: readonly Argument[], isMasked: IsMasked, le
     ),
   );
 
-/** Returns the schema of a value that is inside of `level` structures. */
+/** Returns the schema of a value in a record (`answerRecord`). The value is inside of `level` structures. */
 function answerValueSchema(rules: ValueRules, isMasked: IsMasked, level: number): z.ZodType {
   switch (rules.kind) {
     case 'structure':
@@ -67,15 +67,17 @@ function answerValueSchema(rules: ValueRules, isMasked: IsMasked, level: number)
     case 'list':
       return z.array(answerValueSchema(rules.element(), isMasked, level));
     case 'map':
+      // An object with any names. The model does not know the names in a map, so there are no fields to describe.
       return z.looseObject({});
     case 'integer':
     case 'number':
-      // A number may also be text, because `answerRecord` writes NaN, infinities and large integers as text.
+      // A record has NaN, infinities and large integers as text.
       return z.union([z.number(), z.string()]);
     case 'boolean':
       return z.boolean();
     case 'document':
       return z.unknown();
+    // A text or an enumeration, and what a record has as text: a time, a blob or a big number.
     default:
       return z.string();
   }

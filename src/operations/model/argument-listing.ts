@@ -51,8 +51,12 @@ function propertyListing({ name, documentation, rules }: Argument, context: Valu
 /** Returns the last word of a name as a description: `Identifier.` for `DBClusterIdentifier`. Hosts require a description. */
 const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).split(' ').at(-1) ?? name)}.`;
 
-/** Returns the JSON Schema of a value, without a description. */
+/**
+ * Returns the JSON Schema of a value, without a description. It has the types, short enumerations and the bounds of integers, but no other
+ * rule, because each rule takes room in the list of tools. A call that breaks another rule gets the rule in words.
+ */
 function valueListing(rules: ValueRules, context: ValueContext): JsonSchema {
+  // A map, a document, and a structure that is nested too deeply or contains itself, are given as JSON text.
   if (isJsonText(rules, context)) return { type: 'string' };
   switch (rules.kind) {
     case 'structure':
@@ -66,6 +70,7 @@ function valueListing(rules: ValueRules, context: ValueContext): JsonSchema {
     case 'number':
     case 'boolean':
       return { type: rules.kind };
+    // A text, a time, a blob or a big number.
     default:
       return { type: 'string' };
   }

@@ -73,8 +73,12 @@ export interface ValueLimits {
   readonly max?: number | undefined;
 }
 
-/** Returns the arguments of an operation: the members of its input. */
-export function argumentsOf(model: Model, input: StructureShape, isHidden: (member: Member) => boolean): Argument[] {
+/** Returns the arguments of an operation: the members of its input that are not hidden. */
+export function argumentsOf(
+  model: Model,
+  input: StructureShape,
+  isHidden: (member: Member) => boolean = () => false,
+): Argument[] {
   const members = input.members.filter((member) => !isHidden(member));
   return namedArguments(model, members, { isOfInput: true, reserved: reservedNames });
 }
@@ -138,7 +142,7 @@ function locationOf(traits: Traits): Argument['location'] {
 
 /** Returns the rules for a value of a shape. `traits` are the traits of the member that has the value, and those of its shape. */
 function rulesOf(model: Model, shape: Shape, traits: Traits): ValueRules {
-  const limits = (name: 'length' | 'range') => readTrait(traits, `smithy.api#${name}`, limitsSchema, shape.id) ?? {};
+  const limitsIn = (name: 'length' | 'range') => readTrait(traits, `smithy.api#${name}`, limitsSchema, shape.id) ?? {};
   /** Returns a function that makes the rules for an inner value on demand, because a shape may contain itself. */
   const innerRules = (member: Member) => () => rulesOf(model, model.shape(member.target), model.traitsOf(member));
   switch (shape.kind) {
@@ -147,41 +151,45 @@ function rulesOf(model: Model, shape: Shape, traits: Traits): ValueRules {
       return structureOf(model, shape);
     case 'list': {
       const isSet = hasTrait(traits, 'smithy.api#uniqueItems');
-      return { kind: 'list', element: innerRules(shape.member), limits: limits('length'), isSet };
+      return { kind: 'list', element: innerRules(shape.member), limits: limitsIn('length'), isSet };
     }
     case 'map':
-      return { kind: 'map', key: innerRules(shape.key), element: innerRules(shape.value), limits: limits('length') };
+      return { kind: 'map', key: innerRules(shape.key), element: innerRules(shape.value), limits: limitsIn('length') };
     case 'enum':
       return { kind: 'enum', values: shape.values };
     case 'intEnum':
       return { kind: 'integer', limits: {}, values: shape.values };
     case 'simple':
-      return simpleRules(shape.type, traits, limits);
+      return simpleRules(shape.type, traits, limitsIn);
   }
 }
 
-/** Returns the rules for a value without inner values. `limits` reads the limits in the traits. */
-function simpleRules(type: SimpleType, traits: Traits, limits: (name: 'length' | 'range') => ValueLimits): ValueRules {
+/** Returns the rules for a value without inner values. `limitsIn` reads the limits in a trait. */
+function simpleRules(
+  type: SimpleType,
+  traits: Traits,
+  limitsIn: (name: 'length' | 'range') => ValueLimits,
+): ValueRules {
   switch (type) {
     case 'string':
-      return { kind: 'text', limits: limits('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
+      return { kind: 'text', limits: limitsIn('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
     case 'blob': {
       // A blob that is the whole body of the request must be text, because this server sends bodies as text.
       const isWholeBody = hasTrait(traits, 'smithy.api#httpPayload');
-      return { kind: 'blob', limits: limits('length'), mustBeUtf8: isWholeBody };
+      return { kind: 'blob', limits: limitsIn('length'), mustBeUtf8: isWholeBody };
     }
     case 'byte':
-      return { kind: 'integer', limits: { min: -128, max: 127, ...limits('range') } };
+      return { kind: 'integer', limits: { min: -128, max: 127, ...limitsIn('range') } };
     case 'short':
-      return { kind: 'integer', limits: { min: -32_768, max: 32_767, ...limits('range') } };
-    // These two get no bounds of their own: the API refuses an integer of more than 32 bits, and `integerSchema` refuses numbers that
-    // JavaScript does not hold exactly.
+      return { kind: 'integer', limits: { min: -32_768, max: 32_767, ...limitsIn('range') } };
+    // `integer` and `long` get no such bounds: they are common, and bounds take room in the list of tools. Without bounds, the API refuses an
+    // integer of more than 32 bits, and `integerSchema` refuses a number that JavaScript does not hold exactly.
     case 'integer':
     case 'long':
-      return { kind: 'integer', limits: limits('range') };
+      return { kind: 'integer', limits: limitsIn('range') };
     case 'float':
     case 'double':
-      return { kind: 'number', limits: limits('range') };
+      return { kind: 'number', limits: limitsIn('range') };
     case 'bigInteger':
     case 'bigDecimal':
       return { kind: 'bigNumber' };
@@ -195,8 +203,8 @@ function simpleRules(type: SimpleType, traits: Traits, limits: (name: 'length' |
 const limitsSchema = z.object({ min: z.coerce.number(), max: z.coerce.number() }).partial();
 
 /**
- * Returns the name of a member in requests. A flattened list or map is sent only as its entries, which have a name of their own (`Object`
- * for `Objects`). Its name in the model is then returned.
+ * Returns the name of a member in requests. A flattened list or map has no name there, because only its entries are sent, with a name of
+ * their own (`Object` for `Objects`). For such a member, the name in the model is returned.
  * @param isOfInput true for a member of an operation's input, because only such members may be in the query or a header
  */
 function requestNameOf({ service, shape }: Model, { name, target, traits }: Member, isOfInput: boolean): string {
@@ -213,13 +221,16 @@ function requestNameOf({ service, shape }: Model, { name, target, traits }: Memb
     case 'restJson1':
       return trait('jsonName') ?? name;
     case 'restXml':
-    case 'awsQuery':
-      if (isListOrMap && hasTrait(traits, 'smithy.api#xmlFlattened')) return name;
-      return trait('xmlName') ?? name;
-    case 'ec2Query':
-      // In this protocol, every list is flattened, and a name from `xmlName` or from the model is capitalized.
+    case 'awsQuery': {
+      const isFlattened = isListOrMap && hasTrait(traits, 'smithy.api#xmlFlattened');
+      return isFlattened ? name : (trait('xmlName') ?? name);
+    }
+    case 'ec2Query': {
+      // This protocol flattens every list, even without the trait.
       if (isListOrMap) return name;
-      return textTrait(traits, 'aws.protocols#ec2QueryName') ?? capitalized(trait('xmlName') ?? name);
+      const exactName = textTrait(traits, 'aws.protocols#ec2QueryName');
+      return exactName ?? capitalized(trait('xmlName') ?? name);
+    }
   }
 }
 

@@ -284,8 +284,9 @@ function convertInput(input: BotocoreReference | undefined, context: Context): u
 
 /** Converts a shape to the AST. If a list or map lacks its content, the error is thrown when the AST is read. */
 function convertShape(shape: BotocoreShape, context: Context): unknown {
-  // A `locationName` of the shape itself names the XML root. Protocols of JSON ignore the trait.
+  // The `locationName` of a shape is the name of its XML root. With a `location`, it is the name of a header or a parameter instead.
   const rootName = shape.location === undefined ? shape.locationName : undefined;
+  // JSON has no root, so its protocols ignore `xmlName`.
   const traits = { ...shapeTraits(shape), ...serializationTraits(shape), ...nameTrait(rootName, 'smithy.api#xmlName') };
   if (shape.document === true) return { type: 'document', traits };
   switch (shape.type) {

@@ -21,20 +21,23 @@ interface ChangeSource {
 /** Length limit of an identifying value (characters). */
 const longestValue = 60;
 
-/** Returns the texts of a change for its plan and its question. The headline names the operation and the changed resource. */
+/**
+ * Returns the texts of a change for its plan and its question. Texts come from the model and from the settings in the file of operations.
+ * `defined` shows them as they are, `own` does so for a single name, and `quoted` puts the value of an argument in quotation marks.
+ */
 export function changeTexts({ operationName, path, apiName, fields, settings }: ChangeSource): Change {
-  // `defined` shows several words of the file or the model as they are. `own` is for a single name, and quotes any other text.
   const title = defined(sentenceCase(nameInWords(operationName)));
   const identifying = identifyingArguments(fields, path);
   const identifyingNames = identifying.map(({ name }) => name);
   // The argument whose value is the name of the changed resource. Undefined if no argument identifies the resource.
   const resourceArgument = resourceArgumentName(identifying, operationName);
-  const { costsMoney = true, irreversible, continues, consequences } = settings;
-  const { notChecked, verificationHint, ifTooLarge } = settings;
+  // The settings of a change always have `costsMoney` (`readSettings`). The default is for the compiler.
+  const { costsMoney = true, irreversible, continues, consequences, notChecked, ifTooLarge } = settings;
   return {
     costsMoney,
     continues,
     ...(irreversible !== undefined && { irreversible }),
+    // The decision in one sentence, such as `Delete book in library: book ID "a1"`.
     headline: (input) => {
       const ids = idTexts(identifying, input);
       if (ids.length === 0) return say`${title} in ${own(apiName)}`;
@@ -59,11 +62,11 @@ export function changeTexts({ operationName, path, apiName, fields, settings }: 
     ],
     // The arguments that the headline shows, in any order. The question about the change lists all others.
     named: identifyingNames,
-    // Completes the advice "look in the console for", if it is not known whether the change happened.
-    verificationHint: (input) =>
-      verificationHint === undefined
-        ? join([say`the effect of ${own(operationName)}`, ...idTexts(identifying, input)], ', ')
-        : defined(verificationHint),
+    // If nobody knows whether the change happened, the advice is "look in the console for" and this text.
+    verificationHint: (input) => {
+      if (settings.verificationHint !== undefined) return defined(settings.verificationHint);
+      return join([say`the effect of ${own(operationName)}`, ...idTexts(identifying, input)], ', ');
+    },
     ...(ifTooLarge !== undefined && { ifTooLarge }),
   };
 }

@@ -35,7 +35,8 @@ function withNamesInside(rules: ValueRules, value: unknown): unknown {
   if (rules.kind === 'structure') return isObject(value) ? toArgumentNames(rules.fields(), value) : value;
   if (rules.kind === 'list')
     return Array.isArray(value) ? value.map((element) => withNamesInside(rules.element(), element)) : value;
-  if (rules.kind === 'map') return mapValues(value, (entry) => withNamesInside(rules.element(), entry));
+  if (rules.kind === 'map')
+    return isObject(value) ? mapValues(value, (entry) => withNamesInside(rules.element(), entry)) : value;
   return value;
 }
 
@@ -70,17 +71,17 @@ const maximumLevels = 20;
 
 /**
  * Makes arguments that keep to the rules. Only required arguments get a value. Undefined if a required argument has no example.
- * @param level 0 for the arguments of a call, and for the fields of a structure the level of the structure
+ * @param level level of nesting: 1 for the arguments of a call, 2 for the fields and elements of an argument, and so on
  */
-export function exampleArguments(fields: readonly Argument[], level = 0): Record<string, unknown> | undefined {
+export function exampleArguments(fields: readonly Argument[], level = 1): Record<string, unknown> | undefined {
   const required = fields
     .filter(({ isRequired }) => isRequired)
-    .map(({ name, rules }) => [name, exampleValue(rules, level + 1)]);
+    .map(({ name, rules }) => [name, exampleValue(rules, level)]);
   return required.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(required);
 }
 
 /**
- * Makes a value that keeps to the rules, with one exception: a set that requires several elements gets equal ones, which its rules refuse.
+ * Makes a value that keeps to the rules, except that all elements of a list are equal and a map has one entry, even if its rules refuse that.
  * Such an example still shows the form of the arguments. Returns undefined if the nesting is too deep, or if none of the texts that are
  * tried (`candidates`) matches the pattern of a text.
  */
@@ -88,8 +89,7 @@ function exampleValue(rules: ValueRules, level: number): unknown {
   if (level > maximumLevels) return undefined;
   switch (rules.kind) {
     case 'structure':
-      // Both functions add 1 to the level for the fields.
-      return rules.isUnion ? exampleUnion(rules.fields(), level) : exampleArguments(rules.fields(), level);
+      return rules.isUnion ? exampleUnion(rules.fields(), level + 1) : exampleArguments(rules.fields(), level + 1);
     case 'list': {
       const element = exampleValue(rules.element(), level + 1);
       return element === undefined ? undefined : Array.from({ length: rules.limits.min ?? 1 }, () => element);
@@ -107,7 +107,7 @@ function exampleValue(rules: ValueRules, level: number): unknown {
 /** Makes an example with the first field, because a union has exactly one field. */
 function exampleUnion([firstField]: readonly Argument[], level: number): unknown {
   if (firstField === undefined) return undefined;
-  const value = exampleValue(firstField.rules, level + 1);
+  const value = exampleValue(firstField.rules, level);
   return value === undefined ? undefined : { [firstField.name]: value };
 }
 

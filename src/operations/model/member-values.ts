@@ -11,9 +11,9 @@ export function memberValues(fields: readonly Argument[], values: Values): Recor
 }
 
 /**
- * Converts a value of an argument, and all values in it. In the request that a plan shows, words stand in for each secret, so any value may
- * be words. They stay as they are, and in a blob, they become bytes. As a time or a number, they are invalid. If the protocol refuses the
- * invalid value, the plan is shown without the request.
+ * Converts a value of an argument, and all values in it, to what the protocols take: a `Date` for a time, bytes for a blob, and a number
+ * for a number. Other values stay as they are. In the request that a plan shows, a text stands in for each secret, such as `the secret as it
+ * was given`. So a value of any kind may be such a stand-in.
  */
 function memberValue(rules: ValueRules, value: unknown): unknown {
   switch (rules.kind) {
@@ -22,11 +22,12 @@ function memberValue(rules: ValueRules, value: unknown): unknown {
     case 'list':
       return Array.isArray(value) ? value.map((element) => memberValue(rules.element(), element)) : value;
     case 'map':
-      return mapValues(value, (entry) => memberValue(rules.element(), entry));
-    case 'timestamp':
-      return new Date(String(value));
+      return isObject(value) ? mapValues(value, (entry) => memberValue(rules.element(), entry)) : value;
     case 'blob':
       return bytesOfBlob(String(value));
+    // A stand-in makes an invalid time or number. If the protocol refuses it, the plan is shown without the request.
+    case 'timestamp':
+      return new Date(String(value));
     case 'integer':
     case 'number':
       return Number(value);
@@ -35,9 +36,9 @@ function memberValue(rules: ValueRules, value: unknown): unknown {
   }
 }
 
-/** Decodes base64. A text that is not base64 is the words that stand in for a secret in a plan, and becomes bytes in UTF-8. */
+/** Decodes base64. A text that is not base64 stands in for a secret in a plan (`memberValue`), and becomes bytes in UTF-8. */
 const bytesOfBlob = (value: string) => new Uint8Array(Buffer.from(value, base64.test(value) ? 'base64' : 'utf8'));
 
-/** Converts each value in an object. A value that is no object is returned as it is. */
-export const mapValues = (object: unknown, convert: (entry: unknown) => unknown): unknown =>
-  isObject(object) ? Object.fromEntries(Object.entries(object).map(([name, entry]) => [name, convert(entry)])) : object;
+/** Converts each value in an object. */
+export const mapValues = (object: Values, convert: (entry: unknown) => unknown): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(object).map(([name, entry]) => [name, convert(entry)]));

@@ -72,7 +72,7 @@ export function createProtocol(service: ModelService): LoadedProtocol {
 /** Makes the SDK's object for the protocol that the service has. */
 function protocolOf(service: ModelService): $ClientProtocol<HttpRequest, HttpResponse> {
   const { id, protocol, traits, version, xmlNamespace = '' } = service;
-  // The protocols look up classes of errors in this namespace. None is registered, because only successful answers are read here.
+  // Any text will do. The protocols look for classes of errors in this namespace, but only successful answers are read here.
   const defaultNamespace = id;
   const jsonOptions = {
     defaultNamespace,

@@ -29,38 +29,38 @@ export function readPattern(pattern: string): ReadPattern {
   }
 }
 
-/** Matches a class, an escape, the beginning of a group or another character, and the repetition after it, such as `*` or `{2,}?`. */
-const repeatedToken =
+/** Matches a class, an escape, the beginning of a group or another character, and the quantifier after it, such as `*` or `{2,}?`. */
+const quantifiedToken =
   /(\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\((?:\?(?:[:=!]|<[=!]|<\w+>))?|[\s\S])((?:[*+?]|\{\d+(?:,\d*)?\})?\??)/gu;
 
-/** False for no repetition, and for a fixed number such as `{2}`. */
-const isVariableLength = (repetition: string) => repetition !== '' && !/^\{\d+\}/.test(repetition);
-/** False also for `?`, which has a variable length, but does not repeat. */
-const isVariableRepetition = (repetition: string) => isVariableLength(repetition) && !repetition.startsWith('?');
+/** True for `?`, `*`, `+` and `{2,}`. False for a fixed number such as `{2}`, and if there is no quantifier. */
+const isVariable = (quantifier: string) => quantifier !== '' && !/^\{\d+\}/.test(quantifier);
+const isOptional = (quantifier: string) => quantifier.startsWith('?');
 
 /**
- * Counts the repetitions of variable length, such as `*`, because each can multiply the steps of a match by the length of the text. Returns
- * `nested` if one of them repeats an ambiguous group, as in `(a+)*` or `(a|b)*`: the steps could then double with each character.
+ * Counts the open repetitions, such as `*`, `+` and `{2,}`: each can multiply the steps of a match by the length of the text. A fixed number
+ * such as `{2}` is not counted, because it does not depend on the text. Returns `nested` if an open repetition repeats a group that can match
+ * in several ways, as in `(a+)*` or `(a|b)*`, because the steps could then double with each character.
  */
 function countRepetitions(pattern: string): number | 'nested' {
   let count = 0;
-  /** The groups around the current token, outermost first. The first entry stands for the whole pattern and never ends. */
-  const openGroups = [{ isAmbiguous: false }];
-  for (const [, token = '', repetition = ''] of pattern.matchAll(repeatedToken)) {
+  /** The groups around the current token, outermost first. */
+  const openGroups: { isAmbiguous: boolean }[] = [];
+  for (const [, token = '', quantifier = ''] of pattern.matchAll(quantifiedToken)) {
     if (token.startsWith('(')) openGroups.push({ isAmbiguous: false });
-    const endedGroup = token === ')' && openGroups.length > 1 ? openGroups.pop() : undefined;
+    const endedGroup = token === ')' ? openGroups.pop() : undefined;
     const endsAmbiguousGroup = endedGroup?.isAmbiguous === true;
 
-    if (isVariableRepetition(repetition)) {
-      if (endsAmbiguousGroup) return 'nested';
-      count += 1;
-    }
+    // `?` is variable, but repeats nothing.
+    const isOpenRepetition = isVariable(quantifier) && !isOptional(quantifier);
+    if (isOpenRepetition && endsAmbiguousGroup) return 'nested';
+    if (isOpenRepetition) count += 1;
 
-    // A group is ambiguous, which means that it may match in several ways, if it has alternatives, something of variable length or an
-    // ambiguous group in it. After a `)`, the current group is the one around the group that has ended.
-    const makesAmbiguous = token === '|' || isVariableLength(repetition) || endsAmbiguousGroup;
-    const currentGroup = openGroups.at(-1);
-    if (currentGroup && makesAmbiguous) currentGroup.isAmbiguous = true;
+    // A group is ambiguous, which means that it can match in several ways, if it has alternatives, a variable quantifier or an ambiguous
+    // group in it. After a `)`, the innermost group is the one around the group that has ended. Outside of all groups, it is undefined.
+    const makesAmbiguous = token === '|' || isVariable(quantifier) || endsAmbiguousGroup;
+    const innermostGroup = openGroups.at(-1);
+    if (innermostGroup !== undefined && makesAmbiguous) innermostGroup.isAmbiguous = true;
   }
   return count;
 }
