@@ -7,6 +7,7 @@ import type { ChosenOperation, ModelContext } from './chosen-operation.js';
 import { shortenText } from './documentation-text.js';
 import { type FoldedArguments, foldArguments } from './folded-arguments.js';
 import { ModelError } from './model.js';
+import type { OperationSettings } from './model-settings.js';
 import { secretPaths } from './secret-members.js';
 
 /** A tool as language models read it in the list of tools, at one level of detail. */
@@ -61,29 +62,35 @@ export function listingsOf(context: ModelContext, chosen: ChosenOperation): List
  * Makes the listing of a tool at one level of detail. At some levels, optional arguments are folded: the tool then has one argument for all
  * of them, with JSON text.
  */
-function listingAt(level: Level, { controlArguments }: ModelContext, chosen: ChosenOperation): Listing {
+function listingAt(level: Level, context: ModelContext, chosen: ChosenOperation): Listing {
   const { toolDescriptionLimit, foldedNamesLimit, ...detail } = level;
   const { fields, settings, texts, isSecret } = chosen;
-  // A description that the file gives is never shortened. If too little of another one would remain, the title stands in.
-  const shortDescription = shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`;
-  const description = settings.description ?? shortDescription;
+  // A description that the file gives is never shortened. If too little of another description would remain, the title replaces it.
+  const description =
+    settings.description ?? (shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`);
 
   // An argument with a secret is not folded, because a plan would then hide all folded arguments.
   const hasSecret = (field: Argument) => secretPaths([field], detail, isSecret).length > 0;
-  // An argument that the read after a change needs is not folded, because the read takes it by its path, such as `input.id`. `id` also
-  // matches the path `input.identifier`. Then one argument more is not folded, which does no harm.
+  // An argument that the read after a change needs is not folded, because the read takes it by its path.
   const followPaths = Object.values(settings.follow?.arguments ?? {});
+  // A path may go on inside the argument, such as `input.cluster.id`. So `cluster` also matches `input.clusters`, which only means that one
+  // argument more is not folded.
   const isUsedByFollow = ({ name, member }: Argument) =>
     followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${member}`));
   const isNeverFolded = (field: Argument) => hasSecret(field) || isUsedByFollow(field);
-  const folded = foldedNamesLimit > 0 ? foldArguments(fields, isNeverFolded) : undefined;
+  const isFolding = foldedNamesLimit > 0;
+  const folded = isFolding ? foldArguments(fields, isNeverFolded) : undefined;
 
-  // The arguments that this server adds to a change, such as `planId`. A read gets none.
-  const argumentsOfChange = settings.repeatable === true ? controlArguments.repeatable : controlArguments.notRepeatable;
-  const added = settings.effect === 'read' ? {} : argumentsOfChange;
-  const input = argumentListing({ fields, folded, foldedNamesLimit, detail, controlArguments: added });
+  const controlArguments = controlArgumentsOf(settings, context);
+  const input = argumentListing({ fields, folded, foldedNamesLimit, detail, controlArguments });
   const size = JSON.stringify({ ...texts, description, input }).length;
   return { description, detail, folded, input, size };
+}
+
+/** Returns the schemas of the arguments that this server adds to a change, such as `planId`. A read gets none. */
+function controlArgumentsOf({ effect, repeatable }: OperationSettings, { controlArguments }: ModelContext) {
+  if (effect === 'read') return {};
+  return repeatable === true ? controlArguments.repeatable : controlArguments.notRepeatable;
 }
 
 /** Returns the function that chooses a listing, so that all tools fit into the list of tools. The largest tools lose detail first. */

@@ -29,19 +29,24 @@ export const createFromModel =
     const { settings: fileSettings } = read;
     const model = await openModel(folder, path);
 
-    // The arguments that this server adds to changes, as hosts see them.
-    const schemasOf = (shape: z.ZodRawShape) => Object(toJsonSchema(z.strictObject(shape)).properties);
+    // The arguments that this server adds to changes, as hosts see them. `Object`, because the type of a JSON Schema does not say what
+    // `properties` is.
+    const schemasOf = (shape: z.ZodRawShape): Readonly<Record<string, JsonSchema>> =>
+      Object(toJsonSchema(z.strictObject(shape)).properties);
     const controlArguments = { repeatable: schemasOf(planArguments()), notRepeatable: schemasOf(consentArguments()) };
     const context = { model, codec: createCodec(model), fileSettings, controlArguments };
 
-    // How much detail a tool may have depends on the sizes of all tools, so all operations are chosen before any is made.
-    const entries = Object.entries(fileSettings.operations).map(([name, settings]) => ({ name, settings }));
-    const chosen = allOrProblems(entries, ({ name, settings }) => {
-      const operation = chooseOperation(context, name, settings);
-      return { name, operation, listings: listingsOf(context, operation) };
+    const named = Object.entries(fileSettings.operations).map(([name, settings]) => ({ name, settings }));
+    const withListings = allOrProblems(named, ({ name, settings }) => {
+      const chosen = chooseOperation(context, name, settings);
+      return { name, chosen, listings: listingsOf(context, chosen) };
     });
-    const chooseListing = listingChooser(chosen.map(({ listings }) => listings));
-    return allOrProblems(chosen, (each) => modelOperation(context, each.operation, chooseListing(each.listings)));
+    // The listings of an operation are its entry in the list of tools, at several levels of detail. How much detail fits depends on the sizes
+    // of all tools, so all listings are known before the first operation is made.
+    const chooseListing = listingChooser(withListings.map(({ listings }) => listings));
+    return allOrProblems(withListings, ({ chosen, listings }) =>
+      modelOperation(context, chosen, chooseListing(listings)),
+    );
   };
 
 /**

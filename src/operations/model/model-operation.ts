@@ -28,9 +28,9 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
   const { model, codec, fileSettings } = context;
   const { operation, settings, texts, fields, isSecret, pages } = chosen;
   const { description, detail, folded } = listing;
-  // Validates the arguments of a call. Most operations are never called, so schemas are made at the first use.
-  const callSchema = lazy(() => inputSchema(chosen, folded, detail));
 
+  // Most operations are never called, so the two schemas are made at the first use. `input` validates the arguments of a call.
+  const input = lazy(() => inputSchema(chosen, folded, detail));
   const answerFields = structureOf(model, operation.output).fields;
   // Secrets in answers are masked, except fields that the file wants to show (`settings.show`), and the token for the next page: it is
   // named like a secret, but the next request needs it as it is.
@@ -42,28 +42,30 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     ...texts,
     // The listing may have shortened the description in `texts`.
     description,
+    // The name of the operation in its API. The name of the API itself is in `service`.
     api: operation.name,
     effect: settings.effect,
     service: fileSettings.api,
     ...signingOf(context),
     ...hostOf(context, operation),
     method: methodOf(operation),
-    // `input` validates calls with all rules. Hosts see `schemas.input`, which has only types and short descriptions.
-    input: callSchema,
+    // `input` has all rules. Hosts see `schemas.input`, which has only types and short descriptions.
+    input,
     schemas: { input: listing.input },
-    example: exampleFor(chosen, callSchema),
+    example: exampleFor(chosen, input),
     secrets: secretPaths(fields, detail, isSecret),
     // A call may give some arguments together, as JSON text in one argument (`folded`). `unfolded` takes them out of it.
     request: (args, pageStart, token) =>
       codec.encode(operation, { ...memberValues(fields, unfolded(args, folded)), ...pageStart }, token),
     answer: answerFormat(model, operation),
     extract: async (body, _input, headers, status) => {
-      // `decode` returns undefined for an answer in another format, and rejects for an invalid trait of the operation. Neither is a record.
+      // Undefined for an answer that cannot be decoded, whether the answer or the model is wrong. The caller of `extract` reports it.
       const values = await codec.decode(operation, { text: String(body), headers, status }).catch(() => undefined);
       return values === undefined ? undefined : answerRecord(answerFields(), values, isMasked);
     },
     output,
     ...(pages !== undefined && { pages: { page: output, ...pageFunctions(pages) } }),
+    // Hosts get no schema of the answer, because it would be too long.
     isAnswerOpen: true,
     summarize: (record) => answerSummary(operation.name, record),
     undocumented: [],
@@ -82,13 +84,14 @@ function changeFields(
   { operation, settings, fields, isSecret }: ChosenOperation,
   answerFields: () => readonly Argument[],
 ): Partial<Operation> {
-  const { prefix, api } = context.fileSettings;
+  const { prefix, api: nameInSettings } = context.fileSettings;
   const { repeatable, failures, follow } = settings;
   return {
     change: changeTexts({
       operationName: operation.name,
       path: operation.http.uri,
-      apiName: prefix ?? api,
+      // A person reads this name. Several models may share an API in the settings, so the prefix, which the file chose, says more.
+      apiName: prefix ?? nameInSettings,
       // The texts of a change must not show a secret.
       fields: fields.filter((field) => !isSecret(field)),
       settings,
@@ -136,9 +139,9 @@ function exampleFor({ fields, settings, operation }: ChosenOperation, schema: ()
 const withoutCompiling = { jitless: true };
 
 /**
- * Translates the names of arguments and fields in a change's `follow`. The file may use names in requests or names in the model. The result
- * has the names of arguments in inputs, and the names in the model in answers. `read` stays as it is, because calls accept both the tool
- * name of the read and its name in the model.
+ * Translates the names in `follow`, which describes the read that shows the progress of a change. The file may name an argument or a field as
+ * in requests or as in the model. In the result, an argument has its name in the tool's input, and a field of an answer has its name in the
+ * model. `follow.read` stays as it is, because the code that uses it finds a read by its tool name and by its name in the model.
  */
 function followOf(
   { model, fileSettings }: ModelContext,
@@ -146,14 +149,13 @@ function followOf(
   changeAnswer: readonly Argument[],
   follow: Follow,
 ): Follow {
-  const isFollowRead = (name: string) => [name, toolNameOf(fileSettings, name)].includes(follow.read);
-  // The read's name in the model. Undefined for an operation of another file: its fields are not known, so the names of its arguments and
-  // in its answer stay as they are.
-  const readName = Object.keys(fileSettings.operations).find(isFollowRead);
-  const read = readName === undefined ? undefined : model.operation(readName);
-  const isHidden = () => false;
-  const readInput = read === undefined ? [] : argumentsOf(model, read.input, isHidden);
-  const readAnswer = read === undefined ? [] : structureOf(model, read.output).fields();
+  // If the read is an operation of another file, its fields are not known. The lists are then empty, and names stay as the file has them.
+  const readName = Object.keys(fileSettings.operations).find(
+    (name) => follow.read === name || follow.read === toolNameOf(fileSettings, name),
+  );
+  const readOperation = readName === undefined ? undefined : model.operation(readName);
+  const readInput = readOperation === undefined ? [] : argumentsOf(model, readOperation.input);
+  const readAnswer = readOperation === undefined ? [] : structureOf(model, readOperation.output).fields();
 
   // Each argument of the read takes its value from a path in the change's arguments or answer.
   const readArguments: Record<string, string> = {};

@@ -8,9 +8,9 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** How the pages of an operation are read and joined. Fields of records have the names of members in the model. */
 export interface ModelPages {
-  /** Members of the input that are no arguments: the start of a page, which is set here, and the size of pages, which the API chooses. */
+  /** Members of the input that are no arguments: the token of a page, which is set here, and the size of pages, which the API chooses. */
   readonly hidden: readonly string[];
-  /** Members of the output with the start of the next page. They are never masked as secrets, and the joined record lacks them. */
+  /** Names of the fields with the token of the next page, at any depth of an answer. They are never masked as secrets. */
   readonly tokens: readonly string[];
   start(): Values;
   add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
@@ -28,8 +28,8 @@ const pagesTrait = z.object({
 });
 
 /**
- * Returns how the pages of an operation are read. Undefined if the model describes no pages, or describes them in a way that is not
- * supported. A caller then sets the start of a page by an argument.
+ * Returns how the pages of an operation are read. The answer with a page has a token, which the request for the next page sends. Undefined if
+ * the model describes no pages, or describes them in a way that is not supported. A caller then sets the token by an argument.
  * @throws ModelError if the trait is invalid
  */
 export function pagesOf(model: Model, operation: ModelOperation): ModelPages | undefined {
@@ -43,21 +43,23 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
 
   return {
     hidden: isSizeOptional ? [...inputTokens, sizeMember.name] : inputTokens,
+    // Masking compares the name of a field only, and not its path.
     tokens: outputTokens.map(lastName),
+    // The state is the joined record of the pages so far.
     start: () => ({}),
     add(state, { record, number }) {
       const joined = number === 1 ? record : join(state, record);
-      // Some APIs say in a field whether more pages follow. "No" counts even if there is a token. Undefined if the API has no such field,
-      // or the page lacks it; then only the token counts.
+      // In some APIs, a field says whether more pages follow. If it is false, reading ends even if there is a token.
       const hasMore = moreResults === undefined ? undefined : valueAt(record, moreResults);
       if (hasMore === false) return { kind: 'end', state: joined };
 
-      const nextStart = startAfter(record, inputTokens, outputTokens);
-      if (nextStart !== undefined) return { kind: 'next', state: joined, after: nextStart };
+      const nextTokens = tokensAfter(record, inputTokens, outputTokens);
+      if (nextTokens !== undefined) return { kind: 'next', state: joined, after: nextTokens };
       // Without a token, reading ends, unless the field says that more pages follow.
       if (hasMore !== true) return { kind: 'end', state: joined };
       return { kind: 'inconsistent', problem: say`page ${number} says that more follow, but not where` };
     },
+    // A token that is left is removed, because no argument takes it.
     result: (state) => outputTokens.reduce<Values>((rest, path) => without(rest, path), state),
     count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
   };
@@ -86,18 +88,18 @@ const plainPath = /^\w+(?:\.\w+)*$/;
 const lastName = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
 
 /**
- * Returns the start of the next page: for each member of the input in `inputs`, the token at the path with the same index in `outputs`.
+ * Returns the tokens for the next page: for each member of the input in `inputs`, the token at the path with the same index in `outputs`.
  * Undefined if the answer has no token, because its page is then the last.
  */
-function startAfter(record: Values, inputs: readonly string[], outputs: readonly string[]): PageStart | undefined {
-  const start: Record<string, string> = {};
+function tokensAfter(record: Values, inputs: readonly string[], outputs: readonly string[]): PageStart | undefined {
+  const tokens: Record<string, string> = {};
   for (const [index, path] of outputs.entries()) {
     const input = inputs[index];
     const token = textAt(record, path);
     // Some APIs end the last page with an empty token.
-    if (input !== undefined && token !== undefined && token !== '') start[input] = token;
+    if (input !== undefined && token !== undefined && token !== '') tokens[input] = token;
   }
-  return Object.keys(start).length === 0 ? undefined : start;
+  return Object.keys(tokens).length === 0 ? undefined : tokens;
 }
 
 /** Returns the record without the field at a path. */

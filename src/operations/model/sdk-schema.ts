@@ -41,7 +41,10 @@ const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'ht
 export function operationSchemasOf(model: Model): (operation: ModelOperation) => $OperationSchema {
   const converted = new Map<string, $Schema>();
 
-  /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
+  /**
+   * Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. In the
+   * schema, `memberReference` makes the references to the shapes of the members.
+   */
   const shapeReference = (id: string): $SchemaRef => {
     return () => {
       const schema = converted.get(id) ?? shapeSchema(model.shape(id), memberReference);
@@ -52,17 +55,17 @@ export function operationSchemasOf(model: Model): (operation: ModelOperation) =>
 
   /** Refers to the shape of a member by a pair, because the member may have traits that its shape does not have. */
   const memberReference = (member: Member): $SchemaRef => {
-    const traits = protocolTraits(member.traits, member.target);
+    const traits = protocolTraits(member.traits, { placeInErrors: member.target });
+    // A timestamp with a format of its own needs no reference to its shape, because the number of the format is a whole schema.
     const format = textTrait(model.traitsOf(member), 'smithy.api#timestampFormat');
-    const timestampNumber = format === undefined ? undefined : timestampFormats[format];
-    // The number of a timestamp's format is already a whole schema.
-    return [timestampNumber ?? shapeReference(member.target), traits];
+    const timestampSchema = format === undefined ? undefined : timestampFormats[format];
+    return [timestampSchema ?? shapeReference(member.target), traits];
   };
 
   return ({ id, name, http, input, output, traits }) => ({
     namespace: namespaceOf(id),
     name,
-    traits: { ...protocolTraits(traits, id), http: [http.method, http.uri, http.code] },
+    traits: { ...protocolTraits(traits, { placeInErrors: id }), http: [http.method, http.uri, http.code] },
     input: shapeReference(input.id),
     output: shapeReference(output.id),
   });
@@ -76,7 +79,7 @@ function shapeSchema(shape: Shape, memberReference: (member: Member) => $SchemaR
   if (id === 'smithy.api#Unit') return 'unit';
   const namespace = namespaceOf(id);
   const name = shapeName(id);
-  const traits = protocolTraits(shape.traits, id);
+  const traits = protocolTraits(shape.traits, { placeInErrors: id });
   switch (shape.kind) {
     case 'simple':
       return [kinds.simple, namespace, name, traits, simpleTypeNumbers[shape.type]];
@@ -115,7 +118,7 @@ const namespaceTrait = z.object({ uri: z.string(), prefix: z.string().default(''
  * protocols would make up a random token.
  * @throws ModelError for an invalid trait
  */
-function protocolTraits(traits: Traits, place: string): SchemaTraitsObject {
+function protocolTraits(traits: Traits, { placeInErrors }: { readonly placeInErrors: string }): SchemaTraitsObject {
   const converted: SchemaTraitsObject = {};
   for (const name of flagTraits) {
     if (hasTrait(traits, `smithy.api#${name}`)) converted[name] = 1;
@@ -124,7 +127,7 @@ function protocolTraits(traits: Traits, place: string): SchemaTraitsObject {
     const value = textTrait(traits, `smithy.api#${name}`);
     if (value !== undefined) converted[name] = value;
   }
-  const namespace = readTrait(traits, 'smithy.api#xmlNamespace', namespaceTrait, place);
+  const namespace = readTrait(traits, 'smithy.api#xmlNamespace', namespaceTrait, placeInErrors);
   if (namespace !== undefined) converted.xmlNamespace = [namespace.prefix, namespace.uri];
   const ec2Name = textTrait(traits, 'aws.protocols#ec2QueryName');
   if (ec2Name !== undefined) converted.ec2QueryName = ec2Name;
