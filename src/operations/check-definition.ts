@@ -14,7 +14,7 @@ export interface HostRules {
   readonly inputSchema: (schema: z.ZodObject) => JsonSchema;
   /** Returns a problem for each part of an input schema that some host refuses. */
   readonly schemaProblems: (schema: JsonSchema) => readonly string[];
-  /** Names of this server's tools that are not operations. No operation may have them. */
+  /** Names of the server's other tools, such as `decide_change`. No operation may have them. */
   readonly reservedNames: readonly string[];
 }
 
@@ -22,6 +22,8 @@ export interface HostRules {
 const maximumSchema = 5000;
 /** Size limit of an example, in characters of JSON. */
 const maximumExample = 4000;
+/** Number of broken rules of an example that are shown. */
+const shownIssues = 3;
 
 /**
  * Checks a parsed definition as a whole: against the operations that were loaded before it (`known`), the rules of hosts, and its own
@@ -66,13 +68,14 @@ function combinationProblems(operation: Operation): string[] {
   ]);
 }
 
-/** Returns conflicts of an operation with those before it (`known`), and with the names of tools that are not operations. */
+/** Returns conflicts of an operation with those before it (`known`), and with the names of the server's other tools (`reservedNames`). */
 function conflictProblems(operation: Operation, known: readonly Operation[], { reservedNames }: HostRules): string[] {
   const { name, service, signing, preflight, companionRead } = operation;
   const isNameTaken = known.some((other) => other.name === name) || reservedNames.includes(name);
 
-  // A single other operation suffices, because all others of the service have the same `signing`. Parsing has put the fields in one order.
+  // A single other operation suffices, because all others of the service have the same `signing`.
   const otherOfService = known.find((other) => other.service === service);
+  // Equal settings have equal JSON, because parsing has put their fields in one order.
   const hasOtherSigning =
     otherOfService !== undefined && JSON.stringify(otherOfService.signing) !== JSON.stringify(signing);
 
@@ -211,16 +214,17 @@ async function exampleProblems(operation: Operation): Promise<string[]> {
   if (size > maximumExample) return [`example: has more than ${maximumExample} characters`];
 
   const parsed = input().safeParse(example);
-  if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, 3).join('; ')}`];
+  if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, shownIssues).join('; ')}`];
 
-  // If the function `request` fails, its guard throws an `OperationFault`, which names the function. `readDefinition` reports the fault.
+  // Parsing has replaced `request` by a guarded function. If the file's own function fails, it throws an `OperationFault` that names the
+  // function, and the caller reports the fault.
   const { body } = await request(parsed.data);
   if (body === undefined) return [];
   try {
     writeBody(body);
     return [];
   } catch (error) {
-    // A method `toJSON` in the body may throw any value. Only an `Error` has a message.
+    // A method `toJSON` in the body may throw any value, but only an `Error` gives a reason.
     return [`request: its body cannot be written: ${error instanceof Error ? error.message : 'it has no form'}`];
   }
 }

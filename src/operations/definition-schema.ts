@@ -168,7 +168,7 @@ const step = z.discriminatedUnion('kind', [
 
 /**
  * Returns makers of schemas. Each schema accepts a function and replaces it by its guarded version (guard.ts), whose faults name the
- * operation. `operationName` is called during the parse.
+ * operation. `operationName` is called only during the parse.
  */
 function createGuards(operationName: () => string, observer: CallObserver) {
   const callback = z.custom<AnyFunction>(isFunction, 'must be a function');
@@ -188,7 +188,10 @@ function createGuards(operationName: () => string, observer: CallObserver) {
 
 type Guards = ReturnType<typeof createGuards>;
 
-/** The schema of `change`: the facts and texts about a change for its plan and its question. */
+/**
+ * The schema of `change`: the facts and texts about a change for its plan and its question. `Change` says what each field means. `returns`
+ * makes the schema of a function: the first argument is its name in errors, and the second one is the schema of its result.
+ */
 const changeSchema = ({ returns }: Guards) =>
   object({
     costsMoney: flag,
@@ -262,7 +265,7 @@ const instruction = object({ text: text(300), unless: toolName.exactOptional() }
 const probe = object({ arguments: fields, accepted: z.array(text(100)) });
 
 /** Makes the schema of a definition. `Operation` says what each field means. */
-function operationSchema(guards: Guards, isS3: boolean) {
+function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
   // Each makes a schema that accepts a function. Parsing replaces the function by a guarded one, whose faults name the operation.
   const { returns, promises, makesSchema } = guards;
   return object({
@@ -339,14 +342,14 @@ export type ParsedDefinition =
 
 export type DefinitionParser = (definition: unknown) => ParsedDefinition;
 
-/** Returns the function that parses definitions. The functions of the operations are guarded. */
+/** Returns the function that parses definitions. Parsing replaces the functions of an operation by guarded ones, whose errors name it. */
 export function createDefinitionParser(observer: CallObserver): DefinitionParser {
-  // All definitions share two schemas, because a schema takes milliseconds to build. So a schema is built without the name of an
-  // operation, and its guards read the name here during the parse. Parsing is synchronous: the name cannot change before they read it.
+  // All definitions share two schemas, because a schema takes milliseconds to build. So a schema does not know the name of the operation:
+  // while a definition is parsed, each guarded function copies the name from here, and keeps it for later calls.
   let nameBeingParsed = '';
   const guards = createGuards(() => nameBeingParsed, observer);
-  const schemaForS3 = lazy(() => operationSchema(guards, true));
-  const schemaForOthers = lazy(() => operationSchema(guards, false));
+  const schemaForS3 = lazy(() => operationSchema(guards, { isS3: true }));
+  const schemaForOthers = lazy(() => operationSchema(guards, { isS3: false }));
 
   return (definition) => {
     if (!isObject(definition))

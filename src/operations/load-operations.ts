@@ -47,7 +47,10 @@ const maximumOperations = 200;
 /** Maximum number of problems of one file that are shown. */
 const maximumProblems = 20;
 
-/** Loads the operations of a file, or of all files in a folder whose names match `operationFile`. Never rejects. */
+/**
+ * Loads the operations of a file, or of all files in a folder whose names match `operationFile`. If a file has a problem, no operation is
+ * returned, because the server does not start before all problems are solved. Never rejects.
+ */
 export async function loadOperations(
   path: string,
   hosts: HostRules,
@@ -74,7 +77,9 @@ export async function loadOperations(
     // `defined` shows the problems as they are: they are texts of this server, in which all values from outside files are quoted.
     return { operations: [], problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`) };
   }
-  return { operations, ...(Object.keys(follows).length > 0 && { follows }), problems: [] };
+  // Most files extend no built-in change. A missing `follows` means the same as an empty one.
+  const hasFollows = Object.keys(follows).length > 0;
+  return { operations, ...(hasFollows && { follows }), problems: [] };
 }
 
 /** Names of the files in a folder that are loaded. Files of type declarations (`.d.ts`) are not, and other JSON files may be models. */
