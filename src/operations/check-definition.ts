@@ -216,8 +216,8 @@ async function exampleProblems(operation: Operation): Promise<string[]> {
   const parsed = input().safeParse(example);
   if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, shownIssues).join('; ')}`];
 
-  // Parsing has replaced `request` by a guarded function. If the file's own function fails, it throws an `OperationFault` that names the
-  // function, and the caller reports the fault.
+  // Parsing has replaced the file's function `request` by a guarded one. If the file's function fails, the guarded one throws an
+  // `OperationFault` with its name, and the caller reports the fault.
   const { body } = await request(parsed.data);
   if (body === undefined) return [];
   try {

@@ -342,7 +342,7 @@ export type ParsedDefinition =
 
 export type DefinitionParser = (definition: unknown) => ParsedDefinition;
 
-/** Returns the function that parses definitions. Parsing replaces the functions of an operation by guarded ones, whose errors name it. */
+/** Returns the function that parses definitions. Parsing replaces the functions of an operation by guarded ones (guard.ts). */
 export function createDefinitionParser(observer: CallObserver): DefinitionParser {
   // All definitions share two schemas, because a schema takes milliseconds to build. So a schema does not know the name of the operation:
   // while a definition is parsed, each guarded function copies the name from here, and keeps it for later calls.

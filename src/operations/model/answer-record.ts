@@ -67,7 +67,7 @@ function answerValueSchema(rules: ValueRules, isMasked: IsMasked, level: number)
     case 'list':
       return z.array(answerValueSchema(rules.element(), isMasked, level));
     case 'map':
-      // An object with any names. The model does not know the names in a map, so there are no fields to describe.
+      // An object with any fields: the model does not know the names in a map, so it cannot describe them.
       return z.looseObject({});
     case 'integer':
     case 'number':

@@ -52,8 +52,8 @@ function propertyListing({ name, documentation, rules }: Argument, context: Valu
 const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).split(' ').at(-1) ?? name)}.`;
 
 /**
- * Returns the JSON Schema of a value, without a description. It has the types, short enumerations and the bounds of integers, but no other
- * rule, because each rule takes room in the list of tools. A call that breaks another rule gets the rule in words.
+ * Returns the JSON Schema of a value, without a description. Of the rules, it has short enumerations and the bounds of integers, because
+ * each rule takes room in the list of tools. A call that breaks another rule gets the rule in words.
  */
 function valueListing(rules: ValueRules, context: ValueContext): JsonSchema {
   // A map, a document, and a structure that is nested too deeply or contains itself, are given as JSON text.

@@ -74,11 +74,7 @@ export interface ValueLimits {
 }
 
 /** Returns the arguments of an operation: the members of its input that are not hidden. */
-export function argumentsOf(
-  model: Model,
-  input: StructureShape,
-  isHidden: (member: Member) => boolean = () => false,
-): Argument[] {
+export function argumentsOf(model: Model, input: StructureShape, isHidden = (_: Member) => false): Argument[] {
   const members = input.members.filter((member) => !isHidden(member));
   return namedArguments(model, members, { isOfInput: true, reserved: reservedNames });
 }
@@ -140,9 +136,11 @@ function locationOf(traits: Traits): Argument['location'] {
   return isInHeaders ? 'headers' : undefined;
 }
 
+type ReadLimits = (trait: 'length' | 'range') => ValueLimits;
+
 /** Returns the rules for a value of a shape. `traits` are the traits of the member that has the value, and those of its shape. */
 function rulesOf(model: Model, shape: Shape, traits: Traits): ValueRules {
-  const limitsIn = (name: 'length' | 'range') => readTrait(traits, `smithy.api#${name}`, limitsSchema, shape.id) ?? {};
+  const limitsIn: ReadLimits = (trait) => readTrait(traits, `smithy.api#${trait}`, limitsSchema, shape.id) ?? {};
   /** Returns a function that makes the rules for an inner value on demand, because a shape may contain itself. */
   const innerRules = (member: Member) => () => rulesOf(model, model.shape(member.target), model.traitsOf(member));
   switch (shape.kind) {
@@ -165,11 +163,7 @@ function rulesOf(model: Model, shape: Shape, traits: Traits): ValueRules {
 }
 
 /** Returns the rules for a value without inner values. `limitsIn` reads the limits in a trait. */
-function simpleRules(
-  type: SimpleType,
-  traits: Traits,
-  limitsIn: (name: 'length' | 'range') => ValueLimits,
-): ValueRules {
+function simpleRules(type: SimpleType, traits: Traits, limitsIn: ReadLimits): ValueRules {
   switch (type) {
     case 'string':
       return { kind: 'text', limits: limitsIn('length'), pattern: textTrait(traits, 'smithy.api#pattern') };
@@ -182,8 +176,8 @@ function simpleRules(
       return { kind: 'integer', limits: { min: -128, max: 127, ...limitsIn('range') } };
     case 'short':
       return { kind: 'integer', limits: { min: -32_768, max: 32_767, ...limitsIn('range') } };
-    // `integer` and `long` get no such bounds: they are common, and bounds take room in the list of tools. Without bounds, the API refuses an
-    // integer of more than 32 bits, and `integerSchema` refuses a number that JavaScript does not hold exactly.
+    // `integer` and `long` get no such bounds: they are common, and bounds take room in the list of tools. The API itself refuses an integer
+    // of more than 32 bits, and `integerSchema` refuses a number that JavaScript does not hold exactly.
     case 'integer':
     case 'long':
       return { kind: 'integer', limits: limitsIn('range') };

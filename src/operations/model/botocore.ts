@@ -286,7 +286,7 @@ function convertInput(input: BotocoreReference | undefined, context: Context): u
 function convertShape(shape: BotocoreShape, context: Context): unknown {
   // The `locationName` of a shape is the name of its XML root. With a `location`, it is the name of a header or a parameter instead.
   const rootName = shape.location === undefined ? shape.locationName : undefined;
-  // JSON has no root, so its protocols ignore `xmlName`.
+  // The protocols of JSON ignore `xmlName`.
   const traits = { ...shapeTraits(shape), ...serializationTraits(shape), ...nameTrait(rootName, 'smithy.api#xmlName') };
   if (shape.document === true) return { type: 'document', traits };
   switch (shape.type) {

@@ -30,15 +30,15 @@ export function createCodec(model: Model): Codec {
       refuseEmptyLabels(operation, values);
       const protocol = await loadProtocol();
       const request = await protocol.serialize(schemaOf(operation), withToken(operation, values, token));
-      // For a union that is not given, the protocols write an empty object, which is no valid union.
+      // If the body is a union that is not given, the protocols write an empty object, which is no valid union.
       const body = isUnionBodyMissing(model, operation, values) ? undefined : request.body;
       return apiRequest(operation, { ...request, body });
     },
     decode: async (operation, answer) => {
       const protocol = await loadProtocol();
-      // Undefined for an answer that does not have the format of the protocol. The protocols throw many kinds of errors for such an answer,
-      // such as a SyntaxError for an HTML page.
+      // Undefined for an answer in another format: the protocols throw many kinds of errors then, such as a SyntaxError for an HTML page.
       const values = await protocol.deserialize(schemaOf(operation), answer).catch(() => undefined);
+      // If the output has no members, the protocols return every field of the answer, even though the model describes none.
       return values === undefined ? undefined : knownMembers(operation, values);
     },
   };
@@ -50,10 +50,7 @@ function withToken({ input }: ModelOperation, values: Values, token: string | un
   return member === undefined || token === undefined ? values : { [member.name]: token, ...values };
 }
 
-/**
- * Keeps only the members of the output. The protocols return other fields as well, but only if the output has no members, so without this
- * step, such an operation alone would have fields that the model does not describe.
- */
+/** Keeps only the members of the output. */
 const knownMembers = ({ output }: ModelOperation, values: Values): Values =>
   Object.fromEntries(output.members.flatMap(({ name }) => (values[name] == null ? [] : [[name, values[name]]])));
 
@@ -66,7 +63,7 @@ function refuseEmptyLabels({ input }: ModelOperation, values: Values): void {
   }
 }
 
-/** True if the body of the request is to be a union (the member with the trait `httpPayload`), and the union is not given. */
+/** True if the body of the request is a union, the member with the trait `httpPayload`, that is not given. */
 const isUnionBodyMissing = ({ shape }: Model, { input }: ModelOperation, values: Values): boolean =>
   input.members.some(
     ({ name, target, traits }) =>

@@ -71,10 +71,9 @@ function listingAt(level: Level, context: ModelContext, chosen: ChosenOperation)
 
   // An argument with a secret is not folded, because a plan would then hide all folded arguments.
   const hasSecret = (field: Argument) => secretPaths([field], detail, isSecret).length > 0;
-  // An argument that the read after a change needs is not folded, because the read takes it by its path.
+  // An argument that the read after a change needs is not folded, because the read takes it by its path. The path may go on inside the
+  // argument: `input.cluster.id`. So `cluster` also matches `input.clusters`, which only means that one argument more is not folded.
   const followPaths = Object.values(settings.follow?.arguments ?? {});
-  // A path may go on inside the argument, such as `input.cluster.id`. So `cluster` also matches `input.clusters`, which only means that one
-  // argument more is not folded.
   const isUsedByFollow = ({ name, member }: Argument) =>
     followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${member}`));
   const isNeverFolded = (field: Argument) => hasSecret(field) || isUsedByFollow(field);

@@ -36,8 +36,8 @@ export const createFromModel =
     const controlArguments = { repeatable: schemasOf(planArguments()), notRepeatable: schemasOf(consentArguments()) };
     const context = { model, codec: createCodec(model), fileSettings, controlArguments };
 
-    const named = Object.entries(fileSettings.operations).map(([name, settings]) => ({ name, settings }));
-    const withListings = allOrProblems(named, ({ name, settings }) => {
+    const requested = Object.entries(fileSettings.operations).map(([name, settings]) => ({ name, settings }));
+    const withListings = allOrProblems(requested, ({ name, settings }) => {
       const chosen = chooseOperation(context, name, settings);
       return { name, chosen, listings: listingsOf(context, chosen) };
     });

@@ -149,7 +149,8 @@ function followOf(
   changeAnswer: readonly Argument[],
   follow: Follow,
 ): Follow {
-  // If the read is an operation of another file, its fields are not known. The lists are then empty, and names stay as the file has them.
+  // The read's name in the model. If the read is of another file, its fields are not known. The lists are then empty, and names stay as the
+  // file has them.
   const readName = Object.keys(fileSettings.operations).find(
     (name) => follow.read === name || follow.read === toolNameOf(fileSettings, name),
   );

@@ -37,13 +37,13 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
   if (trait === undefined) return undefined;
   const { inputTokens, outputTokens, items, pageSize, moreResults } = trait;
 
-  // An optional page size is hidden, because the API chooses it. A caller has to give a size that is required.
+  // A hidden member is no argument. An optional page size is hidden, because the API chooses it. A caller has to give a required size.
   const sizeMember = operation.input.members.find(({ name }) => name === pageSize);
   const isSizeOptional = sizeMember !== undefined && !hasTrait(sizeMember.traits, 'smithy.api#required');
 
   return {
     hidden: isSizeOptional ? [...inputTokens, sizeMember.name] : inputTokens,
-    // Masking compares the name of a field only, and not its path.
+    // These fields are never masked as secrets. Masking compares the names of fields, and not their paths.
     tokens: outputTokens.map(lastName),
     // The state is the joined record of the pages so far.
     start: () => ({}),

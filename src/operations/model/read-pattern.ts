@@ -35,31 +35,29 @@ const quantifiedToken =
 
 /** True for `?`, `*`, `+` and `{2,}`. False for a fixed number such as `{2}`, and if there is no quantifier. */
 const isVariable = (quantifier: string) => quantifier !== '' && !/^\{\d+\}/.test(quantifier);
-const isOptional = (quantifier: string) => quantifier.startsWith('?');
 
 /**
- * Counts the open repetitions, such as `*`, `+` and `{2,}`: each can multiply the steps of a match by the length of the text. A fixed number
- * such as `{2}` is not counted, because it does not depend on the text. Returns `nested` if an open repetition repeats a group that can match
- * in several ways, as in `(a+)*` or `(a|b)*`, because the steps could then double with each character.
+ * Counts the variable repetitions, such as `*`, `+` and `{2,}`, because each can multiply the steps of a match by the length of the text. Not
+ * counted are `?`, which repeats nothing, and a fixed number such as `{2}`, which does not depend on the text. Returns `nested` if a variable
+ * repetition repeats an ambiguous group, which can match in several ways: `(a+)*` or `(a|b)*`. The steps could double with each character.
  */
 function countRepetitions(pattern: string): number | 'nested' {
   let count = 0;
   /** The groups around the current token, outermost first. */
-  const openGroups: { isAmbiguous: boolean }[] = [];
+  const groups: { isAmbiguous: boolean }[] = [];
   for (const [, token = '', quantifier = ''] of pattern.matchAll(quantifiedToken)) {
-    if (token.startsWith('(')) openGroups.push({ isAmbiguous: false });
-    const endedGroup = token === ')' ? openGroups.pop() : undefined;
+    if (token.startsWith('(')) groups.push({ isAmbiguous: false });
+    const endedGroup = token === ')' ? groups.pop() : undefined;
     const endsAmbiguousGroup = endedGroup?.isAmbiguous === true;
 
-    // `?` is variable, but repeats nothing.
-    const isOpenRepetition = isVariable(quantifier) && !isOptional(quantifier);
-    if (isOpenRepetition && endsAmbiguousGroup) return 'nested';
-    if (isOpenRepetition) count += 1;
+    const isVariableRepetition = isVariable(quantifier) && !quantifier.startsWith('?');
+    if (isVariableRepetition && endsAmbiguousGroup) return 'nested';
+    if (isVariableRepetition) count += 1;
 
-    // A group is ambiguous, which means that it can match in several ways, if it has alternatives, a variable quantifier or an ambiguous
-    // group in it. After a `)`, the innermost group is the one around the group that has ended. Outside of all groups, it is undefined.
+    // A group is ambiguous if it has alternatives, a variable quantifier or an ambiguous group in it.
     const makesAmbiguous = token === '|' || isVariable(quantifier) || endsAmbiguousGroup;
-    const innermostGroup = openGroups.at(-1);
+    // Undefined outside of all groups. After a `)`, this is the group around the group that has ended.
+    const innermostGroup = groups.at(-1);
     if (innermostGroup !== undefined && makesAmbiguous) innermostGroup.isAmbiguous = true;
   }
   return count;
