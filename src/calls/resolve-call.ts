@@ -156,7 +156,7 @@ export const clientOptions = (
   signal: AbortSignal,
 ): SignedClientOptions => ({
   repeatable: operation.effect === 'read',
-  secrets: (operation.secrets ?? []).flatMap((path) => textsAt(input, path)),
+  secretArguments: (operation.secrets ?? []).flatMap((path) => textsAt(input, path)),
   signal,
   span,
   onRetry,

@@ -143,26 +143,28 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
     aws_session_token: sessionToken,
   } = settings;
 
-  // Only AWS's own tools can get keys by a role or a sign-in. The list is JSON, as its variable needs, because `say` quotes the name.
-  if (Object.keys(settings).some((setting) => federated.test(setting)))
+  // Only AWS's own tools can get keys by a role or a sign-in. The message has their command twice: as the JSON list that the variable needs,
+  // in which `say` adds the quotation marks of the name, and as people know it.
+  const needsAwsTools = Object.keys(settings).some((setting) => federated.test(setting));
+  if (needsAwsTools)
     throw new KeysUnavailable(
       say`the profile ${name} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${name}, "--format", "process"], which is aws configure export-credentials --format process`,
       words('Set it, or give the account keys of its own.'),
     );
 
-  // Keys in the profile have priority over `credential_process`.
+  // Keys in the profile have priority over `credential_process`. An ID without its secret, or a secret without its ID, counts as no keys.
   if (accessKeyId !== undefined && secretAccessKey !== undefined) {
     const keySetting = { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
     return { region, endpointUrl, keySetting };
   }
 
+  // The words of the command; none if the profile has no `credential_process`.
   const command = splitCommand(commandLine);
   if (command === undefined)
     throw new KeysUnavailable(
       say`credential_process of the profile ${name} has a quotation mark without its pair`,
       correctProfile,
     );
-  // A profile without `credential_process` has an empty command.
   if (command.length === 0)
     throw new KeysUnavailable(say`the profile ${name} has no keys and no credential_process`, correctProfile);
   return { region, endpointUrl, keySetting: { command } };

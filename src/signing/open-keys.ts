@@ -83,7 +83,8 @@ function openKeysOrKeyFiles({ credentials, files }: KeyOrFileSettings, access: F
   const readFromFiles = async () => {
     const texts = await Promise.all(fileEntries.map(async ([part, path]) => [part, await readKeyFile(path)] as const));
     const keys = wholeCredentials({ ...credentials, ...Object.fromEntries(texts) });
-    // A file is empty. Or it holds more than a key, such as a second line, which only the remedy mentions.
+    // `wholeCredentials` also refuses a key ID or token with white space inside, such as a second line. The message names the usual cause,
+    // and the remedy fits both.
     if (keys === undefined) throw new KeysUnavailable(words('a file of keys is empty'), keyFileRemedy);
     return keys;
   };

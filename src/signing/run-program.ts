@@ -49,7 +49,10 @@ const stopped: ProgramResult = { kind: 'failed', problem: words('was stopped, be
 /** How long the output of a program may stay open after the program's end (milliseconds). A process that it started may keep it open. */
 const heldOutputMs = 500;
 
-/** Resolves with the outcome of a program at most `heldOutputMs` after its end, even if a process that it started keeps its output open. */
+/**
+ * Resolves with the outcome of a running program, and kills the program after `limitMs`, at `stop` or after too much output. A process that
+ * the program started may keep the output open, so the wait for the rest of the output ends `heldOutputMs` after the program.
+ */
 function resolveWithOutcome(
   child: ChildProcess,
   { limitMs = longestRunMs, stop }: RunOptions,
@@ -58,7 +61,7 @@ function resolveWithOutcome(
 ): void {
   /** Removes the timers and listeners that are added below. */
   const cleanUps: (() => void)[] = [];
-  // Later events call this again, which has no effect because a promise is resolved only once.
+  // Later events call this again. The promise keeps its first result, and a timer that was added meanwhile is removed, too.
   const finish = (result: ProgramResult) => {
     for (const cleanUp of cleanUps) cleanUp();
     resolve(result);
@@ -88,7 +91,8 @@ function resolveWithOutcome(
     if (bytes > maximumOutputBytes) fail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
   });
 
-  // Only the error's code is shown, because its message contains the arguments of the program. `own` shows it without quotation marks.
+  // The program could not be started, so there is nothing to kill. Only the error's code is shown, because the message contains the program's
+  // arguments. `own` shows the code without quotation marks.
   child.once('error', (error) => finish({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
 
   const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
@@ -96,8 +100,8 @@ function resolveWithOutcome(
     const problem = signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`;
     return { kind: 'failed', problem };
   };
-  // The output is complete when `close` comes, which is usually at once after `exit`. If processes that the program started keep it open
-  // for `heldOutputMs`, they are killed, and the output so far counts as complete.
+  // `exit` means that the program has ended, and `close`, which usually comes at once after `exit`, that its output has ended, too. If other
+  // processes keep the output open for `heldOutputMs`, they are killed, and the output so far counts as complete.
   child.once('exit', (code, signal) => {
     const outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
     cleanUps.push(() => clearTimeout(outputTimer));

@@ -135,26 +135,26 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
   }
 
   /**
-   * Reads the files. If that fails, the value that is in use stays until the files change again.
-   * @param fingerprint the fingerprint of the files just before this read
+   * Reads the files. If that fails, the value of the last successful read stays in use, until the files change again.
+   * @param fingerprint text that describes the files just before this read, and changes when a file is written
    */
   async #read(fingerprint: string): Promise<void> {
     const { paths, read, log } = this.#options;
-    const newValue = await read().catch((error: unknown) => {
-      // Callers get it only while there is no value. So it is set even if a file has changed meanwhile, and a success need not reset it.
-      this.#problem = error instanceof KeysUnavailable ? error : unreadableKeys(error);
-      return undefined;
-    });
+    const result = await read().then(
+      (value) => ({ value }),
+      (error: unknown) => ({ problem: error instanceof KeysUnavailable ? error : unreadableKeys(error) }),
+    );
+    // While there is no value, callers get the problem of the last failed read, even if a file was written during that read.
+    if ('problem' in result) this.#problem = result.problem;
 
     // If a file was written during the read, the value may be a mixture, so it is dropped. The next call reads again.
     if ((await this.#filesState()).fingerprint !== fingerprint) return;
     this.#readFingerprint = fingerprint;
 
-    if (newValue === undefined) {
-      // The read failed.
-      log('error', 'keys', { problem: this.#problem.shown });
-    } else if (!isDeepStrictEqual(newValue, this.#value)) {
-      this.#value = newValue;
+    if ('problem' in result) {
+      log('error', 'keys', { problem: result.problem.shown });
+    } else if (!isDeepStrictEqual(result.value, this.#value)) {
+      this.#value = result.value;
       log('info', 'keys', { read: paths });
     }
   }

@@ -95,20 +95,22 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-/** Creates an HTTP client with limits and proxies. */
+/** Creates an HTTP client. Each request gets a kept or a new connection, directly or through a proxy. */
 export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits = defaultLimits): HttpClient {
   const keepAlive = createAgents(proxies, limits, { pipelining: 1 });
   // With 0, undici opens a connection for each request and closes it afterwards.
   const oneShot = createAgents(proxies, limits, { pipelining: 0 });
+  // Large bodies, also those of different requests, are decoded one after the other.
   const takeTurn = createTurns();
   return {
     send: async (request, signal) => {
-      const { direct, proxied } = request.newConnection ? oneShot : keepAlive;
-      const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
-      const context = { limits, takeTurn, byteLimit: request.byteLimit };
+      /** The progress of this request, from which `failureOf` tells if the service may have received it. */
       const exchange: Exchange = { controller: undefined, head: undefined, chunks: [], size: 0 };
       if (signal.aborted) return failureOf(signal.reason, exchange, signal);
 
+      const { direct, proxied } = request.newConnection ? oneShot : keepAlive;
+      const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
+      const context: BodyContext = { limits, byteLimit: request.byteLimit, takeTurn };
       try {
         await dispatch(agent, request, exchange, context, signal);
         return await readResponse(exchange, context);
@@ -122,7 +124,7 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   };
 }
 
-/** Creates the agents for connections with and without a proxy. */
+/** Creates two agents: one connects directly, and the other through the proxies. */
 function createAgents(
   { httpProxy = '', httpsProxy = '', noProxy = '' }: Proxies,
   limits: ExchangeLimits,
@@ -139,18 +141,23 @@ function createAgents(
       httpProxy,
       httpsProxy,
       noProxy,
+      // The connection to the proxy, and the connection to the service in the proxy's tunnel.
       proxyTls: connect,
       requestTls: connect,
-      // A proxy has to answer the request for a tunnel within the time limit for connections.
-      clientFactory: (origin, client) => new Pool(origin, { ...client, headersTimeout: connectMs }),
+      // Makes the pool that asks a proxy for tunnels (CONNECT) and sends nothing else. Opening a tunnel is a part of connecting, so it has the
+      // same time limit. Services, which answer in the tunnel, keep `headersMs`.
+      clientFactory: (proxy, poolOptions) => new Pool(proxy, { ...poolOptions, headersTimeout: connectMs }),
     }),
   };
 }
 
-/** The limits for receiving and decoding a body, and the turns in which large bodies are decoded. */
+/** What receiving and decoding a body needs. */
 interface BodyContext {
+  /** The limits of this response alone. */
   readonly limits: ExchangeLimits;
+  /** The limit of all bodies that are held in memory together. */
   readonly byteLimit: ByteLimit | undefined;
+  /** Large bodies wait for each other's decoding. */
   readonly takeTurn: TakeTurn;
 }
 
@@ -164,7 +171,9 @@ interface Exchange {
   size: number;
 }
 
-/** Sends a request and keeps its progress in `exchange`. Resolves when the whole response has arrived, and rejects otherwise. */
+/**
+ * Sends a request and keeps its progress and its response in `exchange`. Resolves when the whole response has arrived, and rejects otherwise.
+ */
 function dispatch(
   agent: Dispatcher,
   { method, origin, path, headers, body }: HttpRequest,
@@ -181,7 +190,8 @@ function dispatch(
     signal.addEventListener('abort', abort, { once: true });
 
     const handler: Dispatcher.DispatchHandler = {
-      // Called just before the request is written to an open connection. Before that, nothing can have reached the service.
+      // Called just before the request is written to an open connection. So `exchange.controller`, once set, also says that the service may
+      // have received the request.
       onRequestStart(controller) {
         if (signal.aborted) controller.abort(signal.reason);
         else exchange.controller = controller;
@@ -192,6 +202,7 @@ function dispatch(
       },
       onResponseData(controller, chunk) {
         exchange.size += chunk.length;
+        // `bodyBytes` limits this body, and `byteLimit` all bodies that are held in memory together.
         if (exchange.size > limits.bodyBytes) controller.abort(new TooLarge(`more than ${limits.bodyBytes} bytes`));
         else if (byteLimit?.admit(chunk.length) === false) controller.abort(new TooLarge('there is no room for it'));
         else exchange.chunks.push(chunk);
@@ -243,18 +254,20 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
     ]),
   );
 
-/** The number of bytes that are decoded in one turn of the event loop, so that other calls do not wait. */
+/** The number of bytes that are decoded in one turn of the event loop. */
 const pieceBytes = 512 * 1024;
 
-/** Decodes a body as UTF-8, after gzip if needed: requests do not ask for compression, but some services compress anyway. */
+/** Unzips a body if needed, and decodes it as UTF-8 piece by piece, so that other calls can run between the pieces. */
 async function decodeBody(
   received: Buffer,
   headers: Readonly<Record<string, string>>,
   { limits, byteLimit }: BodyContext,
 ): Promise<string> {
   let bytes = received;
+  // Requests do not ask for compression, but some services compress anyway.
   if (headers['content-encoding'] === 'gzip' && received.length > 0) {
     bytes = gunzipSync(received, { maxOutputLength: limits.bodyBytes });
+    // The compressed bytes were admitted when they arrived. They stay in memory, so the unzipped bytes count in addition.
     if (byteLimit?.admit(bytes.length) === false) throw new TooLarge('there is no room for it');
   }
 

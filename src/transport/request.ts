@@ -58,16 +58,18 @@ export function encodeRequest(
   const encodedQuery = encodeQuery(query);
 
   const { text: bodyText, headers: contentHeaders } = encodeContent(content);
+  // The headers that the operation sets. They win over `contentHeaders`.
   const chosenHeaders = chosenHeadersOf(content, request.headers ?? {});
-  // `target`, `headers` and `body` are sent. They are made from the other fields, which are for signing and for showing the request.
   return {
+    // These fields are sent.
     method,
-    path,
-    query,
     target: encodedQuery === '' ? path : `${path}?${encodedQuery}`,
     headers: { ...contentHeaders, ...chosenHeaders },
-    ...(Object.keys(chosenHeaders).length > 0 && { chosenHeaders }),
     ...(bodyText !== undefined && { body: bodyText }),
+    // The fields above are made from these. The signature needs `path` and `query`, the idempotency key `chosenHeaders`, and a plan `content`.
+    path,
+    query,
+    ...(Object.keys(chosenHeaders).length > 0 && { chosenHeaders }),
     ...(content !== undefined && { content }),
   };
 }

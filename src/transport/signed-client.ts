@@ -42,8 +42,8 @@ export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => S
 export interface SignedClientOptions {
   /** True if a request may be carried out twice, as any read may. Otherwise it is repeated only if the service did nothing. */
   readonly repeatable: boolean;
-  /** Texts to remove from answers in addition to the credentials. */
-  readonly secrets: readonly (string | undefined)[];
+  /** The secrets in the arguments of the call. They are removed from answers, as the credentials are. */
+  readonly secretArguments: readonly (string | undefined)[];
   /** Aborts when the caller gives up. */
   readonly signal: AbortSignal;
   /** The span of the call, if calls are traced. */
@@ -93,8 +93,8 @@ class CallClient implements SignedClient {
   readonly #redactorOfCredentials: (credentials: Credentials) => Redactor;
   /** Removes the secrets in the arguments of the call. Undefined if there are none. */
   readonly #argumentRedactor: Redactor | undefined;
-  /** The redactors for the arguments and for all credentials used so far, because a service may repeat a secret of an earlier attempt. */
-  readonly #usedRedactors: Set<Redactor>;
+  /** The redactors of all credentials used so far, because a service may repeat a secret of an earlier attempt. */
+  readonly #credentialRedactors = new Set<Redactor>();
   /** Added to this machine's time when requests are signed. Set after the service has refused a request because of the time. */
   #offsetMs = 0;
   /** True after the keys were renewed, which a call does at most once. */
@@ -114,9 +114,8 @@ class CallClient implements SignedClient {
     this.#limit = timeLimit(timeoutMs, options.signal);
     this.#deadline = now().getTime() + timeoutMs;
     this.#redactorOfCredentials = redactorOfCredentials;
-    this.#argumentRedactor = options.secrets.length === 0 ? undefined : createRedactor(options.secrets);
-    // `#attempt` adds the redactors of the credentials that it uses.
-    this.#usedRedactors = new Set(this.#argumentRedactor === undefined ? [] : [this.#argumentRedactor]);
+    const { secretArguments } = options;
+    this.#argumentRedactor = secretArguments.length === 0 ? undefined : createRedactor(secretArguments);
   }
 
   [Symbol.dispose](): void {
@@ -171,7 +170,7 @@ class CallClient implements SignedClient {
     const { headers, credentials } = await this.#sign(request, renewed).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
-    this.#usedRedactors.add(this.#redactorOfCredentials(credentials));
+    this.#credentialRedactors.add(this.#redactorOfCredentials(credentials));
 
     // A request that must not be repeated gets a new connection. The service may just be closing a kept one, and then nobody would know
     // whether the request arrived.
@@ -202,7 +201,7 @@ class CallClient implements SignedClient {
   }
 
   #withoutSecrets(reply: AttemptReply): AttemptReply {
-    const redactors = [...this.#usedRedactors];
+    const redactors = [this.#argumentRedactor, ...this.#credentialRedactors].filter((one) => one !== undefined);
     const clean = <Data>(data: Data) => redactors.reduce((cleaned, redactor) => redactor.clean(cleaned), data);
     if (reply.kind === 'failed') return clean(reply);
     const { readText, ...answer } = reply;

@@ -35,7 +35,7 @@ describe('a client for the requests of a call', () => {
     expect(opened).toMatchObject([
       [
         { region: 'jp-west-1', service: 's3' },
-        { repeatable: true, secrets: [] },
+        { repeatable: true, secretArguments: [] },
       ],
     ]);
     expect(opened[0]?.[1].signal).toBe(never);
@@ -82,7 +82,7 @@ describe('a client for the requests of a call', () => {
     const serviceAccountKey = '{"private_key":"MARKER"}';
     const args = { resourceGroupName: 'g', externalCloudConfig: { serviceAccountKey } };
     await call(provisionKubeResourceGroup, args, { signal: never });
-    expect(opened).toMatchObject([[{}, { secrets: [serviceAccountKey] }]]);
+    expect(opened).toMatchObject([[{}, { secretArguments: [serviceAccountKey] }]]);
     expect(await opened[0]?.[0].keys.current()).toEqual(credentials);
   });
 });

@@ -36,9 +36,9 @@ const endpointOf = (secretAccessKey: string, sessionToken?: string) => ({
 
 const request = encodeRequest('GET', { path: '/' }, { pathPrefix: '' });
 
-const options = (...secrets: readonly string[]) => ({
+const options = (...secretArguments: readonly string[]) => ({
   repeatable: false,
-  secrets,
+  secretArguments,
   signal: new AbortController().signal,
 });
 
