@@ -51,17 +51,32 @@ export async function openSharedMessages({ openDatabase }: Store): Promise<Share
   return (await import('./http/replica-messages.js')).createPostgresMessages(await openDatabase());
 }
 
-/** Opens the plans that people decide on a page with a sign-in. Undefined without such a page, so that other servers load less. */
-async function openPlans(config: Config, store: Store, now: () => Date, log: Log): Promise<Plans | undefined> {
-  const { publicUrl, stateKeys, planLifetimeMs: lifetimeMs } = config;
-  if (publicUrl === undefined || stateKeys === undefined) return undefined;
-  return createPlans({ store: await store.openPlans(), keys: () => stateKeys, now, lifetimeMs, log });
+/**
+ * Opens the page on which people decide on plans, and the plans if they are in the store. Empty if there is no page.
+ * @param localPage the page in the browser of this machine, if there is one. Never given together with a public URL
+ */
+async function openPageAndPlans(
+  config: Config,
+  store: Store,
+  now: () => Date,
+  log: Log,
+  localPage: DecisionPage | undefined,
+): Promise<Pick<RuntimeParts, 'page' | 'plans' | 'planLifetimeMs'>> {
+  const { publicUrl, stateKeys, planLifetimeMs } = config;
+  // With a public URL, people sign in to decide. The configuration then always has state keys.
+  if (publicUrl !== undefined && stateKeys !== undefined) {
+    const keys = () => stateKeys;
+    const plans = createPlans({ store: await store.openPlans(), keys, now, lifetimeMs: planLifetimeMs, log });
+    return { plans, page: await signInPage(config, now, log) };
+  }
+  // Otherwise, `wireCalls` keeps the plans in memory. People may take as long on the local page as on the page with a sign-in.
+  return localPage === undefined ? {} : { page: localPage, planLifetimeMs };
 }
 
 /** Interval (milliseconds) at which expired plans are erased. They are also erased whenever plans are added or listed. */
 const eraseMs = 10 * 60_000;
 
-/** The decision page with a sign-in, on the server with `publicUrl`. */
+/** The page on which people sign in to decide on plans, at the public URL of this server. */
 async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Date, log: Log): Promise<DecisionPage> {
   const { createAnnouncer } = await import('./consent/announcement.js');
   const addressOf = (nonce: string) => `${publicUrl}/decisions/${nonce}/`;
@@ -71,7 +86,7 @@ async function signInPage({ publicUrl, webhook, proxies }: Config, now: () => Da
 
 /**
  * Builds the runtime of a configuration: opens the sandbox, accounts, journal and plans, and connects them. `close` closes all of them.
- * @param localPage the decision page in the browser of this machine. Always undefined with a public URL, where people sign in to decide
+ * @param localPage the page in the browser of this machine on which people decide on plans, if there is one
  */
 export async function startRuntime(
   config: Config,
@@ -81,7 +96,7 @@ export async function startRuntime(
   localPage?: DecisionPage,
 ): Promise<Runtime> {
   const started = now();
-  const { proxies, secretsDir, timeoutMs, maximumAttempts, planLifetimeMs } = config;
+  const { proxies, secretsDir, timeoutMs, maximumAttempts } = config;
 
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
   /** Aborted to end the programs that print access keys. */
@@ -91,14 +106,14 @@ export async function startRuntime(
 
   const store = openStore(config.journal, now, log);
   const journal = await store.openJournal();
-  // Undefined without a public URL. `wireCalls` then keeps plans in memory, where they need no timer.
-  const plans = await openPlans(config, store, now, log);
-  const page = plans === undefined ? localPage : await signInPage(config, now, log);
-  const eraseTimer = setInterval(() => void plans?.erase().catch(() => undefined), eraseMs).unref();
+  const pageAndPlans = await openPageAndPlans(config, store, now, log, localPage);
+  // Expired plans in the store are erased even if no call comes. Without plans in the store, the timer does nothing.
+  const eraseTimer = setInterval(() => void pageAndPlans.plans?.erase().catch(() => undefined), eraseMs).unref();
 
   const thisProcess = { pid: process.pid, host: hostname() };
-  // Ends the changes in the journal that earlier processes left unfinished. Their callers get a notice with their next change.
   const recoveryOptions = { journal, process: thisProcess, started, now, timeoutMs, log };
+  // `createNotices` starts the recovery now, in the background. The recovery ends the changes that earlier processes left unfinished in the
+  // journal. `notices.take` waits for it, and returns the notices for one caller.
   const notices = createNotices(() => recoverInterrupted(recoveryOptions));
 
   const telemetry = config.telemetry
@@ -112,10 +127,7 @@ export async function startRuntime(
     journal,
     process: thisProcess,
     pendingNotes: notices.take,
-    plans,
-    page,
-    // For plans in memory that wait on the local page. Without a page, people decide with tokens, and plans live only as long as these.
-    ...(localPage !== undefined && { planLifetimeMs }),
+    ...pageAndPlans,
     openCallStack: (callDependencies) =>
       openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
     configuration: async (names) => (await import('./config/describe.js')).describeConfig(config, 'operator', names),
@@ -123,7 +135,7 @@ export async function startRuntime(
     tracer: telemetry?.tracer,
   });
 
-  // Undefined if planIds are made with the state keys.
+  // The keys of planIds, which are the tokens that name plans. Undefined if planIds have the same keys as other tokens.
   const planKeys = planKeysOf(config, store, wired.server.stateKeys, log);
   return {
     ...wired,
@@ -160,7 +172,10 @@ const sleep = (milliseconds: number, signal: AbortSignal) =>
 export const planKeyPath = ({ stateKeys }: Config, { path }: Store): string | undefined =>
   stateKeys !== undefined || path === undefined || path === devNull ? undefined : `${path}.plan-key`;
 
-/** The keys for planIds from their file. If the file cannot be used, planIds get the key of this process. */
+/**
+ * The keys of planIds from their file, or the keys of this process if the file cannot be used. Undefined if there is no such file, because
+ * planIds have the same keys as other tokens.
+ */
 function planKeysOf(config: Config, store: Store, processKeys: SealingKeys, log: Log): SealingKeys | undefined {
   const path = planKeyPath(config, store);
   if (path === undefined) return undefined;
@@ -192,10 +207,10 @@ const defaultWaitMs = 25_000;
 export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, parts: RuntimeParts) {
   const { operations } = config;
   const { tracer, accounts, journal, log, now } = parts;
-  // By default, plans in memory are kept only as long as planIds are valid. A page needs them longer.
+  // By default, a plan in memory lives as long as its planId, which is the token that names it.
   const { planLifetimeMs = tokenLifetimeMs, statusWaitMs = defaultWaitMs } = parts;
 
-  // Without a configured key, tokens are valid only in this process. The random key is made with the first token.
+  // The keys of tokens. Without configured keys, a random key is made with the first token, and tokens are valid only in this process.
   const stateKeys: SealingKeys = lazy((): KeyRing => config.stateKeys ?? [randomBytes(32)]);
   const plans =
     parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs: planLifetimeMs });
@@ -203,9 +218,9 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
   const refusals = createRefusals(journal, now, randomUUID, log);
   const inFlight = createInFlightCalls();
 
-  const newParts = { operations, newId: randomUUID, newNonce, questions, questionLimits, refusals, inFlight };
-  // `plans` and `statusWaitMs` may be undefined in `parts`, so they come after it.
-  const callStack = parts.openCallStack({ ...parts, ...newParts, plans, statusWaitMs });
+  const madeHere = { operations, newId: randomUUID, newNonce, questions, questionLimits, refusals, inFlight };
+  // `plans` and `statusWaitMs` come last, because `parts` may have them as undefined.
+  const callStack = parts.openCallStack({ ...parts, ...madeHere, plans, statusWaitMs });
   const call = tracer === undefined ? callStack.call : withTracing(callStack.call, tracer);
   return {
     call,
@@ -250,7 +265,7 @@ function openLazily(options: CallStackOptions): CallStack {
         const { name, effect } = operation;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
         const isChange = effect !== 'read';
-        return { kind: 'failed', failure: refusalFailure(name, new Refusal(partUnavailable, []), isChange) };
+        return { kind: 'failed', failure: refusalFailure(name, partUnavailable(), isChange) };
       }
     },
     // Without a call, there is nothing to close.
@@ -258,13 +273,13 @@ function openLazily(options: CallStackOptions): CallStack {
   };
 }
 
-/** The code of the refusal of a call that needs a part of this server which cannot be loaded. */
-const partUnavailable = 'SenderUnavailable';
+/** The refusal of a call that needs a part of this server which cannot be loaded. It lists no problems, because its code says all. */
+const partUnavailable = () => new Refusal('SenderUnavailable', []);
 
 /** Returns a sandbox that starts when it is first needed. If any option is set, it starts at once, so that wrong options are reported. */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
   let starting: Promise<Sandbox> | undefined;
-  // A failed start is not repeated, because its cause lasts until this server is started or installed again, as the refusal says.
+  // All callers share one start. A failed start is not tried again, and the refusal below says that this server has to be started again.
   const start = () => {
     starting ??= import('../sandbox/sandbox.js').then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }));
     return starting;
@@ -278,7 +293,7 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
         return (await start()).cloud;
       } catch (error) {
         log('error', 'unavailable', { error: reasonOf(error) });
-        throw new Refusal(partUnavailable, []);
+        throw partUnavailable();
       }
     },
     // For a resource. Its client gets the error itself, because only calls have an answer for a refusal.

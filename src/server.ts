@@ -58,17 +58,19 @@ const defaultListLifeMs = 60 * 60_000;
 const unchanging = { listChanged: false };
 
 /**
- * Makes the MCP server of a connection. Uses the SDK's low-level `Server`, because the lists of `McpServer` cannot depend on the client,
- * and its errors say less.
+ * Makes the MCP server of a connection with the SDK's low-level `Server`. The SDK's `McpServer` has lists that cannot depend on the client,
+ * and errors that say less.
  */
 export function createServer(
   dependencies: ServerDependencies,
   catalog: ToolCatalog = createToolCatalog(dependencies.operations, dependencies.accounts),
 ): Server {
-  const { version, principal, stateKeys, now } = dependencies;
+  const { version, principal, stateKeys, planKeys, now } = dependencies;
   // A token is valid only for the caller who got it. Callers that are not authenticated share the empty name.
   const caller = principal?.name ?? '';
-  const tokens = createConsentTokens(stateKeys, caller, now, dependencies.planKeys);
+  // A consent token stands for a question to the user or for a plan. Tokens with which a call carries out a plan may have keys of their own.
+  const consentTokens = createConsentTokens(stateKeys, caller, now, planKeys);
+  // An action token comes with a plan in a view, and returns with a click on one of the plan's buttons.
   const actionTokens = createActionTokens(stateKeys, caller, now);
   const offer = catalog.offerTo(principal);
   const listLife: CacheLife = { ttlMs: dependencies.listLifeMs ?? defaultListLifeMs, cacheScope: 'private' };
@@ -77,8 +79,8 @@ export function createServer(
     { name: 'cloudops-mcp', title: 'Cloud operations', version, icons: [serverIcon] },
     {
       instructions: offer.instructions,
-      // Checks the state that `questionResult` gave to the client, and that comes back with the answer.
-      requestState: { verify: async (state) => tokens.verify(state) },
+      // The state is the consent token that `questionResult` gave to the client with a question, and that comes back with the answer.
+      requestState: { verify: async (state) => consentTokens.verify(state) },
       capabilities: {
         tools: unchanging,
         resources: unchanging,
@@ -99,10 +101,11 @@ export function createServer(
   /** The client of a request, which may differ between the requests of a connection. */
   const clientFor = (context: ServerContext) => {
     const client = clientOf(server, context, dependencies.session);
+    // Some clients show views without declaring them, so this server may be configured to offer views to all.
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
 
-  serveTools({ server, tokens, actionTokens, dependencies, clientFor }, catalog.tools, offer.tools);
+  serveTools({ server, consentTokens, actionTokens, dependencies, clientFor }, catalog.tools, offer.tools);
   serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
   servePrompts(server, offer.operations);
   serveCompletions(server, offer.operations);
@@ -145,7 +148,7 @@ function serveCompletions(server: Server, operations: readonly Operation[]): voi
 interface Connection {
   readonly server: Server;
   readonly dependencies: ServerDependencies;
-  readonly tokens: ConsentTokens;
+  readonly consentTokens: ConsentTokens;
   readonly actionTokens: ActionTokens;
   readonly clientFor: (context: ServerContext) => Client;
 }
@@ -200,7 +203,7 @@ async function callOperation(
   clientArgs: Readonly<Record<string, unknown>>,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { dependencies, tokens, actionTokens, clientFor } = connection;
+  const { dependencies, consentTokens, actionTokens, clientFor } = connection;
   const client = clientFor(context);
   // Some clients get other names for arguments. `swapName` translates a name in either direction.
   const swapName = argumentNamesFor(client, input);
@@ -218,16 +221,16 @@ async function callOperation(
     guide: isRead ? undefined : guideFor(client, context, onWaiting),
   });
 
-  if (outcome.kind === 'inputRequired') return questionResult(outcome, client, tokens);
+  if (outcome.kind === 'inputRequired') return questionResult(outcome, client, consentTokens);
   const meta = client.views ? viewMeta(outcome, { tool: operation.name, args }, actionTokens) : undefined;
   return toolResult(outcome, meta);
 }
 
-/** Returns the result that asks the user a question. The client's next call brings the answer, and returns the sealed claims. */
+/** Returns the result that asks the user a question. The client's next call brings the answer, and the consent token as `requestState`. */
 function questionResult(
   { message, answer, claims }: Question,
   client: Client,
-  tokens: ConsentTokens,
+  consentTokens: ConsentTokens,
 ): InputRequiredResult {
   const consent =
     'address' in answer
@@ -236,7 +239,7 @@ function questionResult(
           message: message.text,
           requestedSchema: consentForm(client, answer.accept.text, answer.typedName),
         });
-  return inputRequired({ inputRequests: { consent }, requestState: tokens.issue(claims) });
+  return inputRequired({ inputRequests: { consent }, requestState: consentTokens.issue(claims) });
 }
 
 /** Calls the tool `decide_change`, which is behind the buttons of the change view. */
@@ -256,7 +259,7 @@ async function callDecideTool(
 
 /** Returns the context of a call, without the ways to ask the user. */
 function contextOf(
-  { dependencies, tokens }: Connection,
+  { dependencies, consentTokens }: Connection,
   client: Client,
   context: ServerContext,
   sendProgress: (message: string) => void,
@@ -273,7 +276,7 @@ function contextOf(
     // Reads call it after each page of results but the last, because some clients cannot handle progress together with the answer.
     onFollowedPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
-    tokens,
+    tokens: consentTokens,
     hasView: client.views,
     // Over HTTP in an old protocol, a client is known only by its session.
     isUnknownClient: context.http !== undefined && isOldProtocol && session === undefined,

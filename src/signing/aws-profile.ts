@@ -143,8 +143,8 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
     aws_session_token: sessionToken,
   } = settings;
 
-  // Only AWS's own tools can get keys by a role or a sign-in. The message has their command twice: as the JSON list that the variable needs,
-  // in which `say` adds the quotation marks of the name, and as people know it.
+  // Only AWS's own tools can get keys by a role or a sign-in. The message has their command as the JSON list that the variable needs, in
+  // which `say` adds the quotation marks of the name, and then as people know it.
   const needsAwsTools = Object.keys(settings).some((setting) => federated.test(setting));
   if (needsAwsTools)
     throw new KeysUnavailable(

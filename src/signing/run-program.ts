@@ -61,7 +61,7 @@ function resolveWithOutcome(
 ): void {
   /** Removes the timers and listeners that are added below. */
   const cleanUps: (() => void)[] = [];
-  // Later events call this again. The promise keeps its first result, and a timer that was added meanwhile is removed, too.
+  // May be called several times. The promise keeps its first result, and a later call clears the timer that `exit` has added meanwhile.
   const finish = (result: ProgramResult) => {
     for (const cleanUp of cleanUps) cleanUp();
     resolve(result);
@@ -91,8 +91,7 @@ function resolveWithOutcome(
     if (bytes > maximumOutputBytes) fail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
   });
 
-  // The program could not be started, so there is nothing to kill. Only the error's code is shown, because the message contains the program's
-  // arguments. `own` shows the code without quotation marks.
+  // There is no process to kill. Only the error's code is shown (by `own` without quotation marks), because its message has the arguments.
   child.once('error', (error) => finish({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
 
   const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
@@ -100,8 +99,8 @@ function resolveWithOutcome(
     const problem = signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`;
     return { kind: 'failed', problem };
   };
-  // `exit` means that the program has ended, and `close`, which usually comes at once after `exit`, that its output has ended, too. If other
-  // processes keep the output open for `heldOutputMs`, they are killed, and the output so far counts as complete.
+  // At `exit`, the program has ended. At `close`, which usually follows at once, its output has ended, too. If processes that the program
+  // started keep the output open for `heldOutputMs`, they are killed, and the output so far counts as complete.
   child.once('exit', (code, signal) => {
     const outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
     cleanUps.push(() => clearTimeout(outputTimer));

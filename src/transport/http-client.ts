@@ -144,20 +144,17 @@ function createAgents(
       // The connection to the proxy, and the connection to the service in the proxy's tunnel.
       proxyTls: connect,
       requestTls: connect,
-      // Makes the pool that asks a proxy for tunnels (CONNECT) and sends nothing else. Opening a tunnel is a part of connecting, so it has the
-      // same time limit. Services, which answer in the tunnel, keep `headersMs`.
+      // Makes the pool that asks a proxy for tunnels (CONNECT) and sends nothing else. A tunnel is a part of the connection, so the proxy
+      // must answer within `connectMs`. Services, whose responses come through the tunnel, keep `headersMs`.
       clientFactory: (proxy, poolOptions) => new Pool(proxy, { ...poolOptions, headersTimeout: connectMs }),
     }),
   };
 }
 
-/** What receiving and decoding a body needs. */
+/** The limits for receiving and decoding a body (`byteLimit`: shared with other bodies), and the turns in which large bodies are decoded. */
 interface BodyContext {
-  /** The limits of this response alone. */
   readonly limits: ExchangeLimits;
-  /** The limit of all bodies that are held in memory together. */
   readonly byteLimit: ByteLimit | undefined;
-  /** Large bodies wait for each other's decoding. */
   readonly takeTurn: TakeTurn;
 }
 
@@ -171,9 +168,7 @@ interface Exchange {
   size: number;
 }
 
-/**
- * Sends a request and keeps its progress and its response in `exchange`. Resolves when the whole response has arrived, and rejects otherwise.
- */
+/** Sends a request, and keeps its progress and response in `exchange`. Resolves when the whole response has arrived; rejects otherwise. */
 function dispatch(
   agent: Dispatcher,
   { method, origin, path, headers, body }: HttpRequest,

@@ -66,7 +66,7 @@ export function encodeRequest(
     target: encodedQuery === '' ? path : `${path}?${encodedQuery}`,
     headers: { ...contentHeaders, ...chosenHeaders },
     ...(bodyText !== undefined && { body: bodyText }),
-    // The fields above are made from these. The signature needs `path` and `query`, the idempotency key `chosenHeaders`, and a plan `content`.
+    // The fields above are made from these. The signature needs `path` and `query`, the idempotency key `chosenHeaders`, a plan `content`.
     path,
     query,
     ...(Object.keys(chosenHeaders).length > 0 && { chosenHeaders }),

@@ -76,11 +76,12 @@ function renderPart(part: Part): string {
     case 'words':
       return part.text;
     case 'quoted':
-      // `limit` always applies. If `shortNames` has set `longest`, a longer quotation is made again, of the beginning of the value only.
-      return shortQuotation(quote(part.value, part.limit), part.value, part.longest);
+      // `limit` always applies. `shortNames` sets `longest` on values and names of a text that has to be shorter.
+      return shortQuotation(part.value, quote(part.value, part.limit), part.longest);
     case 'name':
-      return shortQuotation(quoteName(part.name), part.name, part.longest);
+      return shortQuotation(part.name, quoteName(part.name), part.longest);
     case 'argument':
+      // Without `longest`, because the beginning of a path would name another argument.
       return quoteName(part.path);
     case 'exact':
       return escapeInvisible(part.value);
@@ -94,10 +95,10 @@ function renderPart(part: Part): string {
 }
 
 /**
- * Returns `quotation`, or a quotation of only the beginning of `value` if it has more than `longest` characters. The cut is between
- * characters, never inside an escape sequence. A name that needs no quotation marks stays whole.
+ * Returns `quotation`, which is `value` in quotation marks. If more than `longest` characters are between the marks, it quotes the beginning
+ * of `value` instead, because cutting the quotation could split an escape sequence. A name without quotation marks stays whole.
  */
-function shortQuotation(quotation: string, value: string, longest: number | undefined): string {
+function shortQuotation(value: string, quotation: string, longest: number | undefined): string {
   if (longest === undefined || !quotation.startsWith('"')) return quotation;
   // Only the beginning is split, because a value may have megabytes. A character has one or two units of UTF-16.
   const characters = [...value.slice(0, 2 * longest + 2)].map(escapeQuoted);
