@@ -69,7 +69,7 @@ async function openPageAndPlans(
     const plans = createPlans({ store: await store.openPlans(), keys, now, lifetimeMs: planLifetimeMs, log });
     return { plans, page: await signInPage(config, now, log) };
   }
-  // Otherwise, `wireCalls` keeps the plans in memory. People may take as long on the local page as on the page with a sign-in.
+  // Otherwise, `wireCalls` keeps the plans in memory, with the same lifetime if there is a local page, and else with that of planIds.
   return localPage === undefined ? {} : { page: localPage, planLifetimeMs };
 }
 
@@ -113,7 +113,7 @@ export async function startRuntime(
   const thisProcess = { pid: process.pid, host: hostname() };
   const recoveryOptions = { journal, process: thisProcess, started, now, timeoutMs, log };
   // `createNotices` starts the recovery now, in the background. The recovery ends the changes that earlier processes left unfinished in the
-  // journal. `notices.take` waits for it, and returns the notices for one caller.
+  // journal. `notices.take` waits for the recovery, and returns the notices about those changes for one caller.
   const notices = createNotices(() => recoverInterrupted(recoveryOptions));
 
   const telemetry = config.telemetry

@@ -194,7 +194,7 @@ class CallClient implements SignedClient {
     const { sessionToken } = credentials;
     const withoutToken =
       sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
-    // Cleaned line by line, so that the log lacks only the lines with a secret of the call, such as the query.
+    // Secret arguments are removed line by line, so that the log lacks only the lines that hold one, such as the query.
     const lines = this.#argumentRedactor?.clean(withoutToken.split('\n'));
     log('debug', 'signed', { canonicalRequest: lines?.join('\n') ?? withoutToken, stringToSign });
     return { headers, credentials };
