@@ -51,7 +51,8 @@ export class PlanClaim {
   /** Stores the refusal that ended the call. Not `AlreadyDecided`, because the outcome comes from the call that decided on the plan. */
   async settleError(error: unknown): Promise<void> {
     if (!(error instanceof Refusal) || error.code === 'AlreadyDecided') return;
-    await this.settle({ kind: 'failed', failure: refusalFailure(this.#tool, error, true) });
+    const isChange = true;
+    await this.settle({ kind: 'failed', failure: refusalFailure(this.#tool, error, isChange) });
   }
 }
 
@@ -63,7 +64,7 @@ interface Decision {
   readonly declined?: Refusal | undefined;
   /** Why the person declined, as it was typed. The journal gets it without secrets. */
   readonly reason?: string | undefined;
-  /** Set if the person only closed the question. */
+  /** Set if the person closed the question without an answer. */
   readonly isDismissed?: boolean;
   /** Thrown in place of the decision if the nonce was used before. */
   readonly refusalIfSpent: Refusal;
@@ -95,16 +96,19 @@ export async function approveChange(
   const { refusals, now } = dependencies;
   const reason = declined && (await redactReason(decision.reason, planned.call));
 
-  // Several decisions on one plan may arrive, and only the first may count. `isSpent` finds a refusal that is not in the journal yet, the
-  // claim finds any decision on a stored plan, and the journal finds all others when the decision is written.
-  if (refusals.isSpent(record.nonce)) throw refusalIfSpent;
+  // Several decisions on one plan may arrive, and only the first may count. `isSpent` finds an earlier refusal that is not in the journal
+  // yet, and the claim finds any earlier decision on a stored plan. The journal finds every other earlier decision when it gets this one: a
+  // refusal below, and a consent later, together with the change.
+  const { nonce, approver } = record;
+  if (refusals.isSpent(nonce)) throw refusalIfSpent;
   const kind = declined === undefined ? 'accepted' : 'declined';
-  await planClaim.claim(record.nonce, { kind, person: record.approver, at: now().getTime(), reason });
+  await planClaim.claim(nonce, { kind, person: approver, at: now().getTime(), reason });
   // Tells the decision page that the plan is claimed, and that this call will store the outcome.
   context.click?.page?.onClaim();
   if (declined === undefined) return { kind: 'given', consent: record };
 
   const intent = intentOf(planned.draft, { ...record, reason }, now());
+  // A question that the user only closed (`isDismissed`) leaves a planId of the same change valid.
   const recorded = await refusals.decline(intent, decision.isDismissed);
   if (recorded === 'spent') throw refusalIfSpent;
   const problems = [...declined.problems];
@@ -139,11 +143,12 @@ async function getDecision(
     case 'given':
       return { kind: 'given', consent: { how: step.how } };
     case 'refuse':
-      // The session of an unknown client, which says how the client can ask, is lost. A client that reconnects gets a new session.
+      // An unknown client has no valid session, and without one, this server does not know whether the client can ask its user. A client that
+      // reconnects gets a new session.
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
     case 'status':
     case 'plan':
-      // Such a call was answered with the plan or its state before, so this is only reached by mistake.
+      // `runChange` has answered such a call with the plan or its state, so only a mistake in this server leads here.
       throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
     case 'redeem':
       return planIdDecision(planned, context.tokens, dependencies);
@@ -212,7 +217,8 @@ function clickDecision({ call, consentDigest }: PlannedChange, click: Click, tim
   const answeredAfterMs = time.getTime() - claims.issuedAt;
   if (answeredAfterMs < shortestReadMs)
     throw new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]);
-  if (decision === 'accept' && !isTyped(nameToType(call), typedName)) throw new Refusal('WrongName', []);
+  const requiredName = nameToType(call);
+  if (decision === 'accept' && !isTyped(requiredName, typedName)) throw new Refusal('WrongName', []);
 
   const how = place === 'view' ? 'clicked' : 'page';
   const record = { how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
@@ -234,26 +240,36 @@ async function askUser(
 ): Promise<Decision | Question> {
   const { call, draft, question, consentDigest } = planned;
   if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
-  // Set if this is the second call, which brings the reply, with the claims of the question. Otherwise the user is asked now.
   const { resumedReply } = elicitor;
-  if (resumedReply === undefined) await checkMayAsk(elicitor, draft, signal, refusals);
-  if (resumedReply !== undefined && resumedReply.claims.digest !== consentDigest)
-    throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
+  let asked: { readonly claims: Question['claims']; readonly askedAt: number };
+  if (resumedReply === undefined) {
+    // The user is asked now.
+    await checkMayAsk(elicitor, draft, signal, refusals);
+    asked = { claims: { use: 'question', digest: consentDigest, nonce }, askedAt: now().getTime() };
+  } else {
+    // This is the second call. The first call has asked the question, whose claims come back with the reply.
+    const { claims } = resumedReply;
+    if (claims.digest !== consentDigest)
+      throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
+    asked = { claims, askedAt: claims.issuedAt };
+  }
   if (question === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
 
-  const claims = resumedReply?.claims ?? { use: 'question', digest: consentDigest, nonce };
-  const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
+  const { claims, askedAt } = asked;
   const { reply, message } = await getReply(question, planned, elicitor, stop);
   if (reply === 'later') {
-    const answer = { accept: acceptOf(call), typedName: nameToType(call) };
-    // A question that is repeated after a wrong name keeps digest and nonce. The time is new, because the server issues a new token for it.
+    const requiredName = nameToType(call);
+    const answer = { accept: acceptOf(call), typedName: requiredName };
+    // A question that is repeated after a wrong name keeps digest and nonce, so both questions allow one decision together.
     return { kind: 'inputRequired', message, answer, claims };
   }
 
   const { kind, reason } = reply;
+  // A wrong name is no decision, even if a program sent the name. So the journal does not get it.
   if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
-  // A reply that comes too early for a person is a program's. This process's own terminal (`isDirect`) is no program, and `unanswered` no reply.
+  // A reply that comes too early for a person is a program's. At this process's own terminal (`isDirect`), no program answers, and
+  // `unanswered` is no reply.
   const isByProgram = elicitor.isDirect !== true && kind !== 'unanswered' && answeredAfterMs < shortestReadMs;
   const shownQuestion = say`the question was: ${upTo(question, '\n') ?? question}`;
   return {
@@ -264,7 +280,6 @@ async function askUser(
       ? refusalByProgram(kind, answeredAfterMs, shownQuestion)
       : refusalUnlessAgreed(kind, shownQuestion),
     reason,
-    // The user closed the question without an answer.
     isDismissed: kind === 'cancelled',
     refusalIfSpent: new Refusal('AlreadyDecided', []),
   };
@@ -277,8 +292,9 @@ async function askUser(
 const maximumTries = 5;
 
 /**
- * Reads the reply that this request carries, or asks the question. After a wrong name, asks again.
- * @returns the reply, and the last question. `later` if the client will send the reply with a second request
+ * Reads the reply that this call brings, or asks the question. After a wrong name, asks again, until `maximumTries` replies have come.
+ * @returns the reply, and the text of the question that was asked last. `later` if the client will send the reply with another call, which
+ *   begins to count its tries again
  */
 async function getReply(
   question: SafeText,
@@ -286,10 +302,11 @@ async function getReply(
   elicitor: Elicitor,
   stop: AbortSignal | undefined,
 ): Promise<{ readonly reply: UserReply | 'later'; readonly message: SafeText }> {
-  const accept = acceptOf(call);
+  const acceptLabel = acceptOf(call);
   /** The name that the user has to type to accept; undefined if no name is needed. */
   const requiredName = nameToType(call);
-  const ask = (text: SafeText) => unlessStopped(stop, (signal) => elicitor.ask(text, accept, signal, requiredName));
+  const ask = (text: SafeText) =>
+    unlessStopped(stop, (signal) => elicitor.ask(text, acceptLabel, signal, requiredName));
 
   let message = question;
   let reply: UserReply | 'later';
@@ -297,8 +314,8 @@ async function getReply(
     elicitor.show?.(shown);
     reply = await ask(message);
   } else {
-    // The plan was shown when the question was asked.
-    reply = elicitor.resumedReply.read(accept.text, requiredName);
+    // The plan was shown when the question was asked, by an earlier call.
+    reply = elicitor.resumedReply.read(acceptLabel.text, requiredName);
   }
   for (let tries = 1; tries < maximumTries && reply !== 'later' && reply.kind === 'wrongName'; tries += 1) {
     message = say`That is not the name. ${question}`;

@@ -15,9 +15,9 @@ import type { OtherPlan, PlannedChange } from './stages.js';
 
 type PlanStep = Extract<ConsentStep, { kind: 'plan' }>;
 
-/** How a plan can be agreed to. */
+/** The ways in which people can agree to a plan. */
 interface Ways {
-  /** True if the user can say yes in the chat, after which the agent calls with the planId. */
+  /** True if the user can say yes in the chat, after which the agent calls with the planId. The planId is then the user's consent. */
   readonly inChat: boolean;
   /** True if the user can click in the change view. */
   readonly byClick: boolean;
@@ -49,26 +49,29 @@ export async function answerWithPlan(
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
   const nonce = newNonce();
 
-  // `step` has the ways that the client and the configuration offer. Each of them can be closed, because the user declined too much before.
+  // `step` has the ways that the client and the configuration offer. A way is not open if the user declined too much before, or if it needs
+  // a stored plan and the plan cannot be stored.
   const refusalInChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
   const inChat = step.withPlanId && refusalInChat === undefined;
   const storing = await storeForPeople(step, planned, nonce, context, dependencies);
-  // The page shows a plan from the store. A click in a view brings the plan's arguments and claims along, so it needs no stored plan.
-  const onPage = step.withPage && storing.kind === 'stored';
-  const byClick = step.withClick && storing.kind !== 'closed';
+  const isStored = storing.kind === 'stored';
+  const onPage = step.withPage && isStored;
+  // A click in a view brings the plan's arguments and claims along, so it needs no stored plan. It only needs a user who may still be asked.
+  const byClick = step.withClick && storing.kind !== 'mayNotAsk';
 
-  // `step` offers no way at all only with `planOnly`. So without it, a refusal is set if no way is left. The refusal of `storing` comes first,
-  // because it says why people cannot decide without the agent.
-  const isPossible = inChat || byClick || onPage;
+  // Without `planOnly`, `step` offers at least one way. If none is open, there is a refusal for each of them. The refusal of `storing` comes
+  // first, because it says why people cannot decide without the agent.
+  const hasWay = inChat || byClick || onPage;
   const refusal = storing.refusal ?? refusalInChat;
-  if (!isPossible && !call.control.planOnly && refusal !== undefined) throw refusal;
+  if (!hasWay && !call.control.planOnly && refusal !== undefined) throw refusal;
 
   const decideAt = onPage ? addressOf(nonce, page) : undefined;
   if (onPage) announce(planned, decideAt, dependencies);
 
-  // A planId for the use `plan` carries out the plan. With a `handle`, a call only asks for the state of the plan, which must be stored.
-  const hasPlanId = inChat || storing.kind === 'stored';
+  // A planId with the use `plan` is the consent after a yes in the chat. A planId with the use `handle` only lets the agent ask for the state
+  // of a stored plan. Without a yes in the chat and a stored plan, there is no use for a planId.
   const use = inChat ? 'plan' : 'handle';
+  const planId = inChat || isStored ? context.tokens.issue({ use, digest: consentDigest, nonce }) : undefined;
   return planOutcome(planned, now(), {
     inChat,
     byClick,
@@ -77,16 +80,19 @@ export async function answerWithPlan(
     claims: { digest: consentDigest, nonce },
     // With `approval`, a person other than the user decides on the page.
     byAnotherPerson: call.account.confirm === 'approval',
-    // Set only with `planOnly`: the same call without `planOnly` would be refused, because `step` would offer no way.
+    // Set only with `planOnly`: the same call without `planOnly` would be refused, because there is no way to agree to the plan.
     isDeadEnd: step.isDeadEnd === true,
-    planId: hasPlanId ? context.tokens.issue({ use, digest: consentDigest, nonce }) : undefined,
+    planId,
   });
 }
 
-/** The result of storing a plan. `closed` means that the user has declined too often to be asked again. Then not even a click counts. */
+/**
+ * The result of storing a plan. A plan that only the chat decides on is not stored (`notNeeded`). Nobody is asked about a plan if the user has
+ * declined too often (`mayNotAsk`). Storing may fail (`notStored`).
+ */
 interface Storing {
-  readonly kind: 'stored' | 'notNeeded' | 'closed' | 'notStored';
-  /** Set for `closed` and `notStored`. */
+  readonly kind: 'stored' | 'notNeeded' | 'mayNotAsk' | 'notStored';
+  /** Set for `mayNotAsk` and `notStored`. */
   readonly refusal?: Refusal;
 }
 
@@ -100,19 +106,20 @@ async function storeForPeople(
 ): Promise<Storing> {
   if (!withClick && !withPage) return { kind: 'notNeeded' };
   const { call, draft, consentDigest, plan, repeats } = planned;
-  const { digest: requestKey, tool, caller, client } = draft;
-  // The user has declined too often to be asked again.
-  const refusal = await refusals.againstAsking(draft);
-  if (refusal !== undefined) return { kind: 'closed', refusal };
+  const { tool, caller, client } = draft;
+  const tooManyDeclined = await refusals.againstAsking(draft);
+  if (tooManyDeclined !== undefined) return { kind: 'mayNotAsk', refusal: tooManyDeclined };
   // A plan with a secret is never stored, but a plan with the name of a secret file may be.
   if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
 
+  const requiredName = nameToType(call);
   const planToStore: KeptPlan = {
-    // Consent counts only for a plan with this digest.
+    // A decision counts only if the call still has this digest.
     digest: consentDigest,
+    // The journal's entry calls the idempotency key of the request `digest`.
+    requestKey: draft.digest,
     nonce,
     subject: subjectOf(call.operation, call.endpoint.account, call.input),
-    requestKey,
     repeats,
     issuedAt: now().getTime(),
     tool,
@@ -123,13 +130,15 @@ async function storeForPeople(
     client,
     plan,
     accept: acceptOf(call),
-    typedName: nameToType(call),
+    typedName: requiredName,
   };
   try {
     const isAdded = await plans.add(planToStore);
-    return isAdded ? { kind: 'stored' } : { kind: 'notStored', refusal: new Refusal('TooManyWaiting', []) };
+    if (isAdded) return { kind: 'stored' };
+    // Too many plans of the caller are waiting already.
+    return { kind: 'notStored', refusal: new Refusal('TooManyWaiting', []) };
   } catch {
-    // The refusal first says that the journal cannot be written, so "it" is the journal. Plans are in the same store.
+    // This completes the refusal's text, which says that the journal cannot be written. The plans are stored beside the journal.
     const problem = say`the plans that wait beside it cannot be written`;
     return { kind: 'notStored', refusal: new Refusal('JournalUnavailable', [problem]) };
   }
@@ -147,19 +156,21 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
   const tool = call.operation.name;
   const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
 
-  // A planId that carries out the plan is valid for ten minutes. Without such a planId, a plan on the page may wait longer.
+  // A planId counts as consent for ten minutes, and a click in a view too. With `inChat`, the agent gets the deadline of the planId, even if
+  // the plan waits longer on the page.
   const issuedAt = time.getTime();
-  const expiresAt = inChat || onPageUntil === undefined ? issuedAt + tokenLifetimeMs : onPageUntil;
-  const expires = new Date(expiresAt).toISOString();
-  // A plan without planId and click can only be looked at, so it does not expire.
-  const canExpire = planId !== undefined || byClick;
-  const validUntil = canExpire ? `${expires.slice(0, 16).replace('T', ' ')} UTC` : undefined;
+  const tokenExpiresAt = issuedAt + tokenLifetimeMs;
+  const expiresAt = inChat ? tokenExpiresAt : (onPageUntil ?? tokenExpiresAt);
+  const expiresIso = new Date(expiresAt).toISOString();
+  const expiresText = `${expiresIso.slice(0, 16).replace('T', ' ')} UTC`;
+  // Nothing can be done with a plan that has neither planId nor click, so its text gives no time at which it expires.
+  const isOnlyShown = planId === undefined && !byClick;
 
   const isOnlyOnPage = onPageUntil !== undefined && !inChat && !byClick;
   // The summary tells the agent of the caller's other plans for the same thing. `shown` tells the person of them.
   const textsOfOtherPlans = others.map(({ text }) => text);
   const steps = [...stepsToReplace(others, tool, planId), nextSteps(tool, call.control.planOnly, ways)];
-  const typedName = nameToType(call);
+  const requiredName = nameToType(call);
   return {
     kind: 'succeeded',
     success: {
@@ -167,10 +178,10 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
       // `waiting` says that nobody can decide in the client, because a person decides on the page.
       outcome: isOnlyOnPage ? 'waiting' : 'planned',
       // The agent shows this text to the user.
-      show: planText(shown, validUntil),
+      show: planText(shown, isOnlyShown ? undefined : expiresText),
       // The change view shows all of it. The agent gets only the request in it.
       plan: shown,
-      ...(planId !== undefined && { planId, planExpires: expires }),
+      ...(planId !== undefined && { planId, planExpires: expiresIso }),
       ...(decideAt !== undefined && { decideAt }),
       next: next('user', 'decide', join(steps, ' ')),
       warnings: [],
@@ -179,7 +190,7 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
     view: {
       kind: 'plan',
       accept: acceptOf(call),
-      ...(typedName !== undefined && { typedName }),
+      ...(requiredName !== undefined && { typedName: requiredName }),
       issuedAt,
       ...(inChat && { inChat: true }),
       ...(byClick && { claims }),

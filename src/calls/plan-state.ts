@@ -14,10 +14,10 @@ import type { CallDependencies } from './context.js';
 import { type FollowedCall, stepAfterAccepted, stepIfUnknown } from './follow-change.js';
 import type { DraftedChange } from './plan-change.js';
 
-/** The state of a plan: undecided, decided but without an outcome yet, or ended. */
+/** The state of a plan: waiting for a decision, under way (decided, but without an outcome yet), or ended. */
 export type PlanState =
   | {
-      readonly kind: 'open';
+      readonly kind: 'waiting';
       readonly nonce: string;
       /** True if the planId counts as consent in the modes that accept planIds. */
       readonly isRedeemable: boolean;
@@ -59,7 +59,7 @@ export async function stateByPlanId(
   const claims = readClaims(planId, sources.tokens);
   const state = await stateByClaims(claims, asked, sources);
   // `stateByClaims` compares the call with the stored plan or the journal entry. If there is neither, only the digests can be compared.
-  const isUnrecorded = state.kind === 'open' && state.plan === undefined;
+  const isUnrecorded = state.kind === 'waiting' && state.plan === undefined;
   if (isUnrecorded && claims.digest !== (await digestOfCall())) throw ofAnotherCall();
   return state;
 }
@@ -80,7 +80,7 @@ export async function stateByClaims(
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };
 
   const change = await journal.findByNonce(claims.nonce).catch((error: unknown) => {
-    // A stored plan is claimed before its change is written into the journal, so a waiting plan has no change there.
+    // A decision claims a stored plan before the journal gets the change. So the journal has no change of a plan that is still waiting.
     if (plan?.state === 'waiting') return undefined;
     throw error;
   });
@@ -92,18 +92,19 @@ export async function stateByClaims(
       kind: 'ended',
       outcome: outcomeInJournal(change, change.ending, asked),
       person: change.approver,
-      // The stored plan gets a fuller outcome, with the cloud's answer, a moment after the journal's.
+      // The stored plan gets its outcome, which has the cloud's answer, a moment after the journal has the ending.
       isSettling: plan !== undefined && isFresh(change.ending, time),
     };
-  // The change is being sent, or its plan was decided a moment ago and the change is not in the journal yet.
+  // Either the change is being sent, or its plan was decided a moment ago and the journal does not have the change yet.
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
 
-  // The plan is undecided. If it is stored, it may wait for hours, but a planId counts as consent for ten minutes only, and a `handle` never.
+  // The plan is waiting. A stored plan may wait for hours, but its planId counts as consent (`isRedeemable`) for ten minutes only. A planId
+  // with the use `handle` only names the plan, and never counts as consent.
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);
   const isRedeemable = claims.use === 'plan' && time <= tokenExpiresAt;
-  return { kind: 'open', nonce: claims.nonce, isRedeemable, expiresAt, ...(plan !== undefined && { plan }) };
+  return { kind: 'waiting', nonce: claims.nonce, isRedeemable, expiresAt, ...(plan !== undefined && { plan }) };
 }
 
 /** Logs an error in reading or changing the state of a plan, and returns the refusal for the caller. Returns a refusal unchanged. */
@@ -176,6 +177,7 @@ function outcomeInJournal(change: RecordedChange, ending: Ending, asked: AskedCh
   const { outcome, status, code, requestIds = {} } = ending;
   const description = quoted(what, 500);
   const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];
+  const isChange = true;
   const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
     kind: 'failed',
     failure: { ...failure, problems, status, requestIds },
@@ -184,8 +186,7 @@ function outcomeInJournal(change: RecordedChange, ending: Ending, asked: AskedCh
     case 'accepted':
       return { kind: 'succeeded', success: acceptedEarlier(change, ending, call) };
     case 'declined':
-      // The last argument says that the tool changes something.
-      return { kind: 'failed', failure: refusalFailure(tool, refusalIn(change), true) };
+      return { kind: 'failed', failure: refusalFailure(tool, refusalIn(change), isChange) };
     case 'rejected':
       return failed({
         summary: say`The cloud refused this: ${description}.`,

@@ -24,16 +24,20 @@ import {
 import { visibleCaller } from './policy.js';
 import type { IntentDraft, PlannedChange } from './stages.js';
 
-/** The result for a call with a planId: an answer that ends the call, or the nonce of the undecided plan that the call can decide on. */
+type WaitingState = Extract<PlanState, { kind: 'waiting' }>;
+type UnendedState = Exclude<PlanState, { kind: 'ended' }>;
+
+/** The result for a call with a planId: an answer that ends the call, or the nonce of the waiting plan that the call can decide on. */
 type PlanStatus =
   | { readonly kind: 'answer'; readonly outcome: EndedOutcome; readonly nonce?: undefined }
-  | { readonly kind: 'open'; readonly nonce: string };
+  | { readonly kind: 'canDecide'; readonly nonce: string };
 
 /**
- * Answers a call with a planId: tells the state of the plan, or withdraws the plan. If the plan is undecided and this call can decide on
- * it, returns its nonce.
- * @returns undefined if the call has no planId, or has an invalid planId that it does not need
- * @throws Refusal if the planId is needed and not valid
+ * Answers a call with a planId: tells the state of the plan, or withdraws the plan. If the plan waits for a decision that this call can make,
+ * returns the nonce of the plan, and the call goes on.
+ * @param step the next step towards consent, which `decideConsent` has chosen for the call
+ * @returns undefined if the call has no planId, or has an invalid planId and does not need one
+ * @throws Refusal if the call needs a planId, and its planId is invalid
  */
 export async function answerPlanStatus(
   step: ConsentStep,
@@ -42,44 +46,45 @@ export async function answerPlanStatus(
   dependencies: CallDependencies,
 ): Promise<PlanStatus | undefined> {
   const { withdraw, planId: planIdArgument } = drafted.call.control;
-  // `sendToPage` ends a call with the request to open the page of its plan. The client then repeats that call, which had no planId, with the
-  // user's reply. The claims of the reply name the plan, so a planId is made from them.
+  // `sendToPage` ends a call with the request to open the page of its plan. The client then repeats that call with the user's reply. The
+  // repeated call has no planId, so a planId is made from the claims of the reply, which name the plan.
   const pageReply = context.guide?.resumedReply;
   const planId = pageReply === undefined ? planIdArgument : context.tokens.issue(pageReply.claims);
   if (planId === undefined) {
     if (withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
     return undefined;
   }
+  const needsPlanId = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageReply !== undefined;
 
-  // Only needed for a plan that is neither stored nor in the journal.
+  // If the plan is neither stored nor in the journal, this digest is compared with the digest in the planId. Made only then, because the
+  // journal is read for it.
   const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).consentDigest;
   const lookup = { planId, asked: drafted, digestOfCall };
-  /** True if this call waits while the plan is undecided, or decided but without an outcome. */
-  const isAwaited = (state: PlanState) => {
+  /** True if the call waits until the plan is decided and has an outcome. Otherwise it is answered at once. */
+  const isAwaited = (state: UnendedState) => {
     // A user who has opened the page decides there. A user who has not may never decide.
     if (pageReply !== undefined) return pageReply.visit === 'opened';
     if (withdraw) return false;
-    // The step `status` and a plan on the page wait for a decision from elsewhere. Otherwise this call asks for it, has it, or is refused.
-    return step.kind === 'status' || waitsOnPage(state, dependencies);
+    // A person decides on the page while this call waits.
+    if (waitsOnPage(state, dependencies)) return true;
+    // The step `status` only asks how the plan ends. Other calls are for a decision, so they are answered at once.
+    return step.kind === 'status';
   };
   const state = await waitForDecision(lookup, isAwaited, context, dependencies).catch((error: unknown) => {
-    // The planId is needed to withdraw the plan, to redeem the planId as consent, to tell the plan's state, and after a reply about the page.
-    // Otherwise the user is asked or no consent is needed, and an invalid planId is ignored.
-    const isNeeded = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageReply !== undefined;
-    if (!isNeeded && error instanceof Refusal && error.code === 'PlanRefused') return undefined;
+    const isInvalidPlanId = error instanceof Refusal && error.code === 'PlanRefused';
+    if (isInvalidPlanId && !needsPlanId) return undefined;
     throw error;
   });
 
-  switch (state?.kind) {
-    // The planId is invalid and not needed.
-    case undefined:
-      return undefined;
-    case 'ended':
-      return { kind: 'answer', outcome: withPerson(state, context) };
+  // The invalid planId counts as none.
+  if (state === undefined) return undefined;
+  switch (state.kind) {
+    case 'waiting':
+      return answerWaitingPlan(state, planId, step, drafted, pageReply, dependencies);
     case 'underWay':
       return { kind: 'answer', outcome: unendedAnswer(drafted.draft.tool, planId, state) };
-    case 'open':
-      return answerOpenPlan(state, planId, step, drafted, pageReply, dependencies);
+    case 'ended':
+      return { kind: 'answer', outcome: withPerson(state, context) };
   }
 }
 
@@ -90,11 +95,12 @@ const withPerson = ({ outcome, person }: Extract<PlanState, { kind: 'ended' }>, 
     : withNotes(outcome, [say`${quoted(person, 100)} decided on this plan.`]);
 
 /**
- * Declines or withdraws an undecided plan, lets the call decide on it, or tells who has to.
- * @param pageReply the user's reply to the request to open the page, if the call only reports that
+ * Answers a call about a plan that waits for a decision: declines or withdraws the plan, lets the call decide on it, or tells for whom the
+ * plan waits.
+ * @param pageReply the user's reply to the request to open the page, if this call carries the reply
  */
-async function answerOpenPlan(
-  state: Extract<PlanState, { kind: 'open' }>,
+async function answerWaitingPlan(
+  state: WaitingState,
   planId: string,
   step: ConsentStep,
   { call, draft }: DraftedChange,
@@ -103,15 +109,15 @@ async function answerOpenPlan(
 ): Promise<PlanStatus> {
   const { nonce, isRedeemable } = state;
   const { page, now } = dependencies;
-  // A decline that comes too early is a program's, and does not count. `declinePlan` records it and returns the refusal.
   if (pageReply !== undefined && isDeclinedByPerson(pageReply.visit, pageReply.claims.issuedAt, now()))
     throw await declinePlan(nonce, draft, dependencies);
   if (call.control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
 
-  // A call that only reports the reply about the page does not decide. Any other call can, by a question to the user or by its planId.
-  const willAsk = step.kind === 'ask' && !waitsOnPage(state, dependencies);
-  const willRedeem = step.kind === 'redeem' && isRedeemable;
-  if (pageReply === undefined && (willAsk || willRedeem)) return { kind: 'open', nonce };
+  // The call decides by a question to the user (`ask`), or by its planId (`redeem`). With any other step, it only learns the state of the
+  // plan. So does a call that carries a reply about the page, because the person decides there.
+  const canAsk = step.kind === 'ask' && !waitsOnPage(state, dependencies);
+  const canRedeem = step.kind === 'redeem' && isRedeemable;
+  if (pageReply === undefined && (canAsk || canRedeem)) return { kind: 'canDecide', nonce };
 
   const whom = whoDecides(call.account.confirm, page?.kind ?? 'none');
   const waitsFor = { whom, decideAt: addressOf(nonce, page) };
@@ -120,7 +126,7 @@ async function answerOpenPlan(
 
 /** True for a plan that waits on the page with a sign-in. A person decides there, even if the client has become able to ask since. */
 const waitsOnPage = (state: PlanState, { page }: CallDependencies) =>
-  state.kind === 'open' && state.plan !== undefined && page?.kind === 'signIn';
+  state.kind === 'waiting' && state.plan !== undefined && page?.kind === 'signIn';
 
 /** True if the user declined to open the page. False if that came so early that a program answered, so the plan still waits for a person. */
 const isDeclinedByPerson = (visit: Visit, askedAt: number, time: Date) =>
@@ -158,7 +164,7 @@ export async function sendToPage(
   const lookup = { planId, asked: planned, digestOfCall: async () => consentDigest };
   const isAwaited = () => true;
   const state = await waitForDecision(lookup, isAwaited, context, dependencies).catch((error: unknown) => {
-    // The answer with the plan is still right.
+    // If the state cannot be read, `outcome`, the answer with the plan, is still right.
     if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
     throw error;
   });
@@ -186,34 +192,36 @@ async function visitPage(
 const aboutPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
 
 /**
- * Finds the state of a plan, and waits up to `statusWaitMs` while it can change.
- * @param isAwaited whether the call waits while the plan is undecided, or decided but without an outcome
+ * Finds the state of a plan. Waits up to `statusWaitMs` while the state can change, if the call wants to wait.
+ * @param isAwaited whether the call wants to wait until the plan has ended, asked once with the first state
+ * @returns the last state that was found
  * @throws Refusal if the planId is not valid, or the state cannot be read
  */
 async function waitForDecision(
   lookup: PlanLookup,
-  isAwaited: (state: PlanState) => boolean,
+  isAwaited: (firstState: UnendedState) => boolean,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlanState> {
   const { signal, stop, tokens } = context;
   const { statusWaitMs, log } = dependencies;
   const find = () => stateByPlanId(lookup, { ...dependencies, tokens });
-  /** Throws a Refusal, such as the one of an invalid planId, unchanged. Logs any other error, and throws the Refusal `StateUnavailable`. */
   const throwAsRefusal = (error: unknown): never => {
+    // The Refusal of an invalid planId.
+    if (error instanceof Refusal) throw error;
     throw stateUnavailable(error, lookup.asked.draft.tool, log, lookup.planId);
   };
 
-  const state = await find().catch(throwAsRefusal);
+  const firstState = await find().catch(throwAsRefusal);
   // An ended plan is settling while its outcome may still get the cloud's answer.
-  const isWorthWaiting = state.kind === 'ended' ? isSettling(state) : isAwaited(state);
-  if (statusWaitMs === 0 || !isWorthWaiting) return state;
+  const mustWait = firstState.kind === 'ended' ? isSettling(firstState) : isAwaited(firstState);
+  if (statusWaitMs === 0 || !mustWait) return firstState;
 
   const isOver = () => signal.aborted || stop?.aborted === true;
-  const wait = () => awaitEnd(find, ['open', 'underWay'], statusWaitMs, isOver);
-  return waitForPerson(context, wait).catch((error: unknown) => {
-    // If too many calls wait for people already, this call returns the state without waiting.
-    if (error instanceof Refusal && error.code === 'TooManyQuestions') return state;
+  const waitForEnd = () => awaitEnd(find, ['waiting', 'underWay'], statusWaitMs, isOver);
+  return waitForPerson(context, waitForEnd).catch((error: unknown) => {
+    // If too many calls wait for people already, this call returns the first state without waiting.
+    if (error instanceof Refusal && error.code === 'TooManyQuestions') return firstState;
     return throwAsRefusal(error);
   });
 }
@@ -236,27 +244,28 @@ export async function lookAtPlan(
   return state.kind === 'ended' ? state.outcome : unendedAnswer(asked.draft.tool, undefined, state);
 }
 
-/** The person who has to decide, and the address of the plan on the page, if the caller may know it. */
+/** The person who has to decide on a waiting plan, and the address of the plan on the page, if the caller may know it. */
 interface WaitsFor {
   readonly whom: SafeText;
   readonly decideAt?: string | undefined;
 }
 
-/** The answer about a plan that is undecided, or decided but without an outcome yet. */
+/** The answer about a plan that waits for a decision, or is decided but has no outcome yet. */
 export function unendedAnswer(
   tool: string,
   planId: string | undefined,
-  state: Exclude<PlanState, { kind: 'ended' }>,
+  state: UnendedState,
   waitsFor: WaitsFor = { whom: words('nobody') },
 ): EndedOutcome {
-  const success = state.kind === 'open' ? waitingAnswer(tool, planId, state, waitsFor) : underWayAnswer(tool, planId);
+  const success =
+    state.kind === 'waiting' ? waitingAnswer(tool, planId, state, waitsFor) : underWayAnswer(tool, planId);
   return { kind: 'succeeded', success };
 }
 
 const waitingAnswer = (
   tool: string,
   planId: string | undefined,
-  { expiresAt, plan }: Extract<PlanState, { kind: 'open' }>,
+  { expiresAt, plan }: WaitingState,
   { whom, decideAt }: WaitsFor,
 ): Success => ({
   summary: say`This plan of ${own(tool)} still waits for ${whom}.`,
@@ -285,7 +294,7 @@ const underWayAnswer = (tool: string, planId: string | undefined): Success => ({
 
 type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now' | 'log'>;
 
-/** Withdraws an undecided plan. Throws a refusal if the plan was decided already. */
+/** Withdraws a waiting plan. Throws a refusal if the plan was decided already. */
 export async function withdrawPlan(nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> {
   const refusal = await endPlan('withdrawn', nonce, new Refusal('Withdrawn', []), draft, recording);
   if (refusal.code !== 'Withdrawn') throw refusal;
@@ -306,10 +315,10 @@ export const declinePlan = (nonce: string, draft: IntentDraft, recording: Record
   endPlan('declined', nonce, new Refusal('Declined', [say`the user declined to open the page`]), draft, recording);
 
 /**
- * Ends an undecided plan without sending anything, and records that in the journal and with the plan.
- * @param kind whether the caller withdraws the plan, or the user declines it
+ * Ends a waiting plan without sending anything. Writes the decision into the journal, and stores the outcome with the plan.
+ * @param kind the decision: the caller withdraws the plan, or the user declines it
  * @param refusal the outcome of the plan
- * @returns `refusal` if the plan is ended with it, or `AlreadyDecided` if another decision came first
+ * @returns `refusal` if the plan has ended, or `AlreadyDecided` if another decision came first
  */
 async function endPlan(
   kind: 'withdrawn' | 'declined',
@@ -323,17 +332,16 @@ async function endPlan(
   });
   if (claimed === 'taken') return new Refusal('AlreadyDecided', []);
 
-  // `decline` records both, and spends the nonce. It counts only what was `asked` as a person's no.
+  // `refusals.decline` writes withdrawals too, and lets no other decision with this nonce count. If it cannot write into the journal now
+  // (`unwritten`), the decision still counts, and is written later.
   const how = kind === 'withdrawn' ? 'withdrawn' : 'asked';
   const recorded = await refusals.decline(intentOf(draft, { how, nonce }, now()));
-  // The nonce was used for an earlier decision. The plan gets no outcome here, because its state follows from the journal entry of that one.
+  // The journal has an earlier decision with this nonce, which says how the plan has ended. So the plan gets no outcome here.
   if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
 
-  // The plan has ended even if `recorded` is `unwritten`: the entry counts in this process at once, and gets into the journal later. A plan
-  // that is not stored has no outcome to store.
-  if (claimed === 'claimed') {
-    // The last argument says that the tool changes something.
-    await plans.settle(nonce, { kind: 'failed', failure: refusalFailure(draft.tool, refusal, true) });
-  }
+  // The claim of a plan that is not stored is `unknown`. Such a plan cannot keep an outcome.
+  if (claimed === 'unknown') return refusal;
+  const isChange = true;
+  await plans.settle(nonce, { kind: 'failed', failure: refusalFailure(draft.tool, refusal, isChange) });
   return refusal;
 }

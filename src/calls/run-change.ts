@@ -21,7 +21,7 @@ export async function runChange(
 ): Promise<CallOutcome> {
   const { elicitor, click, look, principal } = context;
   const drafted = draftChange(call, context, dependencies);
-  // Such a call comes from a view, which only asks for the state of the plan that it shows.
+  // A view asks for the state of the plan that it shows.
   if (look !== undefined) return lookAtPlan(look, drafted, context, dependencies);
 
   const step = consentStep(drafted, context, dependencies);
@@ -32,11 +32,12 @@ export async function runChange(
     return approveAndSend(step, clicked, context, dependencies);
   }
 
-  // The argument `replaces` names another plan, which is withdrawn. With a planId, that comes before `answerPlanStatus`, which may end the
-  // call or wait. Without a planId, the call makes a new plan, which may be refused, so the other plan is withdrawn only after that.
+  // The argument `replaces` names another plan, which is withdrawn once this call's own plan exists. With a planId, the own plan exists
+  // already, so the other plan is withdrawn now, because `answerPlanStatus` may end the call.
   const hasPlanId = call.control.planId !== undefined;
   const replaced = await findReplaced(drafted, context, dependencies);
   if (replaced !== undefined && hasPlanId) await withdrawReplaced(replaced, drafted, context, dependencies);
+
   const status = await answerPlanStatus(step, drafted, context, dependencies);
   if (status?.kind === 'answer') return status.outcome;
 
@@ -46,13 +47,15 @@ export async function runChange(
   using _turn = isNewQuestion
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
     : undefined;
-  // The plan names the caller's other waiting plans for the same thing, but not these two.
+  // The new plan names the caller's other waiting plans for the same thing, except the call's own plan and the replaced plan.
   const planned = await planChange(drafted, [status?.nonce, replaced?.nonce], context, dependencies);
 
-  // The remarks of the journal may make the plan too long for a question. Then another step takes the place of `ask`.
+  // `planChange` adds remarks from the journal, and they may make the plan too long for a question. Then another step takes the place of `ask`.
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
+  // Without a planId, this call's own plan exists only now. There is none if the call is refused.
   if (replaced !== undefined && !hasPlanId && finalStep.kind !== 'refuse')
     await withdrawReplaced(replaced, drafted, context, dependencies);
+
   if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, context, dependencies, status?.nonce);
   const answer = await answerWithPlan(finalStep, planned, context, dependencies);
   return await sendToPage(answer, planned, context, dependencies);

@@ -81,7 +81,7 @@ test('the state of a plan takes 150 tokens, as text and as data', () => {
     decideAt: 'https://mcp.example.com/decisions/abcdefghijklmnop/',
   };
   const expiresAt = Date.parse('2026-11-20T12:10:00Z');
-  const state = { kind: 'open', plan: waiting(expiresAt), nonce: 'n', isRedeemable: false, expiresAt } as const;
+  const state = { kind: 'waiting', plan: waiting(expiresAt), nonce: 'n', isRedeemable: false, expiresAt } as const;
   const outcome = unendedAnswer('restore_instance', planId, state, waits);
   if (outcome.kind === 'failed') throw new Error('it failed');
   const [text, data] = [count(resultText(outcome.success)), count(plainResult(outcome.success))];

@@ -97,7 +97,7 @@ function sources({ plan, change, plansAreGone = false, afterMs = 0 }: Known) {
 const standing = (known: Known) => stateByClaims({ ...claims, use: known.use ?? 'plan' }, asked, sources(known));
 
 const open = (expiresAt: number, isRedeemable: boolean) => ({
-  kind: 'open',
+  kind: 'waiting',
   nonce: claims.nonce,
   isRedeemable,
   expiresAt,
@@ -232,7 +232,7 @@ describe('a planId', () => {
 
   test('stands for the plan that it was issued for', async () => {
     expect(await stateByPlanId({ ...lookup, planId: tokens.issue(claims) }, { ...sources({}), tokens })).toMatchObject({
-      kind: 'open',
+      kind: 'waiting',
     });
   });
 
@@ -240,7 +240,7 @@ describe('a planId', () => {
     const find = (known: Parameters<typeof sources>[0]) =>
       stateByPlanId({ ...lookup, planId: tokens.issue(claims), digestOfCall: another }, { ...sources(known), tokens });
     await expect(find({})).rejects.toMatchObject({ code: 'PlanRefused' });
-    expect(await find({ plan: {} })).toMatchObject({ kind: 'open' });
+    expect(await find({ plan: {} })).toMatchObject({ kind: 'waiting' });
     expect(await find({ change: {} })).toMatchObject({ kind: 'underWay' });
   });
 
@@ -264,7 +264,7 @@ describe('a planId', () => {
 });
 
 describe('waiting for the end of a plan', () => {
-  const waits: PlanState = { kind: 'open', nonce: claims.nonce, isRedeemable: false, expiresAt: start };
+  const waits: PlanState = { kind: 'waiting', nonce: claims.nonce, isRedeemable: false, expiresAt: start };
   const ended: PlanState = { kind: 'ended', outcome };
   const underWay: PlanState = { kind: 'underWay' };
   /** Each standing is what one look finds; the last is repeated. */
@@ -276,7 +276,7 @@ describe('waiting for the end of a plan', () => {
       if (standing === undefined || standing instanceof Error) throw standing;
       return standing;
     };
-    const ended = await awaitEnd(find, ['open'], waitMs, isOver).catch((error: Error) => ({ kind: error.message }));
+    const ended = await awaitEnd(find, ['waiting'], waitMs, isOver).catch((error: Error) => ({ kind: error.message }));
     return [ended.kind, looks];
   }
   const gone = new Error('gone');
@@ -284,9 +284,9 @@ describe('waiting for the end of a plan', () => {
   test.each<readonly [string, readonly (PlanState | Error)[], number, () => boolean, readonly [string, number]]>([
     ['is over with it', [waits, ended], 5000, () => false, ['ended', 2]],
     ['is over when it cannot become what is waited for', [underWay], 5000, () => false, ['underWay', 1]],
-    ['is over when the time is up', [waits], 1000, () => false, ['open', 3]],
-    ['takes no time where there is none', [waits, ended], 0, () => false, ['open', 1]],
-    ['is over when nobody wants to know', [waits, ended], 5000, () => true, ['open', 1]],
+    ['is over when the time is up', [waits], 1000, () => false, ['waiting', 3]],
+    ['takes no time where there is none', [waits, ended], 0, () => false, ['waiting', 1]],
+    ['is over when nobody wants to know', [waits, ended], 5000, () => true, ['waiting', 1]],
     ['goes on after a look that fails', [waits, gone, gone, ended], 5000, () => false, ['ended', 4]],
     ['fails if the last look fails', [waits, gone], 1000, () => false, ['gone', 3]],
     ['is over with a refusal', [waits, new Refusal('PlanRefused', [])], 5000, () => false, ['PlanRefused', 2]],

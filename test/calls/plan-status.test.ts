@@ -64,7 +64,7 @@ const refusals = () =>
   );
 
 describe('a plan that nobody has decided on', () => {
-  const open = { kind: 'open', nonce, isRedeemable: true, expiresAt: start + 60_000 } as const;
+  const open = { kind: 'waiting', nonce, isRedeemable: true, expiresAt: start + 60_000 } as const;
   const stored = { ...waiting, state: 'waiting', expiresAt: open.expiresAt } as const;
   const waitsFor = { whom: say`a person`, decideAt: 'https://cloudops.example.com/decisions/1/' };
 
