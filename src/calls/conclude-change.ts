@@ -189,8 +189,10 @@ function nextOf(
     return next('user', 'check', text);
   }
 
-  // If this change repeats an earlier one, `repeats` is the ID of that change. Otherwise it is empty, true (may always be repeated) or false.
-  if (typeof repeats === 'string' && repeats !== '') {
+  // `repeats` is the ID of an earlier change with the same request. Without such a change, it is an empty text or a boolean, which only say
+  // whether a repetition was allowed.
+  const isRepetition = typeof repeats === 'string' && repeats !== '';
+  if (isRepetition) {
     const text = forReader({
       agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
       person: say`The same change was sent before, so check in the console that there is only one: ${verificationHint}.`,
@@ -198,6 +200,7 @@ function nextOf(
     return next('user', 'check', text);
   }
 
+  // Some entries of the change failed, and the others were accepted.
   if (failed !== undefined) {
     const tell = forReader({ agent: 'Tell the user what failed', person: 'Not done' });
     const names = failedNames(failed) ?? say`${failed.count} entries`;

@@ -98,9 +98,10 @@ function existing(name: string, names: readonly string[]): SafeText {
 }
 
 /**
- * Replaces arguments that name secrets with the secrets themselves, and validates the result. `secretNames` has the name of each secret by
- * the dotted path of the argument that now holds it.
+ * Replaces arguments that name secret files with the secrets themselves, and validates the result.
  * @param valid validated arguments
+ * @returns the arguments with the secrets (`input`), and the name of each secret's file by the dotted path of the argument that now holds
+ *   the secret (`secretNames`)
  * @throws Refusal if a secret cannot be read, or is not valid for its argument
  */
 export async function insertSecrets(
@@ -109,21 +110,23 @@ export async function insertSecrets(
   files: SecretFiles,
   region: string,
 ): Promise<{ readonly input: Record<string, unknown>; readonly secretNames: Readonly<Record<string, string>> }> {
-  // For each argument that names a secret, the operation says which argument gets the secret.
-  const { secretNames: secretPaths = {} } = operation;
-  const namesByPath: Record<string, string> = {};
+  // For each argument that may name a secret file, the operation has the argument that gets the secret.
+  const { secretNames: secretPathByNamePath = {} } = operation;
+  const nameBySecretPath: Record<string, string> = {};
   let input: unknown = valid;
-  for (const [namePath, secretPath] of Object.entries(secretPaths)) {
+  for (const [namePath, secretPath] of Object.entries(secretPathByNamePath)) {
     const name = textAt(input, namePath);
     if (name === undefined) continue;
     const secret = await files.read(name);
     if (secret.kind === 'problem') throw new Refusal('InvalidArguments', [say`${own(namePath)}: ${secret.problem}`]);
     const withoutName = withValueAt(input, namePath, () => undefined);
     input = withValueAt(withoutName, secretPath, () => secret.text);
-    namesByPath[secretPath] = name;
+    nameBySecretPath[secretPath] = name;
   }
-  // With secrets, the arguments are validated again, because the secrets were not among them before. New problems can only be about the
-  // secrets, whose arguments have the same names in every client, so `validate` needs no `argumentName`.
-  const hasSecrets = input !== valid;
-  return { input: hasSecrets ? validate(operation, input, region) : { ...valid }, secretNames: namesByPath };
+
+  const hasSecrets = Object.keys(nameBySecretPath).length > 0;
+  if (!hasSecrets) return { input: { ...valid }, secretNames: {} };
+  // The secrets were not among the arguments when these were validated. A new problem can only be about a secret. Its argument has the same
+  // name in every client, so `validate` gets no function that turns names into the client's names.
+  return { input: validate(operation, input, region), secretNames: nameBySecretPath };
 }

@@ -82,7 +82,8 @@ export async function planChange(
   const { call, draft, verificationHint } = drafted;
   const { control, account } = call;
 
-  // `duplicate` is an earlier change with the same request. `repeats` tells the journal whether this change may repeat it.
+  // `duplicate` is an earlier change with the same request, and `repeats` tells the journal whether this change may repeat it. `earlier` has
+  // the facts about the duplicate that this caller may learn.
   const { duplicate, repeats, consentDigest } = await findRepetition(drafted, context, dependencies);
   const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
   // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
@@ -90,17 +91,18 @@ export async function planChange(
     throw repeated(earlier, call, verificationHint);
 
   const budgetText = await checkBudget(dependencies.journal, call.budget, control.planOnly);
-  const planWithRemarks = withRemarks(drafted.plan, earlier, budgetText);
-  // Only the body of the request can be too large, which is the same in all stages of the plan.
-  if (account.confirm !== 'off' && !canBeShown(planWithRemarks)) throw tooLargeToShow(call);
+  // Only the body of the request can be too large. The remarks below do not change the body.
+  if (account.confirm !== 'off' && !canBeShown(drafted.plan)) throw tooLargeToShow(call);
 
+  const planWithRemarks = withRemarks(drafted.plan, earlier, budgetText);
   // The sentences about other plans are only shown. The plan is stored without them, because they change with the other plans.
   const others = await otherPlans(drafted, ownNonces, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
   const shown = withOtherPlans(planWithRemarks, otherTexts);
-  // If nothing was added, `withRemarks` and `withOtherPlans` have returned the drafted plan itself, and its question still fits. An addition
-  // needs a new question, and may make the plan too long for one.
-  const question = shown === drafted.plan ? drafted.question : questionFor(shown, call, context, dependencies);
+  // `withRemarks` and `withOtherPlans` return the given plan itself if there is nothing to add. After an addition, the plan needs a new
+  // question, or may be too long for one.
+  const hasAdditions = shown !== drafted.plan;
+  const question = hasAdditions ? questionFor(shown, call, context, dependencies) : drafted.question;
   return { call, draft, verificationHint, plan: planWithRemarks, others, shown, question, consentDigest, repeats };
 }
 

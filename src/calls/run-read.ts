@@ -29,7 +29,10 @@ interface SharedByReads {
   readonly lastingRecords: LastingRecords;
 }
 
-/** Runs a read: reduces its pages to one record, which a simultaneous companion read completes. Facts that never change are cached. */
+/**
+ * Runs a read: reads its pages, and reduces them to one record. Some operations have a companion, a second read at the same time that adds
+ * facts to the record. Its lasting facts, which never change, are kept in this process, so later calls need no companion read.
+ */
 export async function runRead(
   call: ResolvedRead,
   { memory, lastingRecords }: SharedByReads,
@@ -42,7 +45,7 @@ export async function runRead(
   const companion = companionOf(call, context.principal);
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
 
-  // An earlier call may have kept the lasting facts of the companion read. Without them, the companion is read at the same time.
+  // The lasting facts that an earlier call has kept for the thing with this name. Without any, the companion is read at the same time.
   const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
@@ -53,12 +56,14 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  // The kept facts take the place of the companion read if the witness in the pages shows that this call is about the same thing.
+  // Facts are kept with a witness, a value from the pages that differs if the name now belongs to another thing. If neither call found a
+  // witness, the name is enough.
   const witness = companion?.lasting?.witness(state);
-  if (kept !== undefined && kept.witness === witness) return outcomeOfPages(call, pages, reduced, kept.part, context);
+  const isStale = kept !== undefined && kept.witness !== witness;
+  if (kept !== undefined && !isStale) return outcomeOfPages(call, pages, reduced, kept.part, context);
 
-  // If the kept facts are about another thing with the same name, the companion is read only now.
-  const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
+  // The pages have shown only now that the kept facts are stale, so the companion is read after them.
+  const companionRecord = isStale ? await readCompanionNow() : simultaneousRecord;
   const lastingPart = companionRecord && companion?.lasting?.part(companionRecord, call.input);
   if (lastingPart !== undefined && companion?.lastingKey !== undefined)
     lastingRecords.keep(companion.lastingKey, { part: lastingPart, witness });
@@ -203,9 +208,11 @@ async function readNextPage(
     start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
   const reply = await sendWithinLimits(request, client, share);
   if (reply.kind === 'stopped') {
-    // Without the first page there is nothing to return. One page is far below the limit of a call, so other calls have used up the memory.
+    // Without the first page, there is nothing to return. One page is far below the memory limit of one call, so other calls have used up the
+    // memory that all calls share.
     if (start === undefined) return tally.failed(tooManyReads(call));
-    return tally.reduced(state, { start, limit: reply.limit });
+    const cut = { firstUnread: start, limit: reply.limit };
+    return tally.reduced(state, cut);
   }
 
   const page = await readPage(call, reply);
@@ -221,12 +228,12 @@ async function readNextPage(
   // A companion read ends after `maximumPages` as if there were no further pages.
   if (step.kind === 'end' || number === maximumPages) return tally.reduced(step.state);
 
-  // The remaining step is `next`. The call goes on with it unless the pages form a circle or a limit of the call is reached.
+  // More pages follow. The next one is read unless the pages form a circle or a limit of the call is reached.
   const loopProblem = tally.findLoop(step.after, number);
   if (loopProblem !== undefined) return fail(loopProblem);
 
   const isLimitReached = number >= share.limits.pages || tally.entries >= share.limits.entries;
-  if (isLimitReached) return tally.reduced(step.state, { start: step.after, limit: 'call' });
+  if (isLimitReached) return tally.reduced(step.state, { firstUnread: step.after, limit: 'call' });
   listeners.onFollowedPage?.(number, tally.entries);
   return { kind: 'next', number: number + 1, state: step.state, start: step.after };
 }
@@ -275,8 +282,8 @@ class Tally {
     return undefined;
   }
 
-  /** @param cut the start of the first page that was not read, and the limit that stopped the reading */
-  reduced(state: unknown, cut?: { readonly start: PageStart; readonly limit: ReachedLimit }): Reduced {
+  /** @param cut set if a limit stopped the reading: the limit, and the start of the first page that was not read */
+  reduced(state: unknown, cut?: { readonly firstUnread: PageStart; readonly limit: ReachedLimit }): Reduced {
     const warnings = distinct(this.#warnings);
     if (cut !== undefined) warnings.unshift(cutWarning(cut.limit, this.#pages, this.entries));
     return {
@@ -286,7 +293,7 @@ class Tally {
       missingFields: [...this.#missingFields],
       requestIds: this.#requestIds,
       retried: this.#retried,
-      ...(cut !== undefined && { rest: cut.start }),
+      ...(cut !== undefined && { rest: cut.firstUnread }),
     };
   }
 
