@@ -189,8 +189,7 @@ function nextOf(
     return next('user', 'check', text);
   }
 
-  // `repeats` is the ID of an earlier change with the same request. Without such a change, it is an empty text or a boolean, which only say
-  // whether a repetition was allowed.
+  // `repeats` is the ID of the earlier change that this change repeats. Its other values, an empty text and booleans, name no earlier change.
   const isRepetition = typeof repeats === 'string' && repeats !== '';
   if (isRepetition) {
     const text = forReader({

@@ -19,6 +19,8 @@ interface MissingKeys {
   readonly missing: readonly string[];
 }
 
+const areMissing = (keys: KeySource | MissingKeys): keys is MissingKeys => 'missing' in keys;
+
 /** An account's configuration for reaching the cloud. A call that needs a missing setting is refused. */
 export interface Cloud {
   /** Name of the account. */
@@ -47,9 +49,9 @@ export function resolveEndpoint(
 ): Endpoint {
   const { account, keys, isSandbox = false } = cloud;
   const address = cloud.endpoints[api];
-  if (address === undefined || 'missing' in keys) throw notConfigured(cloud, api);
+  if (address === undefined || areMissing(keys)) throw notConfigured(cloud, api);
 
-  // All requests to a global API are signed for its only region, even if the call names another region.
+  // An operation of a global API has its only region in `signing`. All its requests are signed for this region, even if the call names another.
   const region = signing?.region ?? requestedRegion;
   const signingService = signing?.service ?? cloud.signingServices[api] ?? api;
   const url = withHostPrefix(new URL(address.replaceAll('{region}', region)), hostPrefix);
@@ -57,9 +59,9 @@ export function resolveEndpoint(
     origin: url.origin,
     pathPrefix: url.pathname.replace(/\/+$/, ''),
     region,
-    // An endpoint has the service name that signatures contain.
+    // The `service` of an endpoint is the name that signatures contain. The `service` of an operation is the name of its API.
     service: signingService,
-    profile: profileOf(cloud, api, signing),
+    profile: signingProfileOf(cloud, api, signing),
     account,
     keys,
     ...(isSandbox && { isSandbox }),
@@ -86,7 +88,7 @@ function withHostPrefix(url: URL, prefix: string): URL {
   ]);
 }
 
-function profileOf({ storageHeaders }: Cloud, service: Service, signing: Signing | undefined): SigningProfile {
+function signingProfileOf({ storageHeaders }: Cloud, service: Service, signing: Signing | undefined): SigningProfile {
   if (signing !== undefined) return signing.headers === 's3' ? s3Profile : apiProfile;
   if (service !== 'storage') return apiProfile;
   return storageHeaders === 'amz' ? s3Profile : storageProfile;
@@ -134,7 +136,7 @@ export function keysRefusal(error: unknown): Refusal | undefined {
 /** The variables to set before an API can be called. */
 export function missingSettings({ endpoints, keys }: Cloud, service: Service): string[] {
   const address = endpoints[service] === undefined ? [`CLOUDOPS_${endpointSetting(service)}`] : [];
-  return [...address, ...('missing' in keys ? keys.missing : [])];
+  return [...address, ...(areMissing(keys) ? keys.missing : [])];
 }
 
 export const regionSourceOf = ({ regionIsConfigured }: Cloud, given: string | undefined): RegionSource =>

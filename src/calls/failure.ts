@@ -47,30 +47,37 @@ export function errorInSuccessFailure(
   error: ServiceError,
 ): Failure {
   const mayHaveHappened = !isServiceRefusal(error.code);
-  const meaning = { countsAsStatus: mayHaveHappened ? 500 : 400, mayHaveHappened, unknownCode: 'ErrorInAnswer' };
+  const meaning = { countsAsStatus: mayHaveHappened ? 500 : 400, mayHaveHappened, codeIfUnknown: 'ErrorInAnswer' };
   return serviceFailure(call, reply, requestIds, error, meaning);
 }
 
-/** The status that decides on the advice, whether the service may have acted, and this server's own code for an unknown error. */
+/** How this server understands an error of the service. */
 interface ErrorMeaning {
+  /** The status that decides on the advice. It differs from the status of the answer only for an error in an answer with status 2xx. */
   readonly countsAsStatus: number;
+  /** True if the service may have carried out the request. */
   readonly mayHaveHappened: boolean;
-  readonly unknownCode?: string;
+  /** This server's code for an error whose service code is in no table. If absent, the status is the code: `Http409`. */
+  readonly codeIfUnknown?: string;
 }
 
-/** The failure because of an error of the service, with the service's words and our advice. */
+/**
+ * The failure because of an error of the service, with the service's words and our advice. An error has two codes: the service's code, which
+ * may be any text, and this server's own code, which is one of a fixed set.
+ * @param requestIds the request IDs in the headers
+ */
 function serviceFailure(
   call: FailedCall,
   reply: AnsweredReply,
   requestIds: RequestIds,
-  { requestId: idInError, ...error }: ServiceError,
-  meaning: ErrorMeaning,
+  error: ServiceError,
+  { countsAsStatus, mayHaveHappened, codeIfUnknown }: ErrorMeaning,
 ): Failure {
   const { response, attempts, keyId } = reply;
   const { status, headers, bodyFailure } = response;
-  // The status that decides on the advice. It differs from `status` only for an error in an answer with a successful status.
-  const { countsAsStatus, unknownCode } = meaning;
   const { operation, accountName } = call;
+  const { requestId: idInError, ...errorWithoutId } = error;
+  const { code: serviceCode } = error;
   const facts = {
     api: operation.api,
     isStorage: operation.service === 'storage',
@@ -79,20 +86,21 @@ function serviceFailure(
     retryAfterSeconds: secondsOf(headers['retry-after']),
     region: error.region,
   };
-  const { code, next } = remedyFor({ code: error.code, status: countsAsStatus, unknownCode }, operation.errors, facts);
+  const knownError = { code: serviceCode, status: countsAsStatus, unknownCode: codeIfUnknown };
+  const { code: ownCode, next } = remedyFor(knownError, operation.errors, facts);
 
   const statusText = say`HTTP status ${status}`;
-  const cause = error.code === undefined ? statusText : say`${codeText(error.code, code)} (${statusText})`;
+  const cause = serviceCode === undefined ? statusText : say`${codeText(serviceCode, ownCode)} (${statusText})`;
   // A lost body is treated as empty, so `error` has no message of the service, and these words of our own take its place.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
-  const serviceSays = { ...lostBody, ...error };
+  const serviceSays = { ...lostBody, ...errorWithoutId };
 
   // Some services repeat a request ID from the headers in the error. It is then reported once.
   const isNewId = idInError !== undefined && !Object.values(requestIds).includes(idInError);
-  return failureOf(call, meaning.mayHaveHappened, {
+  return failureOf(call, mayHaveHappened, {
     problem: say`the cloud ${verbOf(countsAsStatus)} ${cause}`,
-    code,
-    problems: error.code === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
+    code: ownCode,
+    problems: serviceCode === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
     status,
     ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
     requestIds: isNewId ? { ...requestIds, RequestId: idInError } : requestIds,

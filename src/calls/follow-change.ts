@@ -82,7 +82,8 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
   for (const [name, path] of Object.entries(operation.follow.arguments)) {
     const value = valueAt(sources, path);
     if (value === undefined) return undefined;
-    // Neither can pass for our words: `quoted` puts a text in quotation marks, and JSON each text inside another value.
+    // A value must not pass for our words. `quoted` puts a text in quotation marks, and JSON puts each text inside a list or an object in
+    // quotation marks.
     const valueText = typeof value === 'string' ? quoted(value, 200) : defined(JSON.stringify(value));
     argumentTexts.push(say`${own(name)} ${valueText}`);
   }

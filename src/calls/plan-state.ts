@@ -65,7 +65,8 @@ export async function stateByPlanId(
 }
 
 /**
- * Finds the state of the plan that claims name, from the stored plan, from the journal entry of its change, or else from the claims.
+ * Finds the state of the plan that claims name, from the stored plan, from the journal entry of its change, or else from the claims. A stored
+ * plan has the outcome as the caller gets it. A journal entry has only an ending, from which a shorter outcome is made.
  * @throws Refusal if the plan belongs to another change, or has expired; the error if the plan or its change cannot be read
  */
 export async function stateByClaims(

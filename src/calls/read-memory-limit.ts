@@ -102,6 +102,10 @@ class SharedMemory {
     this.take(this.#limits.bytesOfPage);
   }
 
+  /**
+   * Waits for room for a page, and reserves the page. Resolves with false after `waitMs`, or to end a deadlock.
+   * @param signal the signal of the call, which has not aborted yet
+   */
   #waitForRoom(holder: CallShare, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const endWait = (isReserved: boolean) => {
@@ -119,6 +123,7 @@ class SharedMemory {
       // A cancelled call proceeds too, because its next request fails at once with the right error.
       signal.addEventListener('abort', proceed);
       this.#waiting.set(holder, { proceed, giveUp });
+      // If all calls that hold memory wait now, none of them gives any back, so one of them has to give up.
       this.#endDeadlock();
     });
   }

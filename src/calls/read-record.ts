@@ -22,7 +22,7 @@ const maximumWarnings = 20;
 export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const answer = withoutNulls(value);
   const parsed = schema.safeParse(answer, { reportInput: true });
-  // Returns the answer in place of `parsed.data`, because parsing drops unknown fields.
+  // The record is the answer and not `parsed.data`, because parsing drops unknown fields.
   if (parsed.success) return { record: isObject(answer) ? { ...answer } : {}, warnings: [], missingFields: [] };
   if (!isObject(answer)) {
     const warning = say`The answer is ${show(value)}, not an object; it was left out.`;
@@ -32,8 +32,10 @@ export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const { issues } = parsed.error;
   const missing = issues.filter(({ input }) => input === undefined);
   const wrong = issues.filter(({ input }) => input !== undefined);
+  // `repairField` changes this copy, and sets a field to undefined if its value cannot be converted. `compact` then drops the field.
   const repaired = structuredClone(answer);
-  const warnings = wrong.map((issue) => repair(repaired, issue));
+  const warnings: SafeText[] = [];
+  for (const issue of wrong) warnings.push(repairField(repaired, issue));
   const unlisted = warnings.length - maximumWarnings;
   return {
     record: { ...compact(repaired) },
@@ -60,7 +62,7 @@ export function missingWarning(
 }
 
 /** Converts the value that an issue names, or sets it to undefined, in place. Returns the warning. */
-function repair(record: unknown, issue: z.core.$ZodIssue): SafeText {
+function repairField(record: unknown, issue: z.core.$ZodIssue): SafeText {
   const name = toDotPath(issue.path);
   const expected = issue.code === 'invalid_type' ? issue.expected : 'unknown';
   const converted = convert(issue.input, expected);
@@ -92,7 +94,7 @@ function convert(value: unknown, expected: string): unknown {
 
 const show = (value: unknown) => quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'), 100);
 
-/** Copies a value without the fields and elements that `repair` set to undefined. */
+/** Copies a value without the fields and elements that `repairField` set to undefined. */
 function compact(value: unknown): object {
   const keep = (inner: unknown) => (typeof inner === 'object' && inner !== null ? compact(inner) : inner);
   if (Array.isArray(value)) return value.filter((element) => element !== undefined).map(keep);

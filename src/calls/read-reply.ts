@@ -63,7 +63,7 @@ async function readSuccess(
     failure: errorInSuccessFailure(call, reply, requestIds, error),
   });
 
-  // An error document, or an error that the operation itself finds.
+  // An error document, or an error that the operation itself finds in the body.
   const declared = await declaredError(operation, reply);
   if (declared !== undefined) return failed(declared);
 
@@ -74,22 +74,24 @@ async function readSuccess(
   const extract = (body: unknown) => operation.extract(body, input, headers, status);
   const value = hasValue ? await readBody(operation, reply, extract) : undefined;
 
-  // JSON that has an error code, while `value` has none of the expected fields. The error comes before the problem, because it says more.
+  // JSON that has an error code, while `value` has none of the expected fields. This error is returned before `problemOfFormat`, because it
+  // says more.
   const apparent = apparentError(operation, reply, value);
   if (apparent !== undefined) return failed(apparent);
 
-  // Proxies answer with HTML pages.
+  // An HTML page comes from a proxy, so the request may not have reached the API. An unread body may also hold an error of the operation.
   const mayHaveFailed = reply.body.kind === 'html' || mayAnswerWithErrors(operation);
-  const unread = { kind: 'unread', status, requestIds, mayHaveFailed } as const;
-  if (problemOfFormat !== undefined) return { ...unread, problem: problemOfFormat };
-  const read = { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date) } as const;
-  if (expectsEmptyBody) return { ...read, record: {}, warnings: [], missingFields: [] };
+  const unread = (problem: SafeText): Answer => ({ kind: 'unread', status, requestIds, problem, mayHaveFailed });
+  if (problemOfFormat !== undefined) return unread(problemOfFormat);
 
+  const answered = { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date) } as const;
+  if (expectsEmptyBody) return { ...answered, record: {}, warnings: [], missingFields: [] };
   // A read is worth nothing without a value. For a change, the status is enough, unless there may be an error in place of the value.
-  if (value === undefined && (operation.effect === 'read' || mayHaveFailed))
-    return { ...unread, problem: say`it is not an answer to ${own(operation.api)}` };
+  const needsValue = operation.effect === 'read' || mayHaveFailed;
+  if (value === undefined && needsValue) return unread(say`it is not an answer to ${own(operation.api)}`);
+  // Without a value, `readRecord` makes an empty record with a warning.
   const createSchema = operation.pages?.page ?? operation.output;
-  return { ...read, ...readRecord(createSchema(), value) };
+  return { ...answered, ...readRecord(createSchema(), value) };
 }
 
 /** True if answers of an operation with a successful status may hold errors. Then an answer that cannot be read may hold one. */

@@ -180,11 +180,12 @@ export function httpFailureText({ code, detail: message }: HttpFailure, origin: 
     BodyIncomplete: 'the answer is incomplete',
   } as const satisfies Record<FailureCode, string>;
   const problem = words(problems[code]);
-  // This server itself ended the exchange, so origin and message explain nothing.
-  const causedHere: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
-  if (causedHere.includes(code)) return problem;
+  // This server ended the exchange, by a limit of its own or because the client cancelled, so origin and message explain nothing.
+  const endedHere: readonly FailureCode[] = ['CallTimeout', 'Cancelled', 'ResponseTooLarge'];
+  if (endedHere.includes(code)) return problem;
+  // The origin comes from the configuration, so it is shown without quotation marks. The message may be any text.
   const originAndMessage = say` (${defined(origin)}: ${quoted(message, 200)})`;
-  // A text that has to be short leaves a detail out first.
+  // `detail` marks words that are left out first if the text has to be short.
   return say`${problem}${detail(originAndMessage)}`;
 }
 

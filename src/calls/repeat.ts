@@ -55,27 +55,32 @@ export function repeated(earlier: Earlier, call: FollowedCall, verificationHint:
 }
 
 /**
- * The next step after a repetition was refused. If the earlier change was accepted, a model reads `Tell the user when it was accepted, and
+ * The next step after a repetition was refused. A rejected or declined change never counts as the earlier change. If the earlier change was accepted, a model reads `Tell the user when it was accepted, and
  * the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for a second one, billed separately.` A person
  * reads `Try again with allowRepeat: true only for a second one, billed separately.`
  */
 function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
   // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
-  if (outcome === 'not ended')
-    return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
+  switch (outcome) {
+    case 'not ended':
+      return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
 
-  // `callAgainFirst` begins a sentence, and `callAgain` stands inside one.
-  if (outcome === 'accepted') {
-    const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
-    const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
-    const repetition = words(repetitions[call.operation.effect]);
-    const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
-    return next('user', 'decide', text);
+    case 'accepted': {
+      // `callAgainFirst` is `callAgain` at the beginning of a sentence.
+      const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
+      const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
+      const repetition = words(repetitions[call.operation.effect]);
+      const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
+      return next('user', 'decide', text);
+    }
+
+    case 'unknown': {
+      // The cloud may list a new thing only minutes after the earlier call.
+      const wait = words('When ten minutes have passed since then,');
+      const repeat = say`${callAgain} with allowRepeat: true`;
+      const { who, action, text } = stepToVerify(call, verificationHint, wait, repeat);
+      return next(who, action, say`Nobody knows whether the earlier call was carried out. ${text}`);
+    }
   }
-
-  // The outcome is `unknown`.
-  const wait = words('When ten minutes have passed since then,');
-  const { who, action, text } = stepToVerify(call, verificationHint, wait, say`${callAgain} with allowRepeat: true`);
-  return next(who, action, say`Nobody knows whether the earlier call was carried out. ${text}`);
 }

@@ -34,14 +34,16 @@ export async function resolveCall(
   const cloud = await account.cloud();
   // Leaves out the regions of the API reference if the account's storage is another product.
   const operation = operationForCloud(requestedOperation, cloud);
-  const valid = validate(operation, givenArgs, cloud.region, argumentName);
-  const { input: withSecrets, secretNames } = await insertSecrets(operation, valid, secretFiles, cloud.region);
-  const { control, input } = splitControlArguments(withSecrets);
+  // The arguments are validated, then get the contents of the secret files that they name, and then lose the control arguments.
+  const validArgs = validate(operation, givenArgs, cloud.region, argumentName);
+  const { input: argsWithSecrets, secretNames } = await insertSecrets(operation, validArgs, secretFiles, cloud.region);
+  const { control, input } = splitControlArguments(argsWithSecrets);
 
   const apiRequest = await operation.request(input);
-  // A global API has its only region in `signing`. For another API, a call may name a region. Otherwise, the configured one is used.
-  const ownRegion = operation.signing?.region ?? apiRequest.region;
-  const region = ownRegion ?? cloud.region;
+  // A global API has its only region in `signing`. For another API, the arguments may name a region. Without either, the configured region
+  // is used.
+  const givenRegion = operation.signing?.region ?? apiRequest.region;
+  const region = givenRegion ?? cloud.region;
   checkRegions(account.policy, region, input);
   const endpoint = resolveEndpoint(cloud, operation, region);
   const request = wireRequest(operation, apiRequest, endpoint);
@@ -65,10 +67,11 @@ export async function resolveCall(
     request,
     shownRequest: await requestWithoutSecrets({ operation, input, request, endpoint, secretNames }),
     keyId,
-    // For the same call at a later time, for example after a person has agreed on the page.
-    args: repeatableArguments(valid, accountName),
+    // For the same call at a later time, for example after a person has agreed on the page. They name the secret files, and do not hold the
+    // secrets.
+    args: repeatableArguments(validArgs, accountName),
     secretNames,
-    regionSource: regionSourceOf(cloud, ownRegion),
+    regionSource: regionSourceOf(cloud, givenRegion),
     budget: budgetOf(cloud, account.budget, principal?.name),
     isOffered,
     followTool: followToolOf(operation, operations, isOffered),
@@ -142,10 +145,10 @@ function unclearAccountRefusal(
 
 /**
  * The arguments with which the same change can be called again.
- * @param valid the arguments before `insertSecrets`, which name secret files but do not hold their contents
+ * @param validArgs the arguments before `insertSecrets`, which name secret files but do not hold their contents
  */
-function repeatableArguments(valid: Readonly<Record<string, unknown>>, account: string | undefined) {
-  const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...kept } = valid;
+function repeatableArguments(validArgs: Readonly<Record<string, unknown>>, account: string | undefined) {
+  const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...kept } = validArgs;
   return account === undefined ? kept : { ...kept, account };
 }
 

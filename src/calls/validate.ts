@@ -137,14 +137,16 @@ function describersOf(issue: Issue, operation: Operation, argumentName: Argument
 
   const schema = operation.input();
   const isTopLevel = path === '';
-  // Only the names of top-level arguments differ between client and server.
+  // Some clients have other names for some top-level arguments. A call's arguments got the server's names on arrival, even unknown ones, and
+  // a problem names each argument as the client does.
   const clientName = isTopLevel ? argumentName : (name: string) => name;
   const knownNames = argumentNames(schema, issue.path).map(clientName);
   /** Set when a problem has listed the known names, which happens once: for the first unknown name without a suggestion. */
   let areListed = false;
   return issue.keys.map(clientName).map((unknownName) => () => {
     const shownName = own(isTopLevel ? unknownName : `${path}.${unknownName}`);
-    // `pathsOfArgument` is for an argument that belongs inside another one, where clients and server use the same names.
+    // The name may be the name of an argument inside another one. Such names are the same for clients and server, so their paths need no
+    // translation.
     const suggestion = didYouMean(unknownName, knownNames) ?? pathsOfArgument(schema, unknownName).join(' or ');
     if (suggestion !== '') return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
     if (areListed) return say`${shownName}: is not an argument`;
