@@ -96,9 +96,8 @@ export async function approveChange(
   const { refusals, now } = dependencies;
   const reason = declined && (await redactReason(decision.reason, planned.call));
 
-  // Several decisions on one plan may arrive, and only the first may count. `isSpent` finds an earlier refusal that is not in the journal
-  // yet, and the claim finds any earlier decision on a stored plan. The journal finds every other earlier decision when it gets this one: a
-  // refusal below, and a consent later, together with the change.
+  // Only the first of several decisions on one plan may count. `isSpent` finds an earlier refusal that is not in the journal yet. The claim
+  // finds an earlier decision on a stored plan. The journal finds all others when it gets this decision: a refusal below, a consent later.
   const { nonce, approver } = record;
   if (refusals.isSpent(nonce)) throw refusalIfSpent;
   const kind = declined === undefined ? 'accepted' : 'declined';
@@ -143,8 +142,7 @@ async function getDecision(
     case 'given':
       return { kind: 'given', consent: { how: step.how } };
     case 'refuse':
-      // An unknown client has no valid session, and without one, this server does not know whether the client can ask its user. A client that
-      // reconnects gets a new session.
+      // A lost session also means that this server does not know whether the client can ask its user. Reconnecting makes a new session.
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
     case 'status':
     case 'plan':
@@ -258,18 +256,17 @@ async function askUser(
   const { claims, askedAt } = asked;
   const { reply, message } = await getReply(question, planned, elicitor, stop);
   if (reply === 'later') {
-    const requiredName = nameToType(call);
-    const answer = { accept: acceptOf(call), typedName: requiredName };
-    // A question that is repeated after a wrong name keeps digest and nonce, so both questions allow one decision together.
+    // In a question, `typedName` is the name that the user has to type.
+    const answer = { accept: acceptOf(call), typedName: nameToType(call) };
+    // After a wrong name, the repeated question keeps digest and nonce, so both questions together allow one decision.
     return { kind: 'inputRequired', message, answer, claims };
   }
 
   const { kind, reason } = reply;
-  // A wrong name is no decision, even if a program sent the name. So the journal does not get it.
+  // A wrong name is no decision, even if a program sent the name.
   if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
-  // A reply that comes too early for a person is a program's. At this process's own terminal (`isDirect`), no program answers, and
-  // `unanswered` is no reply.
+  // A reply that is too early for a person is a program's, but not at this process's own terminal (`isDirect`). `unanswered` is no reply.
   const isByProgram = elicitor.isDirect !== true && kind !== 'unanswered' && answeredAfterMs < shortestReadMs;
   const shownQuestion = say`the question was: ${upTo(question, '\n') ?? question}`;
   return {
@@ -285,16 +282,12 @@ async function askUser(
   };
 }
 
-/**
- * The number of times that a person can type the name of the thing to delete in one call. There is no limit across calls: from the 2026-07-28
- * protocol on, each try is a call of its own.
- */
+/** The number of times that a person can type the name of the thing to delete in one call. There is no limit across calls. */
 const maximumTries = 5;
 
 /**
- * Reads the reply that this call brings, or asks the question. After a wrong name, asks again, until `maximumTries` replies have come.
- * @returns the reply, and the text of the question that was asked last. `later` if the client will send the reply with another call, which
- *   begins to count its tries again
+ * Reads the reply that this call brings, or asks the question. After a wrong name, asks again, at most until `maximumTries` replies have come.
+ * @returns the reply, or `later` if the client will bring it with another call; and the text of the question that was asked last
  */
 async function getReply(
   question: SafeText,

@@ -62,9 +62,8 @@ interface ErrorMeaning {
 }
 
 /**
- * The failure because of an error of the service, with the service's words and our advice. An error has two codes: the service's code, which
- * may be any text, and this server's own code, which is one of a fixed set.
- * @param requestIds the request IDs in the headers
+ * The failure because of an error of the service, with the service's words and our advice. An error has two codes: the service's, which may be
+ * any text, and this server's own.
  */
 function serviceFailure(
   call: FailedCall,

@@ -82,8 +82,7 @@ function followingRead(call: FollowedCall, record?: unknown): SafeText | undefin
   for (const [name, path] of Object.entries(operation.follow.arguments)) {
     const value = valueAt(sources, path);
     if (value === undefined) return undefined;
-    // A value must not pass for our words. `quoted` puts a text in quotation marks, and JSON puts each text inside a list or an object in
-    // quotation marks.
+    // A value must not pass for our words, so texts are in quotation marks: `quoted` adds them, and JSON does for texts inside other values.
     const valueText = typeof value === 'string' ? quoted(value, 200) : defined(JSON.stringify(value));
     argumentTexts.push(say`${own(name)} ${valueText}`);
   }

@@ -49,14 +49,13 @@ export async function answerWithPlan(
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
   const nonce = newNonce();
 
-  // `step` has the ways that the client and the configuration offer. A way is not open if the user declined too much before, or if it needs
-  // a stored plan and the plan cannot be stored.
+  // `step` has the ways that client and configuration offer. Earlier refusals may close a way, and only a stored plan can be on the page.
   const refusalInChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
   const inChat = step.withPlanId && refusalInChat === undefined;
   const storing = await storeForPeople(step, planned, nonce, context, dependencies);
   const isStored = storing.kind === 'stored';
   const onPage = step.withPage && isStored;
-  // A click in a view brings the plan's arguments and claims along, so it needs no stored plan. It only needs a user who may still be asked.
+  // A click in a view brings the plan's arguments and claims along, so it needs no stored plan. But the user must not have declined too often.
   const byClick = step.withClick && storing.kind !== 'mayNotAsk';
 
   // Without `planOnly`, `step` offers at least one way. If none is open, there is a refusal for each of them. The refusal of `storing` comes
@@ -68,8 +67,7 @@ export async function answerWithPlan(
   const decideAt = onPage ? addressOf(nonce, page) : undefined;
   if (onPage) announce(planned, decideAt, dependencies);
 
-  // A planId with the use `plan` is the consent after a yes in the chat. A planId with the use `handle` only lets the agent ask for the state
-  // of a stored plan. Without a yes in the chat and a stored plan, there is no use for a planId.
+  // A planId with the use `plan` is the consent after a yes in the chat. With the use `handle`, it only asks for the state of a stored plan.
   const use = inChat ? 'plan' : 'handle';
   const planId = inChat || isStored ? context.tokens.issue({ use, digest: consentDigest, nonce }) : undefined;
   return planOutcome(planned, now(), {
@@ -86,10 +84,7 @@ export async function answerWithPlan(
   });
 }
 
-/**
- * The result of storing a plan. A plan that only the chat decides on is not stored (`notNeeded`). Nobody is asked about a plan if the user has
- * declined too often (`mayNotAsk`). Storing may fail (`notStored`).
- */
+/** The result of storing a plan. `notNeeded`: only the chat decides. `mayNotAsk`: the user has declined too often to be asked again. */
 interface Storing {
   readonly kind: 'stored' | 'notNeeded' | 'mayNotAsk' | 'notStored';
   /** Set for `mayNotAsk` and `notStored`. */
@@ -112,7 +107,6 @@ async function storeForPeople(
   // A plan with a secret is never stored, but a plan with the name of a secret file may be.
   if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
 
-  const requiredName = nameToType(call);
   const planToStore: KeptPlan = {
     // A decision counts only if the call still has this digest.
     digest: consentDigest,
@@ -130,7 +124,7 @@ async function storeForPeople(
     client,
     plan,
     accept: acceptOf(call),
-    typedName: requiredName,
+    typedName: nameToType(call),
   };
   try {
     const isAdded = await plans.add(planToStore);
@@ -156,8 +150,7 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
   const tool = call.operation.name;
   const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
 
-  // A planId counts as consent for ten minutes, and a click in a view too. With `inChat`, the agent gets the deadline of the planId, even if
-  // the plan waits longer on the page.
+  // A planId counts as consent for ten minutes, as does a click in a view. Only a plan that no planId carries out may have a later deadline.
   const issuedAt = time.getTime();
   const tokenExpiresAt = issuedAt + tokenLifetimeMs;
   const expiresAt = inChat ? tokenExpiresAt : (onPageUntil ?? tokenExpiresAt);

@@ -56,8 +56,7 @@ export async function answerPlanStatus(
   }
   const needsPlanId = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageReply !== undefined;
 
-  // If the plan is neither stored nor in the journal, this digest is compared with the digest in the planId. Made only then, because the
-  // journal is read for it.
+  // If the plan is neither stored nor in the journal, this digest is compared with the one in the planId. Made only then, because it is slow.
   const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).consentDigest;
   const lookup = { planId, asked: drafted, digestOfCall };
   /** True if the call waits until the plan is decided and has an outcome. Otherwise it is answered at once. */
@@ -65,19 +64,17 @@ export async function answerPlanStatus(
     // A user who has opened the page decides there. A user who has not may never decide.
     if (pageReply !== undefined) return pageReply.visit === 'opened';
     if (withdraw) return false;
-    // A person decides on the page while this call waits.
-    if (waitsOnPage(state, dependencies)) return true;
-    // The step `status` only asks how the plan ends. Other calls are for a decision, so they are answered at once.
-    return step.kind === 'status';
+    // The step `status` only asks how the plan ends. Other calls want to decide, but a plan on the page is left to a person there.
+    return step.kind === 'status' || waitsOnPage(state, dependencies);
   };
   const state = await waitForDecision(lookup, isAwaited, context, dependencies).catch((error: unknown) => {
     const isInvalidPlanId = error instanceof Refusal && error.code === 'PlanRefused';
+    // The call goes on as if it had no planId.
     if (isInvalidPlanId && !needsPlanId) return undefined;
     throw error;
   });
-
-  // The invalid planId counts as none.
   if (state === undefined) return undefined;
+
   switch (state.kind) {
     case 'waiting':
       return answerWaitingPlan(state, planId, step, drafted, pageReply, dependencies);
@@ -95,8 +92,7 @@ const withPerson = ({ outcome, person }: Extract<PlanState, { kind: 'ended' }>, 
     : withNotes(outcome, [say`${quoted(person, 100)} decided on this plan.`]);
 
 /**
- * Answers a call about a plan that waits for a decision: declines or withdraws the plan, lets the call decide on it, or tells for whom the
- * plan waits.
+ * Answers a call about a waiting plan: declines or withdraws the plan, lets the call decide on it, or tells for whom the plan waits.
  * @param pageReply the user's reply to the request to open the page, if this call carries the reply
  */
 async function answerWaitingPlan(
@@ -332,8 +328,7 @@ async function endPlan(
   });
   if (claimed === 'taken') return new Refusal('AlreadyDecided', []);
 
-  // `refusals.decline` writes withdrawals too, and lets no other decision with this nonce count. If it cannot write into the journal now
-  // (`unwritten`), the decision still counts, and is written later.
+  // `refusals.decline` also takes withdrawals. What it cannot write into the journal now (`unwritten`) still counts, and is written later.
   const how = kind === 'withdrawn' ? 'withdrawn' : 'asked';
   const recorded = await refusals.decline(intentOf(draft, { how, nonce }, now()));
   // The journal has an earlier decision with this nonce, which says how the plan has ended. So the plan gets no outcome here.

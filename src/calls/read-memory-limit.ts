@@ -86,10 +86,7 @@ class SharedMemory {
     this.giveBack(bytes);
   }
 
-  /**
-   * Reserves the bytes of a page as soon as there is room. Resolves with false if that takes longer than `waitMs`, or if it cannot happen
-   * because all calls wait for each other.
-   */
+  /** Reserves the bytes of a page as soon as there is room. Resolves with false after `waitMs`, or if all calls wait for each other. */
   async reservePage(holder: CallShare, signal: AbortSignal): Promise<boolean> {
     const mustWait = this.#waiting.size > 0 || !this.hasRoomFor(this.#limits.bytesOfPage);
     if (mustWait && !signal.aborted) return this.#waitForRoom(holder, signal);
@@ -102,10 +99,7 @@ class SharedMemory {
     this.take(this.#limits.bytesOfPage);
   }
 
-  /**
-   * Waits for room for a page, and reserves the page. Resolves with false after `waitMs`, or to end a deadlock.
-   * @param signal the signal of the call, which has not aborted yet
-   */
+  /** Waits for room for a page, and reserves the room. Resolves with false after `waitMs`, or to end a deadlock. `signal` has not aborted yet. */
   #waitForRoom(holder: CallShare, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const endWait = (isReserved: boolean) => {
@@ -123,15 +117,12 @@ class SharedMemory {
       // A cancelled call proceeds too, because its next request fails at once with the right error.
       signal.addEventListener('abort', proceed);
       this.#waiting.set(holder, { proceed, giveUp });
-      // If all calls that hold memory wait now, none of them gives any back, so one of them has to give up.
+      // If all calls that hold memory now wait, none of them gives any back, so one has to give up.
       this.#endDeadlock();
     });
   }
 
-  /**
-   * Ends the wait of the newest call if all calls that hold bytes wait, because then none of them gives any back. Its bytes let the oldest
-   * calls read on.
-   */
+  /** Ends the wait of the newest call if all calls that hold bytes wait, because none of them then gives any back. Its bytes let others go on. */
   #endDeadlock(): void {
     const newest = [...this.#holders].at(-1);
     if (newest === undefined || ![...this.#holders].every((holder) => this.#waiting.has(holder))) return;

@@ -74,8 +74,7 @@ async function readSuccess(
   const extract = (body: unknown) => operation.extract(body, input, headers, status);
   const value = hasValue ? await readBody(operation, reply, extract) : undefined;
 
-  // JSON that has an error code, while `value` has none of the expected fields. This error is returned before `problemOfFormat`, because it
-  // says more.
+  // JSON that has an error code, while `value` has none of the expected fields. This error says more than `problemOfFormat`.
   const apparent = apparentError(operation, reply, value);
   if (apparent !== undefined) return failed(apparent);
 

@@ -65,7 +65,6 @@ function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationH
   switch (outcome) {
     case 'not ended':
       return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
-
     case 'accepted': {
       // `callAgainFirst` is `callAgain` at the beginning of a sentence.
       const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
@@ -74,7 +73,6 @@ function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationH
       const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
       return next('user', 'decide', text);
     }
-
     case 'unknown': {
       // The cloud may list a new thing only minutes after the earlier call.
       const wait = words('When ten minutes have passed since then,');

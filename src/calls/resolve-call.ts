@@ -40,8 +40,7 @@ export async function resolveCall(
   const { control, input } = splitControlArguments(argsWithSecrets);
 
   const apiRequest = await operation.request(input);
-  // A global API has its only region in `signing`. For another API, the arguments may name a region. Without either, the configured region
-  // is used.
+  // The only region of a global API is in `signing`. For another API, the arguments may name a region, or else the configured one is used.
   const givenRegion = operation.signing?.region ?? apiRequest.region;
   const region = givenRegion ?? cloud.region;
   checkRegions(account.policy, region, input);
@@ -67,8 +66,7 @@ export async function resolveCall(
     request,
     shownRequest: await requestWithoutSecrets({ operation, input, request, endpoint, secretNames }),
     keyId,
-    // For the same call at a later time, for example after a person has agreed on the page. They name the secret files, and do not hold the
-    // secrets.
+    // For the same call later, for example after a person has agreed on the page. These arguments name secret files and hold no secrets.
     args: repeatableArguments(validArgs, accountName),
     secretNames,
     regionSource: regionSourceOf(cloud, givenRegion),

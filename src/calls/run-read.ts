@@ -56,8 +56,7 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  // Facts are kept with a witness, a value from the pages that differs if the name now belongs to another thing. If neither call found a
-  // witness, the name is enough.
+  // The witness is a value from the pages that differs if the name now belongs to another thing. If both calls found none, the name is enough.
   const witness = companion?.lasting?.witness(state);
   const isStale = kept !== undefined && kept.witness !== witness;
   if (kept !== undefined && !isStale) return outcomeOfPages(call, pages, reduced, kept.part, context);
@@ -208,11 +207,9 @@ async function readNextPage(
     start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
   const reply = await sendWithinLimits(request, client, share);
   if (reply.kind === 'stopped') {
-    // Without the first page, there is nothing to return. One page is far below the memory limit of one call, so other calls have used up the
-    // memory that all calls share.
+    // Without the first page, there is nothing to return. One page is far below the memory limit of a call, so other calls hold the memory.
     if (start === undefined) return tally.failed(tooManyReads(call));
-    const cut = { firstUnread: start, limit: reply.limit };
-    return tally.reduced(state, cut);
+    return tally.reduced(state, { firstUnread: start, limit: reply.limit });
   }
 
   const page = await readPage(call, reply);

@@ -137,16 +137,14 @@ function describersOf(issue: Issue, operation: Operation, argumentName: Argument
 
   const schema = operation.input();
   const isTopLevel = path === '';
-  // Some clients have other names for some top-level arguments. A call's arguments got the server's names on arrival, even unknown ones, and
-  // a problem names each argument as the client does.
+  // Some clients have other names for some top-level arguments. On arrival, all arguments got the server's names, also unknown arguments.
   const clientName = isTopLevel ? argumentName : (name: string) => name;
   const knownNames = argumentNames(schema, issue.path).map(clientName);
   /** Set when a problem has listed the known names, which happens once: for the first unknown name without a suggestion. */
   let areListed = false;
   return issue.keys.map(clientName).map((unknownName) => () => {
     const shownName = own(isTopLevel ? unknownName : `${path}.${unknownName}`);
-    // The name may be the name of an argument inside another one. Such names are the same for clients and server, so their paths need no
-    // translation.
+    // The argument may belong inside another one. Clients and server use the same names there, so the paths need no translation.
     const suggestion = didYouMean(unknownName, knownNames) ?? pathsOfArgument(schema, unknownName).join(' or ');
     if (suggestion !== '') return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
     if (areListed) return say`${shownName}: is not an argument`;
