@@ -77,7 +77,7 @@ type Approval = { readonly kind: 'given'; readonly consent: DecisionRecord } | Q
  * Gets the consent that a change needs, or the question that the client has to answer first. Claims the plan for the decision, and
  * records a refusal. The journal gets a consent later, with the change.
  * @param step the result of `decideConsent`. Ignored if the call is a click
- * @param waitingNonce the nonce of the undecided plan that the call's planId names
+ * @param waitingNonce the nonce of the waiting plan that the call's planId names
  * @throws Refusal if there is no consent
  */
 export async function approveChange(

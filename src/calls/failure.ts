@@ -85,8 +85,8 @@ function serviceFailure(
     retryAfterSeconds: secondsOf(headers['retry-after']),
     region: error.region,
   };
-  const knownError = { code: serviceCode, status: countsAsStatus, unknownCode: codeIfUnknown };
-  const { code: ownCode, next } = remedyFor(knownError, operation.errors, facts);
+  const searched = { code: serviceCode, status: countsAsStatus, codeIfUnknown };
+  const { code: ownCode, next } = remedyFor(searched, operation.errors, facts);
 
   const statusText = say`HTTP status ${status}`;
   const cause = serviceCode === undefined ? statusText : say`${codeText(serviceCode, ownCode)} (${statusText})`;

@@ -126,7 +126,7 @@ export async function insertSecrets(
 
   const hasSecrets = Object.keys(nameBySecretPath).length > 0;
   if (!hasSecrets) return { input: { ...valid }, secretNames: {} };
-  // The secrets were not among the arguments when these were validated. A new problem can only be about a secret. Its argument has the same
-  // name in every client, so `validate` gets no function that turns names into the client's names.
+  // The arguments were validated before, but without the secrets. A new problem can only be about a secret. The argument of a secret has the
+  // same name in every client, so `validate` gets no function that turns names into the client's names.
   return { input: validate(operation, input, region), secretNames: nameBySecretPath };
 }

@@ -178,11 +178,11 @@ function outcomeInJournal(change: RecordedChange, ending: Ending, asked: AskedCh
   const { outcome, status, code, requestIds = {} } = ending;
   const description = quoted(what, 500);
   const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];
-  const isChange = true;
   const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
     kind: 'failed',
     failure: { ...failure, problems, status, requestIds },
   });
+  const isChange = true;
   switch (outcome) {
     case 'accepted':
       return { kind: 'succeeded', success: acceptedEarlier(change, ending, call) };

@@ -203,7 +203,7 @@ async function waitForDecision(
   const { statusWaitMs, log } = dependencies;
   const find = () => stateByPlanId(lookup, { ...dependencies, tokens });
   const throwAsRefusal = (error: unknown): never => {
-    // The Refusal of an invalid planId.
+    // For example the Refusal of an invalid planId.
     if (error instanceof Refusal) throw error;
     throw stateUnavailable(error, lookup.asked.draft.tool, log, lookup.planId);
   };
@@ -224,7 +224,7 @@ async function waitForDecision(
 
 /**
  * Tells the state of a plan to the view that shows it.
- * @throws Refusal if the plan has expired undecided, or its state cannot be read
+ * @throws Refusal if the plan has expired without a decision, or its state cannot be read
  */
 export async function lookAtPlan(
   claims: Click['claims'],
@@ -334,7 +334,7 @@ async function endPlan(
   // The journal has an earlier decision with this nonce, which says how the plan has ended. So the plan gets no outcome here.
   if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
 
-  // The claim of a plan that is not stored is `unknown`. Such a plan cannot keep an outcome.
+  // A plan that is not stored is `unknown` to the store, and cannot keep an outcome.
   if (claimed === 'unknown') return refusal;
   const isChange = true;
   await plans.settle(nonce, { kind: 'failed', failure: refusalFailure(draft.tool, refusal, isChange) });

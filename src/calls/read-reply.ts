@@ -88,7 +88,7 @@ async function readSuccess(
   // A read is worth nothing without a value. For a change, the status is enough, unless there may be an error in place of the value.
   const needsValue = operation.effect === 'read' || mayHaveFailed;
   if (value === undefined && needsValue) return unread(say`it is not an answer to ${own(operation.api)}`);
-  // Without a value, `readRecord` makes an empty record with a warning.
+  // For a change without a value, `readRecord` makes an empty record with a warning.
   const createSchema = operation.pages?.page ?? operation.output;
   return { ...answered, ...readRecord(createSchema(), value) };
 }

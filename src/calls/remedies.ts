@@ -134,21 +134,21 @@ interface Remedy {
 
 /**
  * Finds the advice on an error of the service by the beginning of its code, or else by the HTTP status.
- * @param error with `unknownCode`, this server's code for an error whose code is in neither table
+ * @param error with `codeIfUnknown`, this server's code for an error whose code is in neither table
  * @param operationErrors the operation's own advice, which comes before `byCode`
  */
 export function remedyFor(
-  error: { readonly code: ServiceError['code']; readonly status: number; readonly unknownCode?: string | undefined },
+  error: { readonly code: ServiceError['code']; readonly status: number; readonly codeIfUnknown?: string | undefined },
   operationErrors: Operation['errors'],
   facts: RemedyFacts,
 ): Remedy {
-  const { code, status, unknownCode = `Http${status}` } = error;
+  const { code, status, codeIfUnknown = `Http${status}` } = error;
   const adviceOfOperation = Object.entries(operationErrors ?? {}).map(
     ([start, advice]) => [start, next('user', 'ask', errorAdviceText(advice))] as const,
   );
   const table: readonly (readonly [string, Advice])[] = [...adviceOfOperation, ...Object.entries(byCode)];
   const entry = table.find(([start]) => code?.startsWith(start));
-  const [ownCode, advice] = entry ?? [unknownCode, byStatus[status] ?? adviceForClass(status)];
+  const [ownCode, advice] = entry ?? [codeIfUnknown, byStatus[status] ?? adviceForClass(status)];
   return { code: ownCode, next: typeof advice === 'function' ? advice(facts) : advice };
 }
 

@@ -66,10 +66,10 @@ function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationH
     case 'not ended':
       return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
     case 'accepted': {
-      // `callAgainFirst` is `callAgain` at the beginning of a sentence.
       const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
       const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
       const repetition = words(repetitions[call.operation.effect]);
+      // `callAgainFirst` is `callAgain` at the beginning of a sentence.
       const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
       return next('user', 'decide', text);
     }

@@ -89,7 +89,7 @@ async function approveAndSend(
   planned: PlannedChange,
   context: CallContext,
   dependencies: CallDependencies,
-  /** Nonce of the undecided plan that the call's planId names. */
+  /** Nonce of the waiting plan that the call's planId names. */
   waitingNonce?: string,
 ): Promise<CallOutcome> {
   const planClaim = new PlanClaim(dependencies, planned.draft.tool);

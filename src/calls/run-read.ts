@@ -45,7 +45,7 @@ export async function runRead(
   const companion = companionOf(call, context.principal);
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
 
-  // The lasting facts that an earlier call has kept for the thing with this name. Without any, the companion is read at the same time.
+  // The lasting facts that an earlier call has kept for the thing with this name. Without them, the companion is read together with the pages.
   const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
@@ -56,7 +56,8 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  // The witness is a value from the pages that differs if the name now belongs to another thing. If both calls found none, the name is enough.
+  // The witness is a value from the pages that differs if the name now belongs to another thing. If neither call found a witness, the name is
+  // enough.
   const witness = companion?.lasting?.witness(state);
   const isStale = kept !== undefined && kept.witness !== witness;
   if (kept !== undefined && !isStale) return outcomeOfPages(call, pages, reduced, kept.part, context);
