@@ -109,8 +109,8 @@ async function answerWaitingPlan(
     throw await declinePlan(nonce, draft, dependencies);
   if (call.control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
 
-  // The call decides by a question to the user (`ask`), or by its planId (`redeem`). With any other step, it only learns the state of the
-  // plan. So does a call that carries a reply about the page, because the person decides there.
+  // The call decides by a question to the user (`ask`), or by its planId (`redeem`). With any other step, even `given`, it only learns
+  // the state of the plan. So does a call that carries a reply about the page, because the person decides there.
   const canAsk = step.kind === 'ask' && !waitsOnPage(state, dependencies);
   const canRedeem = step.kind === 'redeem' && isRedeemable;
   if (pageReply === undefined && (canAsk || canRedeem)) return { kind: 'canDecide', nonce };
