@@ -99,7 +99,7 @@ export async function planChange(
   const others = await otherPlans(drafted, ownNonces, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
   const shown = withOtherPlans(planWithRemarks, otherTexts);
-  // `withRemarks` and `withOtherPlans` return the plan itself if they add nothing. An addition needs a new question, and may be too long for one.
+  // `withRemarks` and `withOtherPlans` return the plan itself if they add nothing. A longer plan needs a new question, or is too long for one.
   const hasAdditions = shown !== drafted.plan;
   const question = hasAdditions ? questionFor(shown, call, context, dependencies) : drafted.question;
   return { call, draft, verificationHint, plan: planWithRemarks, others, shown, question, consentDigest, repeats };

@@ -55,9 +55,10 @@ export function repeated(earlier: Earlier, call: FollowedCall, verificationHint:
 }
 
 /**
- * The next step after a repetition was refused. A rejected or declined change never counts as the earlier change. If the earlier change was accepted, a model reads `Tell the user when it was accepted, and
- * the request IDs. Call again with allowRepeat: true only if, having heard that, they ask for a second one, billed separately.` A person
- * reads `Try again with allowRepeat: true only for a second one, billed separately.`
+ * The next step after a repetition was refused. A rejected or declined change never counts as the earlier change. If the earlier change was
+ * accepted, a model reads `Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard
+ * that, they ask for a second one, billed separately.` A person reads `Try again with allowRepeat: true only for a second one, billed
+ * separately.`
  */
 function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
   // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.

@@ -137,7 +137,8 @@ function describersOf(issue: Issue, operation: Operation, argumentName: Argument
 
   const schema = operation.input();
   const isTopLevel = path === '';
-  // Some clients have other names for some top-level arguments. On arrival, all arguments got the server's names, also unknown arguments.
+  // Some clients have other names for some top-level arguments. On arrival, all names of the call were translated, even unknown names, so
+  // each name is translated back here.
   const clientName = isTopLevel ? argumentName : (name: string) => name;
   const knownNames = argumentNames(schema, issue.path).map(clientName);
   /** Set when a problem has listed the known names, which happens once: for the first unknown name without a suggestion. */
