@@ -28,7 +28,7 @@ const upload = () => ({
   encodingType: rare(z.string().optional()),
 });
 
-/** One page of parts, as the service answers (docs/API.md: Part list). */
+/** One page of parts, as the service answers (docs/API.md: Part list). `rare` leaves a field out of the list of tools, not of answers. */
 const page = () =>
   z.object({
     ...upload(),
@@ -161,7 +161,7 @@ export const listParts = defineOperation({
   extract(body) {
     const page = xmlRecord(isObject(body) ? body.ListPartsResult : undefined, {
       lists: { Part: 'parts' },
-      values: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts', 'IsTruncated'],
+      parsed: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts', 'IsTruncated'],
       structures: ['Initiator', 'Owner', 'Part'],
       names: { Key: 'object', ETag: 'etag', 'Encoding-Type': 'encodingType' },
     });
@@ -234,15 +234,18 @@ export const listParts = defineOperation({
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : parts),
-    /** Makes the answer, a page or a summary. `companionRead` is a list of uploads with the start of this one, if it could be read. */
+    /**
+     * Makes the answer, a page or a summary.
+     * @param companionRead a list of uploads, which has the start of this upload, if it could be read
+     * @param unread the query of the first page that was not read, if the list of parts is longer than one call reads
+     */
     result({ firstPage, parts: allParts, answeredAt }, input, companionRead, unread) {
-      // Unknown fields of the service stay in the answer, but must not look like fields of this server.
-      const page = withoutSummaryFields(firstPage);
+      // An unknown field of the service stays in the answer, in both views, unless it has the name of a field that this server adds.
+      const page = withoutAddedFields(firstPage);
       if (viewOf(input) === 'parts') return { view: 'parts', ...shortened(page) };
 
-      // Keeps the fields about the upload, and drops those about a single page.
+      // Of the page's fields, a summary has only those about the upload itself. So `parts` and the fields after it are left out.
       const { parts, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
-      // The list is longer than one call reads. `unread` is the query of the first page that was not read.
       if (unread !== undefined) {
         return {
           view: 'summary',
@@ -310,7 +313,7 @@ function startOf(input: Input, uploads: unknown): string | undefined {
 type PageRecord = Lenient<z.output<ReturnType<typeof page>>>;
 
 /** Drops fields of the service's answer whose names this server gives to its own fields, such as `view`. Other unknown fields stay. */
-const withoutSummaryFields = (record: PageRecord): PageRecord =>
+const withoutAddedFields = (record: PageRecord): PageRecord =>
   Object.fromEntries(
     Object.entries(record).filter(([name]) => name !== 'view' && !Object.hasOwn(summaryFields(), name)),
   );

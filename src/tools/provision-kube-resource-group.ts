@@ -22,13 +22,16 @@ import { clusterStatus, resourceGroupStatus, withMeaning } from './schema/meanin
 import { resourceGroup } from './schema/outputs.js';
 import { differs, place, regionFormWarnings, unplacedWarnings, zoneWarnings } from './schema/zones.js';
 
-/** The arguments. Nearly all are optional, because the API reference does not say which are required. */
+/**
+ * The arguments. Nearly all are optional, because the API reference does not say which are required. Descriptions are as short as possible,
+ * because every model reads them in the list of tools.
+ */
 const input = () =>
   withConditions(
     z.strictObject({
       resourceGroupName: pathName().describe('Group to set up.'),
-      regions: listOfOne('region'),
-      availabilityZones: listOfOne('zone'),
+      regions: listOfOne('region').optional(),
+      availabilityZones: listOfOne('zone').optional(),
       resourceNamePrefix: characters(1, 6, '[a-z0-9]', 'lowercase letters or digits')
         .describe('Unique name prefix.')
         .meta({ title: 'name prefix' })
@@ -49,7 +52,7 @@ const input = () =>
             .max(64 * 1024, 'must have at most 65,536 characters')
             .refine(isJsonObject, 'must be the text of a JSON object, as the external cloud issued it')
             .describe('Its JSON text.'),
-          // Better than the key itself, which the model would have to know.
+          // The name of a secret that this server can read. It is better than the key itself, which the model would have to know.
           serviceAccountKeyName: text(255).describe("Better: a secret's name here."),
           location: text(255).describe('As GetKubeServerConfig lists.'),
         })
@@ -219,23 +222,24 @@ export const provisionKubeResourceGroup = defineOperation({
       const [groupRegion] = regions ?? [];
       const [groupZone] = availabilityZones ?? [];
 
+      // Groups of equal servers, by their path in the arguments. A group that is not given is undefined.
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
       const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
-      const serversByPath = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
-      const servers = Object.values(serversByPath).filter((server) => server !== undefined);
-      // The warnings of a call with errors are made before the key is read that `serviceAccountKeyName` names.
+      const serverGroups = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
+
+      // Either field counts as a key. A key that `serviceAccountKeyName` names is in `serviceAccountKey` only in a call without errors.
       const { serviceAccountKey, serviceAccountKeyName } = externalCloudConfig ?? {};
       const hasKey = serviceAccountKey !== undefined || serviceAccountKeyName !== undefined;
 
       return [
         ...regionFormWarnings(groupRegion),
         ...zoneWarnings(groupZone, groupRegion),
-        ...servers.flatMap((server) => [
-          ...regionFormWarnings(server.region),
-          ...zoneWarnings(server.availabilityZone, server.region),
+        ...Object.values(serverGroups).flatMap((group) => [
+          ...regionFormWarnings(group?.region),
+          ...zoneWarnings(group?.availabilityZone, group?.region),
         ]),
         ...versionWarnings(adminCluster?.version),
-        ...unplacedWarnings(serversByPath, { region: groupRegion, zone: groupZone }),
+        ...unplacedWarnings(serverGroups, { region: groupRegion, zone: groupZone }),
         ...(hasKey
           ? []
           : [say`No service account key is given, so there is nothing to link the group to the external cloud with.`]),

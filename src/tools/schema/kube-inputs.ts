@@ -21,8 +21,7 @@ export const listOfOne = (title: string) =>
   z
     .array(text())
     .length(1, `must hold exactly one ${title}`)
-    .meta({ title, description: `One ${title}.` })
-    .optional();
+    .meta({ title, description: `One ${title}.` });
 
 /** Region and zone of a server. */
 const placement = () => ({

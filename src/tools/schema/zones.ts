@@ -1,4 +1,3 @@
-import { sentences } from '../../util/human.js';
 import {
   argument,
   defined,
@@ -72,18 +71,18 @@ export const regionWarnings = (documented: readonly string[] | undefined, region
       ];
 
 /**
- * A warning about servers that have neither region nor zone, if the resource group has a region or zone (the second argument) to propose.
+ * A warning about servers that have neither region nor zone. It proposes the region and zone of the resource group, which are the second
+ * argument, so there is no warning if the group has neither.
  * @param servers by path, such as `adminCluster.controlPlane`. Undefined if the request lacks the server
  */
 export function unplacedWarnings(
   servers: Readonly<Record<string, { readonly region?: unknown; readonly availabilityZone?: unknown } | undefined>>,
   { region, zone }: { readonly region: string | undefined; readonly zone: string | undefined },
 ): SafeText[] {
-  const proposals = sentences(
-    region !== undefined && say`region ${place(region)}`,
-    zone !== undefined && say`zone ${place(zone)}`,
-  );
-
+  const proposals = [
+    ...(region === undefined ? [] : [say`region ${place(region)}`]),
+    ...(zone === undefined ? [] : [say`zone ${place(zone)}`]),
+  ];
   const unplacedServers = Object.entries(servers).filter(
     ([, server]) => server !== undefined && server.region === undefined && server.availabilityZone === undefined,
   );

@@ -34,20 +34,21 @@ export const beginOf = ({ count, arrivals, startedAt }: ConnectionTimes, index: 
   index < count ? startedAt : arrivals[index - count]?.uploadedAt;
 
 /**
- * Finds the smallest number of connections for which all parts took about the same time for their size. With too few connections, parts
- * that arrived together would have taken no time at all; with too many, the first parts, which count from the start of the upload, would
- * have taken much less time than later ones.
+ * Finds out how many connections a client uses. With n connections, a part began n arrivals before its own, or at the start of the upload.
+ * The result is the smallest number for which all parts then took about the same time for their size. With too small a number, parts that
+ * arrived together would have taken no time at all. With too large a number, the first parts would have taken much less time than later ones.
  * @param all parts in the order of their arrival, with known times
  * @param uploadStart the start of the upload, if known
  */
 export function connectionsOf(all: readonly UploadPart[], uploadStart: number | undefined): Connections {
   const arrivals = all.slice(-examinedParts);
-  // A start after an arrival is wrong. A correct start does not help either if the first parts are not among the examined ones.
-  const isStartBefore = uploadStart !== undefined && arrivals.every(({ uploadedAt }) => uploadedAt >= uploadStart);
-  const startedAt = isStartBefore && arrivals.length === all.length ? uploadStart : undefined;
+  // The start is used only if the first parts, which began with it, are examined. A start after an arrival is wrong.
+  const areFirstExamined = arrivals.length === all.length;
+  const isStartWrong = uploadStart !== undefined && arrivals.some(({ uploadedAt }) => uploadedAt < uploadStart);
+  const startedAt = areFirstExamined && !isStartWrong ? uploadStart : undefined;
 
-  // The numbers of connections that are needed at least to explain the order of the arrivals, if the client begins parts by rising numbers
-  // and if by falling numbers. `leastNeeded` is for rising numbers, so falling numbers are negated.
+  // The least number of connections that explains in which order parts arrived, if the client begins parts by rising numbers (ascending) and
+  // if by falling numbers (descending). `leastNeeded` is for rising numbers, so falling numbers are negated.
   const numbers = arrivals.map(({ partNumber }) => partNumber);
   const neededIfAscending = leastNeeded(numbers);
   const neededIfDescending = leastNeeded(numbers.map((number) => -number));
@@ -64,10 +65,11 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   // If the start is unknown, too many connections look even too. The larger `doubtfulFactor` then makes a smaller number acceptable.
   const factor = startedAt === undefined ? tuned.doubtfulFactor : tuned.sureFactor;
   const acceptedUnevenness = Math.max(tuned.evenEnough, factor * leastUnevenness);
-  // The candidates are sorted by `count`, so this is the smallest number that explains the times well enough.
+  // The candidates are sorted by `count`, so this is the smallest number that explains the times well enough. There is always one, because
+  // the least uneven candidate is accepted.
   const count = candidates.find(({ unevenness }) => unevenness <= acceptedUnevenness)?.count ?? 1;
 
-  // The parts have about an order if it needs at most 1.5 times `count` connections. A client may begin some parts a little out of order.
+  // A client may begin some parts a little out of order. So an order also fits if it needs up to 1.5 times `count` connections.
   const acceptedNeed = 1.5 * count;
   const order = { ascending: neededIfAscending <= acceptedNeed, descending: neededIfDescending <= acceptedNeed };
   return { count, order, arrivals, startedAt };

@@ -21,8 +21,8 @@ interface Numbering {
   /** Number of parts that the client uploads at a time. */
   readonly connectionCount: number;
   readonly order: Connections['order'];
-  /** Number of missing parts, exact or estimated; 0 if unknown. */
-  readonly missingCount: number;
+  /** Number of missing parts, exact or estimated, if known. */
+  readonly missingCount: number | undefined;
   /** True if parts seem to be in flight. */
   readonly isSending: boolean;
 }
@@ -33,7 +33,8 @@ interface Numbering {
  * tried too. If the gaps fit neither order, all missing parts count as still to come, because nothing shows which are in flight.
  */
 export function missingPartsOf(numbering: Numbering): MissingParts {
-  const { numbers, connectionCount, order, missingCount, isSending } = numbering;
+  // `inFlightCount` is 0 for an unknown number of missing parts.
+  const { numbers, connectionCount, order, missingCount = 0, isSending } = numbering;
   const inFlightCount = isSending ? Math.min(connectionCount, missingCount) : 0;
   const last = lastPartOf(numbering);
   const inOrder = order.ascending ? missingInOrder(numbering, { from: 1, to: last }) : undefined;
@@ -61,7 +62,7 @@ const negated = (ranges: readonly Range[]): Range[] =>
   ranges.map(({ from, to }) => ({ from: -to, to: -from })).reverse();
 
 /** The number of the upload's last part, or of the highest stored part if nothing is missing or the number of missing parts is unknown. */
-function lastPartOf({ numbers, connectionCount, missingCount }: Numbering): number {
+function lastPartOf({ numbers, connectionCount, missingCount = 0 }: Numbering): number {
   const [lowest = 1] = numbers;
   const highest = numbers.at(-1) ?? 0;
   if (missingCount === 0) return highest;
@@ -80,9 +81,9 @@ export const stepOf = (numbers: readonly number[]): number =>
     : Math.floor(median(numbers.slice(1).map((number, index) => number - (numbers[index] ?? number))));
 
 /**
- * Divides the missing numbers from `lowest` to the stored part `highest` into two lists: `begun`, which connections may be sending, and
- * `passedOver`, which are not expected, because the client left them behind (`isPassed`) or does not use them. Returns undefined if a gap
- * has more parts to send than there are connections, because then the client does not begin parts in the order of their numbers.
+ * Divides the gaps, which are the missing numbers between `lowest` and the stored part `highest`, into two lists: `begun`, which connections
+ * may be sending, and `passedOver`, which are not expected, because the client left them behind or does not use them. Returns undefined if
+ * a gap is too wide for all of its parts to be in flight, because then the client does not begin parts in the order of their numbers.
  */
 function divideGaps(lowest: number, highest: number, { numbers, connectionCount }: Numbering) {
   // The distance between numbers that the client uses: usually 1, or 2 if it counts in twos.
@@ -93,18 +94,20 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
   for (const gap of gapsBetween(rangesOf(numbers), lowest, highest)) {
     // The part directly above the gap is stored. Gaps ascend, so the search for its index goes on where the last search ended.
     indexAbove = numbers.indexOf(gap.to + 1, indexAbove);
-    const storedAbove = numbers.length - indexAbove;
-    // Almost two rounds of later parts have arrived. Parts of the gap that were begun before them would have arrived too.
-    if (isPassed(storedAbove, connectionCount)) {
+    const partsAbove = numbers.length - indexAbove;
+    // If almost two rounds (a round is a part from each connection) of parts above the gap have arrived, parts of the gap that were begun
+    // before them would have arrived too.
+    if (isPassed(partsAbove, connectionCount)) {
       passedOver.push(gap);
       continue;
     }
 
-    const partsInGap = (gap.to - gap.from + 1) / step;
-    if (partsInGap > connectionCount) return undefined;
+    // The connections send one part each, and these parts are `step` apart.
+    const gapWidth = gap.to - gap.from + 1;
+    if (gapWidth > step * connectionCount) return undefined;
 
     for (let number = gap.from; number <= gap.to; number += 1) {
-      // The client has used `highest`, so it uses the numbers that are whole steps below. The numbers in between count as passed over.
+      // The client has used `highest`, so it uses the numbers that are whole steps below, and not the numbers in between.
       const isUsedByClient = (highest - number) % step === 0;
       if (isUsedByClient) begun.push(number);
       else passedOver.push({ from: number, to: number });
@@ -115,11 +118,13 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
 
 /**
  * Groups the missing parts within `bounds`, if the client begins parts in the order of their numbers. Then each connection sends a part of
- * a gap between stored parts, or one of the next parts above the highest stored part. Returns undefined if the gaps contradict this order.
+ * a gap between stored parts (`begun`), a failed part again (`retried`), or one of the next parts above the highest stored part. Returns
+ * undefined if the gaps contradict this order.
  * @param bounds from the first number to that of the upload's last part. All numbers are negated if the client begins with the highest
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
-  const { numbers, connectionCount, missingCount, isSending } = numbering;
+  // An unknown number of missing parts counts as 0. Then only the gaps below the highest stored part are missing.
+  const { numbers, connectionCount, missingCount = 0, isSending } = numbering;
   // The distance between numbers that the client uses: usually 1, or 2 if it counts in twos.
   const step = stepOf(numbers);
   // Without stored parts, the next number, `highest + step`, is `bounds.from`.
@@ -127,38 +132,36 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
 
   const gaps = divideGaps(bounds.from, highest, numbering);
   if (gaps === undefined) return undefined;
-  // Of the numbers in gaps, connections may be sending those in `begun`. The others failed, or the client does not use them.
+  // Connections may be sending the `begun` parts. The numbers passed over are failed parts, or the client does not use them.
   const { begun, passedOver } = gaps;
   // With more begun parts than connections, or more numbers passed over than stored, parts are not begun in this order. A client that
   // counts in threes or more ends here too, because the numbers in between, which it never uses, outnumber its parts.
   if (begun.length > connectionCount || countOf(passedOver) > numbers.length) return undefined;
 
-  // Passed-over numbers are not subtracted, because nothing shows whether the client uses them. If it does, `numbersAbove` limits
-  // `missingAbove`. The difference is negative if `missingCount` is 0, which also stands for unknown.
-  const missingBesidesBegun = missingCount - begun.length;
+  // The other missing parts are above the highest stored part. If there are not enough numbers above it, the rest was passed over.
+  const otherMissing = missingCount - begun.length;
   const numbersAbove = Math.floor((bounds.to - highest) / step);
-  const missingAbove = Math.max(0, Math.min(missingBesidesBegun, numbersAbove));
+  const missingAbove = Math.max(0, Math.min(otherMissing, numbersAbove));
   // If nothing is missing above the highest stored part, the client may be sending passed-over parts again, because they failed.
-  const retried = missingAbove > 0 ? [] : retriedParts(passedOver, missingBesidesBegun);
+  const retried = missingAbove > 0 ? [] : retriedParts(passedOver, otherMissing);
 
   const freeConnections = Math.max(0, connectionCount - begun.length - retried.length);
   const nextCount = Math.min(missingAbove, freeConnections);
   const nextNumbers = Array.from({ length: nextCount }, (_, index) => highest + step * (index + 1));
+  const onConnections = [...retried, ...rangesOf(begun), ...rangesOf(nextNumbers)].sort((a, b) => a.from - b.from);
 
-  const onConnections = rangesOf([...retried, ...begun, ...nextNumbers].sort((a, b) => a - b));
-  // All numbers after the next parts, because nothing is stored there. The client may leave some of them out, but nothing shows which.
-  const later = gapsBetween([], highest + step * nextCount + 1, bounds.to);
-  return {
-    inFlight: isSending ? onConnections : [],
-    // Each retried part is a range of its own.
-    passedOver: passedOver.filter(({ from }) => !retried.includes(from)),
-    // If nothing is in flight, the parts that would be on the connections are still to come.
-    toCome: isSending ? later : joinRanges([...onConnections, ...later]),
-  };
+  // Nothing is stored above the next parts, so a single range has all later numbers, even if the client counts in twos.
+  const firstLater = highest + step * nextCount + 1;
+  const later = firstLater > bounds.to ? [] : [{ from: firstLater, to: bounds.to }];
+
+  const notRetried = passedOver.filter((range) => !retried.includes(range));
+  if (isSending) return { inFlight: joinRanges(onConnections), passedOver: notRetried, toCome: later };
+  // If the client sends nothing, the parts that would be on its connections are still to come.
+  return { inFlight: [], passedOver: notRetried, toCome: joinRanges([...onConnections, ...later]) };
 }
 
-/** The passed-over parts whose two neighbours are stored, if exactly `missingCount` such parts are all that is missing. Else empty. */
-function retriedParts(passedOver: readonly Range[], missingCount: number): number[] {
-  const single = passedOver.filter(({ from, to }) => from === to).map(({ from }) => from);
-  return missingCount > 0 && single.length === missingCount ? single : [];
+/** The ranges of a single number in `passedOver`, if their number is that of the missing parts. Else none, as it is unclear which failed. */
+function retriedParts(passedOver: readonly Range[], missingCount: number): readonly Range[] {
+  const singleNumbers = passedOver.filter(({ from, to }) => from === to);
+  return singleNumbers.length === missingCount ? singleNumbers : [];
 }

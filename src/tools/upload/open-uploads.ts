@@ -35,7 +35,11 @@ const sameObject = () =>
     oldestAgeHours: z.int().optional(),
   });
 
-/** The fields of the summary, for a schema. */
+/**
+ * Schema fields of the summary of open uploads. In the list of tools, the text of `like` takes the place of an object's fields, and `rare`
+ * leaves a field out. `countOfAnyAge` counts the uploads before the filter `olderThanHours`, `sameObject` has the objects with several
+ * uploads, and the last three fields are set if the list is longer than one call reads.
+ */
 export const openUploadsFields = () => ({
   uploadCount: z.int(),
   olderThanHours: z.int().optional(),
@@ -56,16 +60,16 @@ export const openUploadsFields = () => ({
 
 type Summary = Lenient<z.output<z.ZodObject<ReturnType<typeof openUploadsFields>>>>;
 
-/** Number of entries that the lists `byPrefix` and `byInitiator` show. */
-const shownCounts = 10;
-/** Number of entries that the list `sameObject` shows. */
-const shownObjects = 5;
+/** Length limit of the lists `byPrefix` and `byInitiator`. */
+const maximumGroups = 10;
+/** Length limit of the list `sameObject`. */
+const maximumObjects = 5;
 /** Length limit of the list `uploads` in characters of JSON, about 700 tokens. */
-const shownCharacters = 1600;
-/** Number of uploads that are kept for the list `uploads`. More would never fit into `shownCharacters`. */
+const maximumCharacters = 1600;
+/** Number of uploads that are kept for the list `uploads`. More would never fit into `maximumCharacters`. */
 const maximumFirst = 100;
-/** Limit of the distinct folders, initiators and objects that are counted, to limit the memory. */
-const maximumNames = 10_000;
+/** The most folders, initiators and objects that are counted, to limit the memory. */
+const maximumCounted = 10_000;
 
 /** Arguments of the call that say which uploads to count. */
 export interface UploadFilter {
@@ -87,7 +91,7 @@ export interface OpenUploadsSoFar {
   readonly count: number;
   readonly oldest?: OpenUpload | undefined;
   /** The first `maximumFirst` uploads. */
-  readonly first: OpenUpload[];
+  readonly firstUploads: OpenUpload[];
   /** Number of uploads in each folder. */
   readonly folders: Map<string, number>;
   /** Number of uploads that each initiator started. */
@@ -102,7 +106,7 @@ export interface OpenUploadsSoFar {
 export const noUploads = (): OpenUploadsSoFar => ({
   countOfAnyAge: 0,
   count: 0,
-  first: [],
+  firstUploads: [],
   onPageBefore: new Set(),
   folders: new Map(),
   initiators: new Map(),
@@ -120,18 +124,22 @@ export function addUploads(
   { prefix = '', olderThanHours = 0 }: UploadFilter,
   checkedAt: string | undefined,
 ): OpenUploadsSoFar {
-  const { first, folders, initiators, objects, onPageBefore } = state;
+  const { firstUploads, folders, initiators, objects, onPageBefore } = state;
   const byIdentity = new Map(page.map((upload) => [JSON.stringify([upload.object, upload.uploadId]), upload]));
   const newOnPage = [...byIdentity].filter(([identity]) => !onPageBefore.has(identity)).map(([, upload]) => upload);
 
-  // An upload whose start is unknown is old enough for any `olderThanHours`, so that it is not hidden. But it never becomes the oldest.
-  const ageInSeconds = (upload: OpenUpload) => ageOf(upload, checkedAt) ?? Number.POSITIVE_INFINITY;
-  const isAnyAge = olderThanHours === 0 || checkedAt === undefined;
-  const uploads = isAnyAge ? newOnPage : newOnPage.filter((upload) => ageInSeconds(upload) > olderThanHours * 3600);
+  // An upload whose age is unknown is old enough for any `olderThanHours`, so that it is not hidden. Without the time of the answer, all
+  // ages are unknown. 0 stands for no filter.
+  const isOldEnough = (upload: OpenUpload) => {
+    const ageInSeconds = ageOf(upload, checkedAt);
+    return olderThanHours === 0 || ageInSeconds === undefined || ageInSeconds > olderThanHours * 3600;
+  };
+  const uploads = newOnPage.filter(isOldEnough);
 
   let { oldest } = state;
   for (const upload of uploads) {
-    if (first.length < maximumFirst) first.push(upload);
+    if (firstUploads.length < maximumFirst) firstUploads.push(upload);
+    // An unknown start counts as infinite, so such an upload is never the oldest. If there is no oldest yet, its start is infinite too.
     if (startOf(upload) < startOf(oldest)) oldest = upload;
     countName(folders, folderOf(upload.object, prefix));
     if (upload.initiator !== undefined) countName(initiators, upload.initiator);
@@ -139,7 +147,7 @@ export function addUploads(
   }
 
   return {
-    first,
+    firstUploads,
     folders,
     initiators,
     objects,
@@ -151,7 +159,7 @@ export function addUploads(
   };
 }
 
-/** Start of an upload in milliseconds since 1970. Infinity if it is unknown, so that the upload is never the oldest. */
+/** Start of an upload in milliseconds since 1970. Infinity if the start is unknown, or if there is no upload. */
 function startOf(upload: OpenUpload | undefined): number {
   const time = Date.parse(upload?.initiated ?? '');
   return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
@@ -163,32 +171,33 @@ function ageOf({ initiated = '' }: OpenUpload, checkedAt = ''): number | undefin
   return Number.isNaN(age) ? undefined : age;
 }
 
-/** Adds one to the count of a name. The map may get one name more than `maximumNames`, which shows that there are too many names. */
+/** Adds one to the count of a name. The map may get one name more than `maximumCounted`, which shows that there are too many names. */
 function countName(counts: Map<string, number>, name: string): void {
-  if (counts.size <= maximumNames) counts.set(name, (counts.get(name) ?? 0) + 1);
+  if (counts.size <= maximumCounted) counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
-/** Adds an upload to the uploads of its object, if its start is known. */
+/** Adds an upload, if its start is known, to the uploads of its object. At most `maximumCounted` objects are kept. */
 function addToObject(objects: Map<string, UploadsOfObject>, upload: OpenUpload): void {
   const start = startOf(upload);
   if (!Number.isFinite(start)) return;
 
   const known = objects.get(upload.object);
-  if (known === undefined) {
-    if (objects.size >= maximumNames) deleteSingleUploads(objects);
-    // If every object has several uploads, nothing was deleted, and this object is left out.
-    if (objects.size < maximumNames) objects.set(upload.object, { oldest: upload, newest: upload, count: 1 });
+  if (known !== undefined) {
+    objects.set(upload.object, {
+      oldest: start < startOf(known.oldest) ? upload : known.oldest,
+      newest: start > startOf(known.newest) ? upload : known.newest,
+      count: known.count + 1,
+    });
     return;
   }
 
-  objects.set(upload.object, {
-    oldest: start < startOf(known.oldest) ? upload : known.oldest,
-    newest: start > startOf(known.newest) ? upload : known.newest,
-    count: known.count + 1,
-  });
+  // The list is sorted by object, so earlier objects get no further upload. Objects with one upload are not shown, so they can be deleted.
+  if (objects.size >= maximumCounted) deleteSingleUploads(objects);
+  // If all of the objects have several uploads, there is still no room, and the new object is left out.
+  if (objects.size < maximumCounted) objects.set(upload.object, { oldest: upload, newest: upload, count: 1 });
 }
 
-/** Makes room for further objects. Uploads are listed in the order of their keys, so earlier objects with one upload get no second one. */
+/** Deletes the objects that have one upload. */
 function deleteSingleUploads(objects: Map<string, UploadsOfObject>): void {
   for (const [object, { count }] of objects) if (count === 1) objects.delete(object);
 }
@@ -199,19 +208,19 @@ function folderOf(object: string, prefix: string): string {
   return end < 0 ? prefix : object.slice(0, end + 1);
 }
 
-/** Makes the summary from the state after the last page. Its fields are those of `openUploadsFields`. */
+/** Makes the summary from the state after the last page. It has the fields of `openUploadsFields`, without those of an incomplete list. */
 export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: UploadFilter) {
-  const { countOfAnyAge, count: uploadCount, oldest, first, checkedAt } = state;
+  const { countOfAnyAge, count: uploadCount, oldest, firstUploads, checkedAt } = state;
 
   // If one person started all uploads, single uploads do not repeat the name.
   const hasSeveralInitiators = state.initiators.size > 1;
   const uploads = firstThatFit(
-    first.map((upload) => shownUploadOf(upload, checkedAt, hasSeveralInitiators)),
-    shownCharacters,
+    firstUploads.map((upload) => shownUploadOf(upload, checkedAt, hasSeveralInitiators)),
+    maximumCharacters,
   );
 
   const objects = [...state.objects].filter(([, { count }]) => count > 1).sort(([, a], [, b]) => b.count - a.count);
-  const sameObject = objects.slice(0, shownObjects).map(([object, ofObject]) =>
+  const sameObject = objects.slice(0, maximumObjects).map(([object, ofObject]) =>
     withoutUndefined({
       object,
       uploads: ofObject.count,
@@ -223,8 +232,8 @@ export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: Uploa
 
   const folders = mostFirst(state.folders);
   const initiators = mostFirst(state.initiators);
-  const byPrefix = folders.slice(0, shownCounts).map(([prefix, uploads]) => ({ prefix, uploads }));
-  const byInitiator = initiators.slice(0, shownCounts).map(([initiator, uploads]) => ({ initiator, uploads }));
+  const byPrefix = folders.slice(0, maximumGroups).map(([folder, count]) => ({ prefix: folder, uploads: count }));
+  const byInitiator = initiators.slice(0, maximumGroups).map(([initiator, count]) => ({ initiator, uploads: count }));
 
   return withoutUndefined({
     uploadCount,
@@ -235,10 +244,11 @@ export function summariseOpen(state: OpenUploadsSoFar, { olderThanHours }: Uploa
     byPrefix: unlessEmpty(byPrefix),
     byInitiator: unlessEmpty(byInitiator),
     uploads,
+    // A negative number means that the list was not cut, and is ignored.
     ...countNotShown({
-      sameObject: objects.length - shownObjects,
-      byPrefix: folders.length - shownCounts,
-      byInitiator: initiators.length - shownCounts,
+      sameObject: objects.length - maximumObjects,
+      byPrefix: folders.length - maximumGroups,
+      byInitiator: initiators.length - maximumGroups,
       uploads: uploadCount - uploads.length,
     }),
     checkedAt,
@@ -260,16 +270,16 @@ function hoursOf(upload: OpenUpload, checkedAt: string | undefined): number | un
 
 const unlessEmpty = <Entry>(entries: readonly Entry[]) => (entries.length === 0 ? undefined : entries);
 
-/** Names with their counts, largest first. Empty if there are more than `maximumNames`, because some were not counted. */
+/** Names with their counts, largest first. Empty if there are more than `maximumCounted`, because some were not counted. */
 const mostFirst = (counts: ReadonlyMap<string, number>) =>
-  counts.size > maximumNames ? [] : [...counts].sort(([, a], [, b]) => b - a);
+  counts.size > maximumCounted ? [] : [...counts].sort(([, a], [, b]) => b - a);
 
 /** Describes the summary in sentences. `where` names bucket and prefix: `bucket "logs" with keys that begin with "2026/"`. */
 export function openUploadsSentences(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, olderThanHours, uploads = [], checkedAt, isTruncated } = summary;
   const isAgeUnknown = olderThanHours !== undefined && checkedAt === undefined;
-  // If the list was not read to its end, the counts are not of all uploads in the bucket.
-  const ofAll = words(isTruncated ? ' that were read' : '');
+  // If the list was not read to its end, the counts are only of the uploads that were read.
+  const whichAll = words(isTruncated ? 'all that were read' : 'all');
   return join(
     sentences(
       countSentence(summary, where),
@@ -278,7 +288,7 @@ export function openUploadsSentences(summary: Summary, where: SafeText): SafeTex
       sameObjectSentence(summary),
       initiatorSentence(summary),
       uploads.length < uploadCount &&
-        say`Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of all${ofAll}.`,
+        say`Only the first ${uploads.length} are listed, in the order of their object keys, because all would be too long to read; the counts are of ${whichAll}.`,
     ),
     ' ',
   );

@@ -10,8 +10,8 @@ import { tuned } from './tuned.js';
  * - Wait: the time between an arrival and the next one. Silence: a wait, or the time since the last arrival. Burst: parts that arrive
  *   together, before a long wait.
  * - Round: as many parts as there are connections. The parts of the first round began with the upload.
- * - Effort of a part: the time that the part took for its size. The average effort gives the rate. Efforts of the first round count only
- *   until a second round has arrived, because clients prepare before they send.
+ * - Effort of a part: the time that the part took, and its size. All efforts together give the rate. Efforts of the first round count only
+ *   until a second round has arrived, because in the first round clients also prepare, such as opening connections.
  * - Unevenness: the usual distance of efforts from their median. Noise: the unevenness before and since a change of speed.
  * - Pause: a silence that is much longer than all others. The clock of the model stands still in a pause, so no part seems slow.
  * - Change of speed: a time that divides the efforts into two rates, which explain the efforts clearly better than one rate does. Only
@@ -20,7 +20,7 @@ import { tuned } from './tuned.js';
  * - Time left: the rest of the bytes at the rate. Its range holds the rates of both halves of the efforts, and a margin.
  */
 
-/** The time that a part took for its size. */
+/** The time that a part took, and its size. */
 interface Effort {
   readonly ms: number;
   readonly size: number;
@@ -97,6 +97,8 @@ const promised = {
   stoppedWithoutRateMs: 1_800_000,
 };
 
+/** A change of speed is reported only if at least this many parts, and at least one round, came since then. */
+const minimumPartsSinceChange = 2;
 /** Services cut times to whole seconds, so half a second is lost on average. A shorter time counts as `lostMs`. */
 const lostMs = 500;
 /** Times shorter than this are too inexact for conclusions, because services round them to whole seconds. */
@@ -126,18 +128,20 @@ export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefi
   const connections = connectionsOf(activeArrivals, startedAt);
   const observed = { connections, now: activeTime(now, pause), pause };
 
-  // Without a start, nothing shows when the first round began. If there may be no later parts, nothing shows how long a part took.
+  // A part has an effort only if its begin is known. If the start of the upload is unknown, parts of the first round have none, and other
+  // efforts are uncertain as long as all parts may be from the first round.
   const efforts = effortsOf(connections);
-  if (efforts.length === 0 || isMaybeOneRound(connections, idleMs)) {
+  const areEffortsCertain = efforts.length > 0 && !isMaybeOneRound(connections, idleMs);
+  if (!areEffortsCertain) {
     // Without a rate, nothing shows how long a silence is usual. So the upload is called stopped only after a very long one.
     if (idleMs > promised.stoppedWithoutRateMs) return { kind: 'stopped', ...observed };
     return { kind: 'unclear', why: 'one round', ...observed };
   }
 
-  // With a start, the first parts have efforts. But while the first round arrives, it may still get more parts, so neither the number of
-  // connections nor the rate is certain.
+  // If the start is known, the first parts have efforts. But while the first round arrives, it may still get more parts, so neither the
+  // number of connections nor the rate is certain.
   const firstRoundEndsAt = firstRoundEnd(connections);
-  if (firstRoundEndsAt !== undefined && observed.now < firstRoundEndsAt) {
+  if (observed.now < firstRoundEndsAt) {
     // An infinite time means that only another part can end the first round.
     const dueAt = Number.isFinite(firstRoundEndsAt) ? firstRoundEndsAt : undefined;
     return { kind: 'unclear', why: 'begun', dueAt, ...observed };
@@ -189,35 +193,40 @@ const activeTime = (time: number, pause: Pause | undefined) =>
 const serviceTime = (time: number, pause: Pause | undefined) =>
   pause === undefined || time <= pause.from ? time : time + pause.ms;
 
-/** The pace of an upload after its first round, by the efforts (time and size) of its parts. `idleMs` is the time since the last part. */
+/**
+ * The pace of an upload after its first round, by the efforts of its parts. An effort is the time that a part took, and its size.
+ * @param idleMs time since the last part arrived
+ */
 function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs: number): Pace {
   const { connections, now } = observed;
   const { count } = connections;
 
-  // Efforts of the first round no longer count after a second round, because clients also prepare during the first.
-  const counted = countedEfforts(allEfforts, count);
-  const changeIndex = indexOfChange(counted, count);
+  // In the first round, clients also prepare, such as opening connections. So its efforts are dropped after a second round.
+  const relevantEfforts = withoutFirstRound(allEfforts, count);
+  const changeIndex = indexOfChange(relevantEfforts, count);
   // Only efforts since the last change of speed show how fast the upload is now. Without a change, all efforts do.
-  const sinceChange = counted.slice(changeIndex ?? 0);
+  const sinceChange = relevantEfforts.slice(changeIndex ?? 0);
   const usualMs = median(sinceChange.map(({ ms }) => ms));
   if (idleMs > stoppedAfter(usualMs)) return { kind: 'stopped', rate: rateOf(sinceChange, count), ...observed };
 
-  // The efforts of overdue parts, which are still in flight, count already, because they are longer than usual.
-  const overdue = overdueEfforts(observed, averageEffort(sinceChange));
+  // A part is overdue if it has been in flight for much longer than usual. Its time until now already counts as an effort.
+  const overdue = overdueEfforts(observed, msPerByteOf(sinceChange));
   const rate = rateOf([...sinceChange, ...overdue], count);
-  // If at most half of the connections are late, the others still show the rate.
-  const areMostLate = overdue.length > count / 2;
-  if (idleMs > usualMs && areMostLate) {
+
+  // The rate is unclear if no part arrives and most connections are late. Otherwise, the parts that arrive still show the rate.
+  const isNextPartLate = idleMs > usualMs;
+  const areMostOverdue = overdue.length > count / 2;
+  if (isNextPartLate && areMostOverdue) {
     // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least. The range
     // of the rate has to allow both. It is in milliseconds per byte, so its slow end is the larger number.
-    const slowest = Math.max(rate.slowest, averageEffort(overdue));
-    // Already past, because the silence is longer than usual. Readers learn from it for how long the part has been late.
+    const slowest = Math.max(rate.slowest, msPerByteOf(overdue));
+    // This time is past. It tells users for how long the part has been late.
     const nextPartDueAt = now - idleMs + usualMs;
     return { kind: 'unclear', why: 'late', dueAt: nextPartDueAt, rate: { ...rate, slowest }, ...observed };
   }
 
   const isEven = medianDistance(sinceChange) < tuned.unevenFrom;
-  const change = changeIndex === undefined ? undefined : changeAt(counted, changeIndex, observed);
+  const change = changeIndex === undefined ? undefined : changeAt(relevantEfforts, changeIndex, observed);
   return { kind: 'live', rate, isEven, change, ...observed };
 }
 
@@ -260,10 +269,10 @@ function isRegular(waits: readonly number[]): boolean {
   return irregularity <= (areMany ? 3 : 1) * tuned.unevenFrom;
 }
 
-/** When the first round is over if no further part comes; `Infinity` for never. Undefined if it is over, or if its start is unknown. */
-function firstRoundEnd({ count, arrivals, startedAt }: Connections): number | undefined {
-  const last = arrivals.at(-1)?.uploadedAt;
-  if (startedAt === undefined || last === undefined || arrivals.length > count) return undefined;
+/** When the first round is over if no further part comes; `Infinity` for never. If it is over already, or its start is unknown: the past. */
+function firstRoundEnd({ count, arrivals, startedAt }: Connections): number {
+  const last = arrivals.at(-1)?.uploadedAt ?? 0;
+  if (startedAt === undefined || arrivals.length > count) return last;
   // A single part with a high number says little, because it may be the short last part, or parts may arrive in any order.
   if (arrivals.length === 1 && (arrivals[0]?.partNumber ?? 0) > 2) return Number.POSITIVE_INFINITY;
   // At this time, the silence since the last part is the share `firstRoundSilence` of the whole time since the start.
@@ -274,7 +283,7 @@ function firstRoundEnd({ count, arrivals, startedAt }: Connections): number | un
  * Drops the efforts of the first round if a second round has arrived, because clients also prepare during the first round. But if the first
  * round has many parts and took more than `largeChange` times as long, it may show a change of speed, and stays.
  */
-function countedEfforts(efforts: readonly Effort[], connectionCount: number): readonly Effort[] {
+function withoutFirstRound(efforts: readonly Effort[], connectionCount: number): readonly Effort[] {
   const hasSecondRound = efforts.length >= connectionCount + Math.max(3, connectionCount);
   if (!hasSecondRound) return efforts;
   const firstRound = efforts.slice(0, connectionCount);
@@ -285,11 +294,11 @@ function countedEfforts(efforts: readonly Effort[], connectionCount: number): re
 }
 
 /** The efforts of the overdue parts in flight, as if each had the usual size and arrived now. The real efforts will be larger. */
-function overdueEfforts({ connections, now }: Observed, usualEffort: number): Effort[] {
+function overdueEfforts({ connections, now }: Observed, usualMsPerByte: number): Effort[] {
   const size = median(connections.arrivals.map((part) => part.size));
-  const overdueMs = Math.max(roundingMs, tuned.overdueFactor * usualEffort * size);
+  const overdueAfterMs = Math.max(roundingMs, tuned.overdueFactor * usualMsPerByte * size);
   const msInFlight = beginsInFlight(connections).map((begin) => now - begin);
-  return msInFlight.filter((ms) => ms > overdueMs).map((ms) => ({ ms, size, endedAt: now }));
+  return msInFlight.filter((ms) => ms > overdueAfterMs).map((ms) => ({ ms, size, endedAt: now }));
 }
 
 /** For each connection, the known begin of the part that it sends. If no part is left for it, the time since which it has been free. */
@@ -298,17 +307,17 @@ const beginsInFlight = (connections: Connections): number[] =>
     beginOf(connections, connections.arrivals.length + ahead),
   ).filter((begin) => begin !== undefined);
 
-/** The average effort in milliseconds per byte. Large parts count more than small parts. */
-const averageEffort = (efforts: readonly Effort[]) =>
+/** The milliseconds that a byte took on average. Large parts count more than small parts. */
+const msPerByteOf = (efforts: readonly Effort[]) =>
   efforts.reduce((sum, { ms }) => sum + ms, 0) / efforts.reduce((sum, { size }) => sum + size, 0);
 
 /** The average rate of efforts. Its range holds the rates of the first and the second half, if each half has at least a round of parts. */
 function rateOf(efforts: readonly Effort[], connectionCount: number): Rate {
-  const average = averageEffort(efforts);
+  const average = msPerByteOf(efforts);
   const rates = [average];
   const half = Math.floor(efforts.length / 2);
   if (half >= Math.max(3, connectionCount)) {
-    rates.push(averageEffort(efforts.slice(0, half)), averageEffort(efforts.slice(half)));
+    rates.push(msPerByteOf(efforts.slice(0, half)), msPerByteOf(efforts.slice(half)));
   }
   return {
     millisecondsPerByte: average,
@@ -338,15 +347,15 @@ function medianDistance(efforts: readonly Effort[]): number {
  * and one of those since, have the smallest sum. Returns the index of the first effort after the change, or undefined if none is clear.
  */
 function indexOfChange(efforts: readonly Effort[], connectionCount: number): number | undefined {
-  // A round, which is a part from each connection, on both sides, so that one slow connection is no change. With a single connection, a
-  // round is one part, which may be slow by chance, so more parts are required.
-  const firstIndex = Math.max(promised.partsBeforeChange, connectionCount);
-  const lastIndex = efforts.length - Math.max(2, connectionCount);
+  // Before and since the change, at least a round (a part from each connection) is needed, so that one slow connection is no change. With
+  // few connections, more parts are needed, because a single part may be slow by chance.
+  const partsBefore = Math.max(promised.partsBeforeChange, connectionCount);
+  const partsSince = Math.max(minimumPartsSinceChange, connectionCount);
 
   // The distance without any change, which a change has to undercut.
   let leastDistance = spreadOf(efforts).distance;
   let bestIndex: number | undefined;
-  for (let index = firstIndex; index <= lastIndex; index += 1) {
+  for (let index = partsBefore; index <= efforts.length - partsSince; index += 1) {
     const before = spreadOf(efforts.slice(0, index));
     const since = spreadOf(efforts.slice(index));
     const distance = before.distance + since.distance;
@@ -374,8 +383,8 @@ function isClearChange(before: Spread, since: Spread, connectionCount: number): 
 
 /** The change of speed at `index`, for users. Undefined if the average rates differ by less than the promised `changeFactor`. */
 function changeAt(efforts: readonly Effort[], index: number, observed: Observed): SpeedChange | undefined {
-  const before = averageEffort(efforts.slice(0, index));
-  const since = averageEffort(efforts.slice(index));
+  const before = msPerByteOf(efforts.slice(0, index));
+  const since = msPerByteOf(efforts.slice(index));
   if (Math.abs(Math.log(before / since)) < Math.log(promised.changeFactor)) return undefined;
   return {
     bytesPerSecondBefore: bytesPerSecond(before, observed.connections.count),
@@ -388,8 +397,8 @@ export const bytesPerSecond = (millisecondsPerByte: number, connectionCount: num
   (1000 * connectionCount) / millisecondsPerByte;
 
 /**
- * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, or undefined if the end is too close to say. The
- * bytes of parts in flight that are already sent are subtracted.
+ * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, or undefined if the end is too close to say. Some
+ * of these bytes are already sent, in parts that are in flight.
  * @param millisecondsPerByte of one connection
  */
 export function secondsLeft(
@@ -401,17 +410,19 @@ export function secondsLeft(
   const partSize = median(arrivals.map(({ size }) => size));
   // A round is one part from each connection.
   const roundSize = count * partSize;
-  // If the start is unknown, there may be more connections than `count`, except if it is 1, because only parts that are sent one after the
-  // other arrive so evenly. Then the last round may be 1.5 times `roundSize`, and an unknown share of its bytes is sent already.
-  if (startedAt === undefined && count > 1 && bytesLeft <= 1.5 * roundSize) return undefined;
+  // If the start is unknown, there may be more connections than `count`, up to 1.5 times as many. Then all bytes left may be in flight, and
+  // nothing shows how many are sent. A count of 1 is certain, because only parts that are sent one after the other arrive so evenly.
+  const isCountCertain = startedAt !== undefined || count === 1;
+  if (!isCountCertain && bytesLeft <= 1.5 * roundSize) return undefined;
 
-  // Before the last round, each connection has sent at most the whole of its part. In the last round, some connections are free, and others
-  // send faster in their place. `beginsInFlight` has times of free connections too, which then stand for bytes that the others have sent.
+  // Before the last round, a connection has sent at most the whole of its part. In the last round, connections without a part are free, and
+  // the others send faster. So the time of any connection, even a free one, stands for sent bytes, which may be of several parts.
   const isLastRound = bytesLeft <= roundSize;
-  const mostOfConnection = isLastRound ? bytesLeft : partSize;
+  const mostSentByOne = isLastRound ? bytesLeft : partSize;
   let sentBytes = 0;
+  // For a free connection, the begin is the time since which it has been free.
   for (const begin of beginsInFlight(connections)) {
-    sentBytes += Math.min(mostOfConnection, (now - begin) / millisecondsPerByte);
+    sentBytes += Math.min(mostSentByOne, (now - begin) / millisecondsPerByte);
   }
 
   // At least 1, because the parts in flight have not arrived, even if all of their bytes are sent.

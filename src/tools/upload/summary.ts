@@ -85,16 +85,19 @@ export function summarise(
 ) {
   const sorted = [...listed].sort((a, b) => a.partNumber - b.partNumber);
   const numbers = sorted.map(({ partNumber }) => partNumber);
-  // A number that is listed twice counts twice in counts, bytes and runs. Progress and pace count it once, by its last entry in the list.
-  const duplicates = rangesOf(numbers.filter((number, index) => number === numbers[index - 1]));
+  // A part number that is listed twice counts twice in counts, bytes and runs. Progress and pace count the last entry with this number.
+  const repeatedNumbers = numbers.filter((number, index) => number === numbers[index - 1]);
+  // A number that is listed three times is repeated twice. `rangesOf` joins equal numbers.
+  const duplicates = rangesOf(repeatedNumbers);
   const distinctParts = [...new Map(sorted.map((part) => [part.partNumber, part])).values()];
 
   const progress = progressOf(distinctParts, expectation);
-  const isComplete = progress.bytesToSend === 0;
+  const isComplete = progress.likelyBytesLeft === 0;
   // A complete upload has neither parts in flight nor time left, so its pace does not matter.
   const pace: Pace = isComplete ? { kind: 'unknown' } : paceOf(distinctParts, timeOf(checkedAt), timeOf(startedAt));
   const missing = missingByPace(distinctParts, pace, progress);
   const { inFlight, passedOver, toCome, inFlightCount, inFlightSeconds } = missing;
+  const { firstUploadedAt, lastUploadedAt, idleSeconds } = uploadTimes(sorted, checkedAt);
 
   // A run is a range of parts that have the same size.
   const runs = equalRuns(sorted);
@@ -107,13 +110,13 @@ export function summarise(
     runs: runs.slice(0, maximumEntries),
     // Left out if it is 0, which also stands for unknown. The number of parts that are too small is always known.
     inFlightCount: inFlightCount === 0 ? undefined : inFlightCount,
-    inFlight: firstOf(inFlight),
+    inFlight: firstEntries(inFlight),
     inFlightSeconds,
-    passedOver: firstOf(passedOver),
-    toCome: firstOf(toCome),
+    passedOver: firstEntries(passedOver),
+    toCome: firstEntries(toCome),
     tooSmallCount: progress.tooSmall.length,
-    tooSmall: firstOf(tooSmallRuns),
-    duplicates: firstOf(duplicates),
+    tooSmall: firstEntries(tooSmallRuns),
+    duplicates: firstEntries(duplicates),
     ...countNotShown({
       runs: runs.length - maximumEntries,
       inFlight: inFlight.length - maximumEntries,
@@ -122,7 +125,10 @@ export function summarise(
       tooSmall: tooSmallRuns.length - maximumEntries,
       duplicates: duplicates.length - maximumEntries,
     }),
-    ...times(sorted, checkedAt),
+    firstUploadedAt,
+    lastUploadedAt,
+    checkedAt,
+    idleSeconds,
     startedAt,
     expectedBytes: expectation.expectedBytes,
     expectedParts: expectation.expectedParts,
@@ -130,7 +136,7 @@ export function summarise(
     percentWithInFlight: withInFlight(distinctParts, inFlightCount, progress, expectation),
     remainingBytes: progress.remainingBytes,
     remainingParts: progress.remainingParts,
-    ...rateFields(pace, progress.bytesToSend),
+    ...rateFields(pace, progress.likelyBytesLeft),
   });
 }
 
@@ -150,8 +156,8 @@ function equalRuns(parts: readonly UploadPart[]) {
   return runs;
 }
 
-/** The first `maximumEntries` entries of a list, which are shown. Undefined for an empty list, so that the summary lacks the field. */
-const firstOf = <Entry>(all: readonly Entry[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
+/** The first `maximumEntries` entries of a list. Undefined for an empty list, so that the summary lacks the field. */
+const firstEntries = <Entry>(all: readonly Entry[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
 
 /** Converts ISO 8601 to milliseconds since 1970. Undefined for text that is no time. */
 const timeOf = (text: string | undefined): number | undefined => {
@@ -167,7 +173,7 @@ interface Progress {
   /** Number of parts to send: those that are missing, and the stored parts that are too small. */
   readonly remainingParts?: number | undefined;
   /** The same as `remainingBytes` or, if only the number of parts is expected, an estimate from the average size. */
-  readonly bytesToSend?: number;
+  readonly likelyBytesLeft?: number;
   /** Number of parts that are not stored. */
   readonly missingCount?: number | undefined;
   /** Stored parts that are too small and have to be sent again. */
@@ -182,12 +188,12 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
   // With a contradicted expectation, no part is known to be missing.
   if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
 
-  // If parts are missing, the highest stored part is not the upload's last part, which alone may be small. Unknown counts as not missing.
+  // Only the last part of an upload may be small. While parts are missing, no stored part counts as the last one. If it is unknown whether
+  // parts are missing, the highest stored part counts as the last one.
   const missingCount = countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
-  // The missing parts and those that are too small.
   const remainingParts = expectedParts === undefined ? undefined : expectedParts - usableParts;
 
   // If bytes are expected, they measure the progress, because parts may differ in size.
@@ -195,14 +201,14 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
     const usableBytes = bytesOf(parts) - bytesOf(tooSmall);
     const remainingBytes = expectedBytes - usableBytes;
     const percent = percentOf(usableBytes, expectedBytes);
-    return { percent, remainingBytes, remainingParts, missingCount, bytesToSend: remainingBytes, tooSmall };
+    return { percent, remainingBytes, remainingParts, missingCount, likelyBytesLeft: remainingBytes, tooSmall };
   }
 
   if (expectedParts === undefined || remainingParts === undefined) return { tooSmall };
-  // With only a number of parts expected, the bytes are an estimate, so `remainingBytes` is left out.
+  // If only a number of parts is expected, `remainingBytes` is unknown, and `likelyBytesLeft` is an estimate.
   const averageSize = bytesOf(parts) / Math.max(1, parts.length);
-  const bytesToSend = Math.round(remainingParts * averageSize);
-  return { percent: percentOf(usableParts, expectedParts), remainingParts, missingCount, bytesToSend, tooSmall };
+  const likelyBytesLeft = Math.round(remainingParts * averageSize);
+  return { percent: percentOf(usableParts, expectedParts), remainingParts, missingCount, likelyBytesLeft, tooSmall };
 }
 
 /** True if there are more parts or bytes than expected. A high part number alone is no contradiction, because clients may count in tens. */
@@ -216,7 +222,7 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
   return expectedBytes !== undefined && bytesOf(parts) > expectedBytes;
 }
 
-/** The parts that are too small. Unless parts are missing, the highest stored part is the upload's last part, and may have any size. */
+/** The parts that are too small. Unless parts are missing, the highest stored part counts as the upload's last part, which may be small. */
 const smallParts = (parts: readonly UploadPart[], missingCount = 0) =>
   parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || missingCount > 0));
 
@@ -237,39 +243,44 @@ function countMissing(parts: readonly UploadPart[], { expectedBytes, expectedPar
 function missingByPace(
   parts: readonly UploadPart[],
   pace: Pace,
-  { bytesToSend, missingCount }: Progress,
+  { likelyBytesLeft, missingCount: exactCount }: Progress,
 ): MissingParts & { readonly inFlightSeconds?: number | undefined } {
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {
-    // The upload is complete, or nothing shows how the client sends. So any order is possible, and no part counts as in flight.
+    // The upload is complete, or nothing shows how the client sends. So any order is possible, and no part counts as in flight. With one
+    // connection, all gaps between stored parts count as passed over.
     const order = { ascending: true, descending: true };
-    // An unknown number is passed as 0. Then only numbers below the highest stored part count as missing.
-    return missingPartsOf({ numbers, connectionCount: 1, order, missingCount: missingCount ?? 0, isSending: false });
+    return missingPartsOf({ numbers, connectionCount: 1, order, missingCount: exactCount, isSending: false });
   }
 
-  const { count, order, arrivals } = pace.connections;
+  const { count: connectionCount, order, arrivals } = pace.connections;
   const partSize = median(arrivals.map(({ size }) => size));
-  // If `missingCount` is unknown, the bytes give an estimate, which helps to tell what is in flight. Without bytes, 0 stands for unknown.
-  const estimatedCount = bytesToSend === undefined ? 0 : Math.ceil(bytesToSend / partSize);
-  const likelyCount = missingCount ?? estimatedCount;
-  // `inFlightSeconds` is known only if the last parts of the upload are late.
-  const { isSending, inFlightSeconds } = activityOf(pace, likelyCount, partSize);
-  const missing = missingPartsOf({ numbers, connectionCount: count, order, missingCount: likelyCount, isSending });
+  // Without the exact number of missing parts, an estimate from the bytes helps to tell what is in flight.
+  const estimatedCount = likelyBytesLeft === undefined ? undefined : Math.ceil(likelyBytesLeft / partSize);
+  const missingCount = exactCount ?? estimatedCount;
+  const { isSending, inFlightSeconds } = activityOf(pace, partSize, missingCount);
+  const missing = missingPartsOf({ numbers, connectionCount, order, missingCount, isSending });
+  if (exactCount !== undefined) return { ...missing, inFlightSeconds };
 
-  // With an estimate, the number of the upload's last part is unknown. So parts to come are named only below the highest stored part. Parts
-  // in flight are named above it too, because the client sends the next numbers.
+  // The number of the upload's last part is uncertain. So parts to come are named only below the highest stored part, which no range crosses.
+  // Parts in flight are named above it too, because the client sends the next numbers.
   const highest = numbers.at(-1) ?? 0;
-  const toCome = missingCount === undefined ? missing.toCome.filter(({ to }) => to < highest) : missing.toCome;
+  const toCome = missing.toCome.filter(({ to }) => to < highest);
   return { ...missing, toCome, inFlightSeconds };
 }
 
-/** Says if parts are in flight (`isSending`) and, if the upload's last parts are late, how long the oldest has been (`inFlightSeconds`). */
-function activityOf(pace: ObservedPace, missingCount: number, partSize: number) {
+/**
+ * Says whether parts are in flight (`isSending`). If the last parts of the upload are late, `inFlightSeconds` is how long the oldest of them
+ * has been in flight.
+ * @param missingCount exact or estimated number of missing parts. An unknown number counts as 0, so that no round is known to be the last
+ */
+function activityOf(pace: ObservedPace, partSize: number, missingCount = 0) {
   const { connections, now } = pace;
-  // In the last round, the connections are enough for all missing parts. 0 stands for an unknown number.
+  // In the last round, there are enough connections to send all missing parts at once.
   const isLastRound = missingCount > 0 && missingCount <= connections.count;
-  // The index after the last arrival stands for the part that has been in flight for longest.
-  const oldestBegin = beginOf(connections, connections.arrivals.length);
+  // The next part to arrive is the one that was begun first, so it has been in flight for longest.
+  const indexOfNext = connections.arrivals.length;
+  const oldestBegin = beginOf(connections, indexOfNext);
   const oldestMs = oldestBegin === undefined ? undefined : now - oldestBegin;
 
   if (pace.kind === 'live') {
@@ -291,57 +302,59 @@ function activityOf(pace: ObservedPace, missingCount: number, partSize: number) 
 function withInFlight(
   parts: readonly UploadPart[],
   inFlightCount: number,
-  { percent, bytesToSend = 0 }: Progress,
+  { percent, likelyBytesLeft = 0 }: Progress,
   { expectedBytes, expectedParts = 0 }: Expectation,
 ): number | undefined {
   if (percent === undefined || inFlightCount === 0) return undefined;
   const averageSize = bytesOf(parts) / parts.length;
   const wholeBytes = expectedBytes ?? expectedParts * averageSize;
-  const bytesInFlight = Math.min(bytesToSend, inFlightCount * averageSize);
-  const percentWithInFlight = percentOf(wholeBytes - bytesToSend + bytesInFlight, wholeBytes);
+  const bytesInFlight = Math.min(likelyBytesLeft, inFlightCount * averageSize);
+  const percentWithInFlight = percentOf(wholeBytes - likelyBytesLeft + bytesInFlight, wholeBytes);
   return percentWithInFlight - percent < muchInFlight ? undefined : percentWithInFlight;
 }
 
 /** The times of the first and the last part, and the seconds since the last part. */
-function times(parts: readonly UploadPart[], checkedAt: string | undefined) {
-  const uploadTimes = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
-  const [first] = uploadTimes.sort((a, b) => a - b);
-  const last = uploadTimes.at(-1);
+function uploadTimes(parts: readonly UploadPart[], checkedAt: string | undefined) {
+  const times = parts.map(({ uploadedAt }) => uploadedAt).filter((time) => !Number.isNaN(time));
+  const [first] = times.sort((a, b) => a - b);
+  const last = times.at(-1);
   const idleMs = last === undefined || checkedAt === undefined ? undefined : Date.parse(checkedAt) - last;
   return {
     firstUploadedAt: isoTime(first),
     lastUploadedAt: isoTime(last),
-    checkedAt,
     idleSeconds: idleMs === undefined ? undefined : Math.max(0, Math.round(idleMs / 1000)),
   };
 }
 
-/** The fields of `summaryFields` about rate and time left. Fields are undefined if they are unknown. */
-function rateFields(pace: Pace, bytesToSend: number | undefined) {
+/**
+ * The fields of `summaryFields` about rate and time left. A field is undefined if its value is unknown. `bytesPerSecondBefore` is the rate
+ * before the upload stopped or, if the upload goes on, the rate before the last change of speed.
+ */
+function rateFields(pace: Pace, likelyBytesLeft: number | undefined) {
   if (pace.kind === 'unknown') return {};
+  // Only the pace `live` always has a rate.
   const { connections, now, rate } = pace;
   const uploadBytesPerSecond = rate && bytesPerSecond(rate.millisecondsPerByte, connections.count);
 
   if (pace.kind === 'stopped') {
-    // The rate before the stop, and the time left if the upload resumes at this rate.
-    const isTimeKnown = uploadBytesPerSecond !== undefined && bytesToSend !== undefined;
+    const isTimeKnown = uploadBytesPerSecond !== undefined && likelyBytesLeft !== undefined;
     return {
       stopped: true,
       bytesPerSecondBefore: rounded(uploadBytesPerSecond),
-      secondsLeftIfResumed: isTimeKnown ? Math.ceil(bytesToSend / uploadBytesPerSecond) : undefined,
+      secondsLeftIfResumed: isTimeKnown ? Math.ceil(likelyBytesLeft / uploadBytesPerSecond) : undefined,
     };
   }
 
-  const { estimate, range } = timeLeft(pace, bytesToSend);
+  const { estimate, range } = timeLeft(pace, likelyBytesLeft);
   if (pace.kind === 'unclear') {
-    // A rate is due in this number of seconds. Negative if it was due with a part that is late.
-    const rateInSeconds = pace.dueAt === undefined ? undefined : Math.round((pace.dueAt - now) / 1000);
-    return { noRate: pace.why, rateInSeconds, secondsLeft: range };
+    // The time until a rate is known. Negative if the part that was to show the rate is late.
+    const rateDueInSeconds = pace.dueAt === undefined ? undefined : Math.round((pace.dueAt - now) / 1000);
+    // A rate that the pace has is too uncertain to be shown, and only serves for the range of the time left.
+    return { noRate: pace.why, rateInSeconds: rateDueInSeconds, secondsLeft: range };
   }
 
   return {
     bytesPerSecond: rounded(uploadBytesPerSecond),
-    // The rate before the last change of speed, and the time of this change.
     bytesPerSecondBefore: rounded(pace.change?.bytesPerSecondBefore),
     rateSince: isoTime(pace.change?.since),
     // The likely time, and the range from the shortest to the longest time.
@@ -351,13 +364,13 @@ function rateFields(pace: Pace, bytesToSend: number | undefined) {
 }
 
 /** The seconds left at the present rate (`estimate`), and at both ends of its range. Fields are undefined if they are unknown. */
-function timeLeft(pace: ObservedPace, bytesToSend: number | undefined) {
+function timeLeft(pace: ObservedPace, bytesLeft: number | undefined) {
   const { rate } = pace;
-  if (rate === undefined || bytesToSend === undefined) return {};
-  const from = secondsLeft(pace, rate.fastest, bytesToSend);
-  const to = secondsLeft(pace, rate.slowest, bytesToSend);
+  if (rate === undefined || bytesLeft === undefined) return {};
+  const from = secondsLeft(pace, rate.fastest, bytesLeft);
+  const to = secondsLeft(pace, rate.slowest, bytesLeft);
   return {
-    estimate: secondsLeft(pace, rate.millisecondsPerByte, bytesToSend),
+    estimate: secondsLeft(pace, rate.millisecondsPerByte, bytesLeft),
     range: from === undefined || to === undefined ? undefined : { from, to },
   };
 }

@@ -5,7 +5,7 @@ interface XmlShape {
   /** Elements that may be repeated, at any depth, and the name of their list: `{ Upload: 'uploads' }`. One element makes a list of one. */
   readonly lists: Readonly<Record<string, string>>;
   /** Names of elements whose text becomes a number, true or false. Other text stays as it is. */
-  readonly values: readonly string[];
+  readonly parsed: readonly string[];
   /** Names of elements that have child elements. If such an element is empty, it becomes an empty object, not an empty text. */
   readonly structures: readonly string[];
   /** Names of fields that do not follow from the names of their elements: `{ ETag: 'etag' }`. */
@@ -13,15 +13,16 @@ interface XmlShape {
 }
 
 /**
- * Turns the content of an XML element into a record: `LastModified` becomes the field `lastModified`, `ID` becomes `id`. The fields of
- * `XmlShape` say which elements become lists, numbers and empty objects, and which get another name.
+ * Turns the content of an XML element into a record: `LastModified` becomes the field `lastModified`, `ID` becomes `id`. Four lists of
+ * element names are exceptions: `lists` become lists even if there is one element, the text of `parsed` becomes a number or boolean,
+ * `structures` become objects even if they are empty, and `names` has other names of fields.
  * @returns undefined if `element` is no object with child elements
  */
 export function xmlRecord(
   element: unknown,
-  { lists, values, structures, names }: XmlShape,
+  { lists, parsed, structures, names }: XmlShape,
 ): Record<string, unknown> | undefined {
-  // A cache of the names, because a page has thousands of elements.
+  // Starts with the given names. Derived names are added, because a page has thousands of elements with the same few names.
   const fieldNames = new Map([...Object.entries(names), ...Object.entries(lists)]);
   const fieldName = (elementName: string): string => {
     const name = fieldNames.get(elementName) ?? elementName.replace(leadingCapitals, (text) => text.toLowerCase());
@@ -29,20 +30,21 @@ export function xmlRecord(
     return name;
   };
 
-  const convertValue = (elementName: string, value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map((item) => convertValue(elementName, item));
-    if (isObject(value)) return convertElement(value);
-    if (typeof value !== 'string') return value;
+  // `content` is a text, the children of an element, or an array of both if the element is repeated.
+  const convertContent = (elementName: string, content: unknown): unknown => {
+    if (Array.isArray(content)) return content.map((item) => convertContent(elementName, item));
+    if (isObject(content)) return convertElement(content);
+    if (typeof content !== 'string') return content;
     // An empty structure is an object without fields, not an empty text.
-    if (value === '' && structures.includes(elementName)) return {};
-    return values.includes(elementName) ? parseValue(value) : value;
+    if (content === '' && structures.includes(elementName)) return {};
+    return parsed.includes(elementName) ? parseValue(content) : content;
   };
 
   const convertElement = (children: Readonly<Record<string, unknown>>): Record<string, unknown> => {
     const record: Record<string, unknown> = {};
-    for (const [elementName, child] of Object.entries(children)) {
-      const value = convertValue(elementName, child);
-      // The XML parser makes a list only of repeated elements. Here, a single element becomes a list of one.
+    for (const [elementName, content] of Object.entries(children)) {
+      const value = convertContent(elementName, content);
+      // The XML parser makes an array only of repeated elements. For an element in `lists`, a single value becomes an array of one.
       record[fieldName(elementName)] = Object.hasOwn(lists, elementName) ? [value].flat() : value;
     }
     return record;
