@@ -33,7 +33,7 @@ interface Numbering {
  * tried too. If the gaps fit neither order, all missing parts count as still to come, because nothing shows which are in flight.
  */
 export function missingPartsOf(numbering: Numbering): MissingParts {
-  // `inFlightCount` is 0 for an unknown number of missing parts.
+  // An unknown number of missing parts counts as 0, so `inFlightCount` is 0 too, unless the order of the parts shows more.
   const { numbers, connectionCount, order, missingCount = 0, isSending } = numbering;
   const inFlightCount = isSending ? Math.min(connectionCount, missingCount) : 0;
   const last = lastPartOf(numbering);
@@ -160,8 +160,8 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
   return { inFlight: [], passedOver: notRetried, toCome: joinRanges([...onConnections, ...later]) };
 }
 
-/** The ranges of a single number in `passedOver`, if their number is that of the missing parts. Else none, as it is unclear which failed. */
+/** The gaps of a single part in `passedOver`, if there are `missingCount` of them. Else empty, because nothing shows which parts failed. */
 function retriedParts(passedOver: readonly Range[], missingCount: number): readonly Range[] {
-  const singleNumbers = passedOver.filter(({ from, to }) => from === to);
-  return singleNumbers.length === missingCount ? singleNumbers : [];
+  const singleParts = passedOver.filter(({ from, to }) => from === to);
+  return singleParts.length === missingCount ? singleParts : [];
 }

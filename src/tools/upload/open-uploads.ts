@@ -128,8 +128,8 @@ export function addUploads(
   const byIdentity = new Map(page.map((upload) => [JSON.stringify([upload.object, upload.uploadId]), upload]));
   const newOnPage = [...byIdentity].filter(([identity]) => !onPageBefore.has(identity)).map(([, upload]) => upload);
 
-  // An upload whose age is unknown is old enough for any `olderThanHours`, so that it is not hidden. Without the time of the answer, all
-  // ages are unknown. 0 stands for no filter.
+  // An upload of unknown age counts as old enough, so that it is not hidden. Without the time of the answer, all ages are unknown. If
+  // `olderThanHours` is 0, nothing is filtered.
   const isOldEnough = (upload: OpenUpload) => {
     const ageInSeconds = ageOf(upload, checkedAt);
     return olderThanHours === 0 || ageInSeconds === undefined || ageInSeconds > olderThanHours * 3600;

@@ -193,29 +193,27 @@ const activeTime = (time: number, pause: Pause | undefined) =>
 const serviceTime = (time: number, pause: Pause | undefined) =>
   pause === undefined || time <= pause.from ? time : time + pause.ms;
 
-/**
- * The pace of an upload after its first round, by the efforts of its parts. An effort is the time that a part took, and its size.
- * @param idleMs time since the last part arrived
- */
+/** The pace of an upload after its first round, by the efforts (time and size) of its parts. `idleMs` is the time since the last part. */
 function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs: number): Pace {
   const { connections, now } = observed;
-  const { count } = connections;
+  const { count: connectionCount } = connections;
 
   // In the first round, clients also prepare, such as opening connections. So its efforts are dropped after a second round.
-  const relevantEfforts = withoutFirstRound(allEfforts, count);
-  const changeIndex = indexOfChange(relevantEfforts, count);
+  const relevantEfforts = withoutFirstRound(allEfforts, connectionCount);
+  const changeIndex = indexOfChange(relevantEfforts, connectionCount);
   // Only efforts since the last change of speed show how fast the upload is now. Without a change, all efforts do.
   const sinceChange = relevantEfforts.slice(changeIndex ?? 0);
   const usualMs = median(sinceChange.map(({ ms }) => ms));
-  if (idleMs > stoppedAfter(usualMs)) return { kind: 'stopped', rate: rateOf(sinceChange, count), ...observed };
+  if (idleMs > stoppedAfter(usualMs))
+    return { kind: 'stopped', rate: rateOf(sinceChange, connectionCount), ...observed };
 
   // A part is overdue if it has been in flight for much longer than usual. Its time until now already counts as an effort.
   const overdue = overdueEfforts(observed, msPerByteOf(sinceChange));
-  const rate = rateOf([...sinceChange, ...overdue], count);
+  const rate = rateOf([...sinceChange, ...overdue], connectionCount);
 
   // The rate is unclear if no part arrives and most connections are late. Otherwise, the parts that arrive still show the rate.
   const isNextPartLate = idleMs > usualMs;
-  const areMostOverdue = overdue.length > count / 2;
+  const areMostOverdue = overdue.length > connectionCount / 2;
   if (isNextPartLate && areMostOverdue) {
     // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least. The range
     // of the rate has to allow both. It is in milliseconds per byte, so its slow end is the larger number.
@@ -269,7 +267,10 @@ function isRegular(waits: readonly number[]): boolean {
   return irregularity <= (areMany ? 3 : 1) * tuned.unevenFrom;
 }
 
-/** When the first round is over if no further part comes; `Infinity` for never. If it is over already, or its start is unknown: the past. */
+/**
+ * When the first round is over if no further part comes; `Infinity` if only another part can end it. If it is over already, or its start is
+ * unknown, this is the time of the last part, which is past.
+ */
 function firstRoundEnd({ count, arrivals, startedAt }: Connections): number {
   const last = arrivals.at(-1)?.uploadedAt ?? 0;
   if (startedAt === undefined || arrivals.length > count) return last;

@@ -97,7 +97,6 @@ export function summarise(
   const pace: Pace = isComplete ? { kind: 'unknown' } : paceOf(distinctParts, timeOf(checkedAt), timeOf(startedAt));
   const missing = missingByPace(distinctParts, pace, progress);
   const { inFlight, passedOver, toCome, inFlightCount, inFlightSeconds } = missing;
-  const { firstUploadedAt, lastUploadedAt, idleSeconds } = uploadTimes(sorted, checkedAt);
 
   // A run is a range of parts that have the same size.
   const runs = equalRuns(sorted);
@@ -125,10 +124,8 @@ export function summarise(
       tooSmall: tooSmallRuns.length - maximumEntries,
       duplicates: duplicates.length - maximumEntries,
     }),
-    firstUploadedAt,
-    lastUploadedAt,
-    checkedAt,
-    idleSeconds,
+    // The fields `firstUploadedAt`, `lastUploadedAt`, `checkedAt` and `idleSeconds`.
+    ...uploadTimes(sorted, checkedAt),
     startedAt,
     expectedBytes: expectation.expectedBytes,
     expectedParts: expectation.expectedParts,
@@ -188,8 +185,8 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
   // With a contradicted expectation, no part is known to be missing.
   if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
 
-  // Only the last part of an upload may be small. While parts are missing, no stored part counts as the last one. If it is unknown whether
-  // parts are missing, the highest stored part counts as the last one.
+  // Only the last part of an upload may be small. While parts are missing, no stored part counts as the last part. If it is unknown whether
+  // parts are missing, the highest stored part counts as the last part.
   const missingCount = countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
   const usableParts = parts.length - tooSmall.length;
@@ -262,8 +259,8 @@ function missingByPace(
   const missing = missingPartsOf({ numbers, connectionCount, order, missingCount, isSending });
   if (exactCount !== undefined) return { ...missing, inFlightSeconds };
 
-  // The number of the upload's last part is uncertain. So parts to come are named only below the highest stored part, which no range crosses.
-  // Parts in flight are named above it too, because the client sends the next numbers.
+  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part,
+  // which no range crosses. Parts in flight are named above it too, because the client sends the next numbers.
   const highest = numbers.at(-1) ?? 0;
   const toCome = missing.toCome.filter(({ to }) => to < highest);
   return { ...missing, toCome, inFlightSeconds };
@@ -322,6 +319,7 @@ function uploadTimes(parts: readonly UploadPart[], checkedAt: string | undefined
   return {
     firstUploadedAt: isoTime(first),
     lastUploadedAt: isoTime(last),
+    checkedAt,
     idleSeconds: idleMs === undefined ? undefined : Math.max(0, Math.round(idleMs / 1000)),
   };
 }
