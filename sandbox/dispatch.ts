@@ -1,6 +1,6 @@
 import type { Cloud } from './cloud.js';
 import { type Answer, type ApiRequest, jsonAnswer, ServiceError } from './http.js';
-import { markInvented, sourceWords } from './operation.js';
+import { inventedBySource, markInvented } from './operation.js';
 import * as registry from './operations/index.js';
 import { readInput, refuse } from './rules.js';
 import { readShort } from './storage/bodies.js';
@@ -60,7 +60,7 @@ export async function answer(route: Route | undefined, request: ApiRequest, clou
   }
 }
 
-/** Runs the operation of a request. Throws a `ServiceError` for a request that the sandbox does not offer, or that breaks a rule. */
+/** Runs the operation of a request. Throws a `ServiceError` for a request that no operation answers, or that breaks a rule. */
 async function runOperation(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
   const isStorage = request.service === 'storage';
   if (route === undefined)
@@ -70,19 +70,26 @@ async function runOperation(route: Route | undefined, request: ApiRequest, cloud
   const { options: optionalNames = [] } = operation;
   // AWS SDKs add `x-id` with the name of the operation to some requests.
   const allowedNames = [...requiredNames, ...optionalNames, 'x-id'];
-  const unknownName = [...request.query.keys()].find((name) => !allowedNames.includes(name));
-  if (unknownName !== undefined) throw notOffered(`"${unknownName}" in the query here`);
+  const refusedName = [...request.query.keys()].find((name) => !allowedNames.includes(name));
+  if (refusedName !== undefined) throw notOffered(`"${refusedName}" in the query here`);
   if (isStorage) checkStorageRequest(request, operation.headers, parameters.key);
 
-  // The bodies of the other APIs were read before, because their signatures cover the body.
-  const body = isStorage && !operation.streams ? await readShort(request) : request.body;
+  // Bodies of the other APIs were read before, because their signatures cover the body. An operation that `streams` reads the body itself.
+  const isBodyReadHere = isStorage && !operation.streams;
+  const body = isBodyReadHere ? await readShort(request) : request.body;
   const answer = await operation.handle({ ...request, body, parameters, input: inputOf(operation, body) }, cloud);
   await cloud.flushChanges();
-
-  // The header `x-sandbox-invented` names what docs/API.md does not describe: the operation, if it has another source, or parts of the answer.
-  const { source = 's3', invents = [] } = operation;
-  return markInvented(answer, [...sourceWords[source], ...invents]);
+  return markInvented(answer, inventedIn(operation));
 }
+
+/**
+ * The values of the header `x-sandbox-invented`: what docs/API.md does not describe of an answer. By default, that is the whole operation,
+ * which follows S3 (`operation`). `invents` names single parts of the answer.
+ */
+const inventedIn = ({ source = 's3', invents: partsOfAnswer = [] }: NamedOperation) => [
+  ...inventedBySource[source],
+  ...partsOfAnswer,
+];
 
 /** The parsed body, if the operation has rules for it. */
 function inputOf({ rules, document }: NamedOperation, body: Buffer): unknown {

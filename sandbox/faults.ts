@@ -11,8 +11,8 @@ export interface Exchange {
   /** Name of the operation, or `unknown` if the sandbox has no such operation. */
   readonly operationName: string;
   readonly incoming: IncomingMessage;
-  /** Runs the operation. Resolves with its answer, which the caller of `act` may send, change or drop. */
-  act(): Promise<Answer>;
+  /** Runs the operation. Resolves with its answer, which a fault may send, change or drop. */
+  answerNormally(): Promise<Answer>;
 }
 
 /** A fault, such as three times the status 503 for `list_parts`. The unit of `amount` depends on `kind`, and `times` may be infinite. */
@@ -42,7 +42,7 @@ const reset = async ({ incoming }: Exchange) => void incoming.socket.resetAndDes
 const changeBody =
   (change: (body: string, amount: number | undefined, exchange: Exchange) => string): Kind =>
   async (exchange, amount) => {
-    const answer = await exchange.act();
+    const answer = await exchange.answerNormally();
     return { ...answer, body: change(answer.body, amount, exchange) };
   };
 
@@ -68,8 +68,8 @@ function withSameMarker(body: string, url = '') {
 
 const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['reset-before-request', reset],
-  ['reset-after-request', (exchange) => exchange.act().then(() => reset(exchange))],
-  ['hang', async ({ act }) => void (await act())],
+  ['reset-after-request', (exchange) => exchange.answerNormally().then(() => reset(exchange))],
+  ['hang', async ({ answerNormally }) => void (await answerNormally())],
   ['half-body', (exchange) => inPieces(exchange, { pieces: 2, sent: 1, pauseMs: 0 })],
   ['slow-body', (exchange, pauseMs = 1000) => inPieces(exchange, { pieces: 10, sent: 10, pauseMs })],
   ['empty', changeBody(() => '')],
@@ -83,7 +83,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['429', answerInstead(429, (seconds = 1) => ({ 'retry-after': String(seconds) }))],
   ...[500, 502, 503, 509].map((status) => [String(status), answerInstead(status)] as const),
   // A real gateway answers 504 when it stops waiting for the service, which still carries out the request.
-  ['504', ({ act }) => act().then(() => emptyAnswer({}, 504))],
+  ['504', ({ answerNormally }) => answerNormally().then(() => emptyAnswer({}, 504))],
 ]);
 
 export const faultKinds: readonly string[] = [...kinds.keys()];
@@ -91,8 +91,8 @@ export const faultKinds: readonly string[] = [...kinds.keys()];
 type Pieces = Readonly<Record<'pieces' | 'sent' | 'pauseMs', number>>;
 
 /** Divides an answer into `pieces` equal pieces, and sends the first `sent` of them with pauses. Then closes the connection if not all were sent. */
-async function inPieces({ act, incoming }: Exchange, { pieces, sent, pauseMs }: Pieces): Promise<Answer> {
-  const answer = await act();
+async function inPieces({ answerNormally, incoming }: Exchange, { pieces, sent, pauseMs }: Pieces): Promise<Answer> {
+  const answer = await answerNormally();
   const { headers, body, content = [Buffer.from(body)] } = answer;
   const totalBytes = Number(headers['content-length'] ?? Buffer.byteLength(body));
   const pieceBytes = Math.ceil(totalBytes / pieces);
@@ -156,7 +156,7 @@ export function createFaults({ faults, latency }: FaultRules, random: () => numb
     const fault = next(exchange.operationName);
     const latencyMs = latency(random);
     if (latencyMs > 0) await delay(latencyMs);
-    if (fault === undefined) return exchange.act();
+    if (fault === undefined) return exchange.answerNormally();
     // The kind is always in the map, because `readFault` refuses any other.
     return kinds.get(fault.kind)?.(exchange, fault.amount);
   }

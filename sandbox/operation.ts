@@ -66,4 +66,4 @@ export function markInvented(answer: Answer, words: readonly (keyof typeof inven
 }
 
 /** The values of `x-sandbox-invented` in every answer of an operation, by its `source`. All operations of the source `sandbox` are reads. */
-export const sourceWords = { reference: [], s3: ['operation'], sandbox: ['read'] } as const;
+export const inventedBySource = { reference: [], s3: ['operation'], sandbox: ['read'] } as const;

@@ -62,17 +62,18 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 /** Starts the HTTP server of a sandbox whose records are kept in `state`. */
 async function serveState(state: State, rules: FaultRules, options: SandboxOptions) {
   const { now, port = 0, keys = derivedKeys(state) } = options;
-  const records = openCloud(now, state, seedsOf(state));
+  const cloud = openCloud(now, state, seedsOf(state));
   // Only a durable state can have files that a killed process left. The folder of any other state is new.
-  if (state.durable) await records.storage.tidy();
+  if (state.durable) await cloud.storage.tidy();
   const requestLog = createRequestLog(now);
   const faults = createFaults(rules, seededRandom(state));
 
   const server = createServer(async (incoming, outgoing) => {
     try {
       const [path] = splitOnce(incoming.url ?? '', '?');
-      if (path === statePagePath) await respond(incoming, outgoing, statePage(incoming));
-      else await answerRequest({ cloud: records, keys, faults, requestLog }, incoming, outgoing);
+      // A request comes only after `listen`, so that `describe`, which shows the server's port, exists by then.
+      if (path === statePagePath) await respond(incoming, outgoing, statePage(incoming, describe));
+      else await answerRequest({ cloud, keys, faults, requestLog }, incoming, outgoing);
     } catch {
       // An answer is no longer possible, for example because the client closed the connection.
       outgoing.destroy();
@@ -85,20 +86,14 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
-  const describe = () => describeCloud(records, endpoints, requestLog.entries);
-
-  function statePage(incoming: IncomingMessage): Answer {
-    const markdown = (status: number, body: string) => documentAnswer(status, 'text/markdown', body);
-    // Only under a local name, because a website could let its own host name point to 127.0.0.1, and read the state (DNS rebinding).
-    if (!isLoopback(incoming.headers.host)) return markdown(403, 'Ask for it at 127.0.0.1 or localhost.\n');
-    return incoming.method === 'GET' ? markdown(200, describe()) : markdown(405, 'This can only be read.\n');
-  }
+  const describe = () => describeCloud(cloud, endpoints, requestLog.entries);
+  const clientSettings = { credentials: keys, endpoints, signingServices };
 
   return {
-    /** The settings with which a client reaches this cloud. */
-    cloud: { credentials: keys, endpoints, signingServices },
+    /** The settings that a client of this sandbox has under the name `cloud`. */
+    cloud: clientSettings,
     /** The records of object storage, to which tests add their own. */
-    storage: records.storage,
+    storage: cloud.storage,
     describe,
     close: async () => {
       server.close();
@@ -107,6 +102,14 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
       await state.close();
     },
   };
+}
+
+/** Answers a request for the page with the state of the sandbox. */
+function statePage({ method, headers }: IncomingMessage, describe: () => string): Answer {
+  const markdown = (status: number, body: string) => documentAnswer(status, 'text/markdown', body);
+  // Only under a local name, because a website could let its own host name point to 127.0.0.1, and read the state (DNS rebinding).
+  if (!isLoopback(headers.host)) return markdown(403, 'Ask for it at 127.0.0.1 or localhost.\n');
+  return method === 'GET' ? markdown(200, describe()) : markdown(405, 'This can only be read.\n');
 }
 
 /** Creates a random number generator from 0 to below 1. The same seed gives the same sequence of numbers. */
@@ -150,7 +153,7 @@ interface RequestHandling {
   readonly requestLog: RequestLog;
 }
 
-/** Answers a request to one of the three APIs, or makes it fail if a fault is due. */
+/** Answers a request to one of the three APIs. A fault that is due may change or drop the normal answer. */
 async function answerRequest(
   { cloud, keys, faults, requestLog }: RequestHandling,
   incoming: IncomingMessage,
@@ -160,25 +163,25 @@ async function answerRequest(
   const route = findOperation(request);
   const operationName = route?.operation.name ?? 'unknown';
   const logEntry = requestLog.add(request, operationName);
-  const sentHeaders = { ...requestIds(request), date: cloud.now().toUTCString() };
+  const extraHeaders = { ...requestIds(request), date: cloud.now().toUTCString() };
 
   let content: Readable | undefined;
-  const act = async () => {
-    const answer = await answerSigned(route, request, keys, cloud);
-    content = answer.content;
-    // If a fault drops this answer, the log shows how the request would have been answered.
-    logEntry.status = answer.status;
-    return answer;
+  const answerNormally = async () => {
+    const normalAnswer = await answerSigned(route, request, keys, cloud);
+    content = normalAnswer.content;
+    // The status in the log if a fault drops this answer.
+    logEntry.status = normalAnswer.status;
+    return normalAnswer;
   };
 
   try {
-    const answer = await faults.answer({ operationName, incoming, act });
+    const answerToSend = await faults.answer({ operationName, incoming, answerNormally });
     // A fault has reset the connection, or lets the client wait forever.
-    if (answer === undefined) return;
-    logEntry.status = answer.status;
-    await respond(incoming, outgoing, { ...answer, headers: { ...answer.headers, ...sentHeaders } });
+    if (answerToSend === undefined) return;
+    logEntry.status = answerToSend.status;
+    await respond(incoming, outgoing, { ...answerToSend, headers: { ...answerToSend.headers, ...extraHeaders } });
   } finally {
-    // Ends the read of an object whose answer was dropped by a fault or cut off by the client.
+    // Ends the read of an object whose normal answer was dropped by a fault or cut off by the client.
     content?.destroy();
   }
 }

@@ -27,7 +27,10 @@ export function checkSignature(request: SignedRequest, keys: Keys, now: Date): S
   return isShared ? problem : new ServiceError(401, `Client.AuthFailure.${code}`, message, details);
 }
 
-/** Like `checkSignature`, with the errors of object storage. If the signature does not match, the details have the texts that were signed. */
+/**
+ * Returns what is wrong with the signature of a request, as the error that object storage answers with, or undefined if the signature is
+ * valid. If the signature does not match, the details have the texts that the client should have signed.
+ */
 function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceError | undefined {
   const { headers, service, url } = request;
   if (headers.authorization === undefined && /[?&](X-Amz-)?Signature=/i.test(url))
@@ -37,7 +40,7 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   if (parsed === undefined)
     return authError(400, 'AuthorizationHeaderMalformed', 'The Authorization header is malformed.');
 
-  const { accessKeyId, day, scopeService, signedHeaders, signature } = parsed;
+  const { accessKeyId, day, scopeService, scope, signedHeaders, signature } = parsed;
   const thisService = signingServices[service];
   if (scopeService !== thisService) {
     const message = `The scope names the service ${scopeService}; this is ${thisService}.`;
@@ -52,8 +55,8 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   if (problem !== undefined) return problem;
 
   const canonicalRequest = canonicalise(request, signedNames, prefix);
-  const stringToSign = ['AWS4-HMAC-SHA256', date, parsed.scope, sha256(canonicalRequest)].join('\n');
-  const expected = hmac(signingKey(keys, parsed.scope), stringToSign);
+  const stringToSign = ['AWS4-HMAC-SHA256', date, scope, sha256(canonicalRequest)].join('\n');
+  const expected = hmac(signingKey(keys, scope), stringToSign);
   // `parseAuthorization` accepts only 64 digits, so both have the same length.
   if (timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return undefined;
 
@@ -66,10 +69,17 @@ function findProblem(request: SignedRequest, keys: Keys, now: Date): ServiceErro
   });
 }
 
-/** Returns the check of the chunk signatures. Each covers the previous one, and the first covers the signature in the headers. */
+/**
+ * Returns the check of the chunk signatures, for a request whose signature `checkSignature` has accepted. Each chunk signature covers the
+ * previous one, and the first covers the signature in the headers.
+ */
 export function chunkSignatures(request: SignedRequest, keys: Keys): CheckNext {
-  const { scope = '', signature = '' } = parseAuthorization(request.headers.authorization ?? '') ?? {};
-  const date = request.headers[`${prefixOf(request)}-date`] ?? '';
+  const { headers } = request;
+  const parsed = parseAuthorization(headers.authorization ?? '');
+  const date = headers[`${prefixOf(request)}-date`];
+  // Never happens, because `checkSignature` refuses such a request.
+  if (parsed === undefined || date === undefined) throw new Error('the headers are not signed');
+  const { scope, signature } = parsed;
   const key = signingKey(keys, scope);
   let previousSignature = signature;
 

@@ -16,8 +16,8 @@ export const completeMultipartUpload = defineOperation({
   async handle(request, { storage, now }) {
     const { parameters, query, headers } = request;
     // In this request, checksum headers are those of the whole object, so the body is read without them.
-    const bodyHeaders = Object.entries(headers).filter(([name]) => !checksumHeaders.includes(name));
-    const listedParts = readListedParts(await readShort({ ...request, headers: Object.fromEntries(bodyHeaders) }));
+    const otherHeaders = Object.entries(headers).filter(([name]) => !checksumHeaders.includes(name));
+    const listedParts = readListedParts(await readShort({ ...request, headers: Object.fromEntries(otherHeaders) }));
 
     // A client that lost the answer sends the same request again, and gets the same answer although the upload has ended.
     const existing = storage.objects.get(tableKeyOf(parameters));
@@ -29,10 +29,13 @@ export const completeMultipartUpload = defineOperation({
     const object = completedObject(upload, parts, now().toISOString());
     checkObject(object, headers);
 
+    // Replaces the upload by the object.
+    const uploadedParts = storage.endUpload(upload.uploadId);
+    const replacedParts = storage.storeObject(object);
+
     // Deletes the files of parts that the client did not list, and of the object that had the same name before.
     const usedParts = new Set(parts);
-    const unusedParts = storage.endUpload(upload.uploadId).filter((part) => !usedParts.has(part));
-    const replacedParts = storage.storeObject(object);
+    const unusedParts = uploadedParts.filter((part) => !usedParts.has(part));
     await storage.files.remove([...unusedParts, ...replacedParts]);
     return answerOf(object);
   },

@@ -158,27 +158,30 @@ function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
   return { projectId: text(key.project_id), clientEmail: text(key.client_email), clientId: text(key.client_id) };
 }
 
-/** Creates the record of a cluster (docs/API.md: Cluster record). The request's `adminCluster` describes it, even if `isAdmin` is false. */
+/**
+ * Creates the record of a cluster (docs/API.md: Cluster record) from `input.adminCluster`. `isAdmin` is false only for the user clusters that
+ * a new sandbox has, because no request creates such clusters.
+ */
 export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boolean): Fields {
   const cluster = input.adminCluster;
   const { networkId } = input.networkConfig;
-  /** Adds the records of the pool's servers, which the API calls `instances`. */
-  const withInstances = (pool: Machine & { readonly nodeCount: number }, poolName: string) => {
-    // A request may name any number of nodes, so the record of the pool lists only the first of them.
+  /** Adds the servers of a control plane or a node pool. In the API, their number is `nodeCount`, and their list is `instances`. */
+  const withServers = (pool: Machine & { readonly nodeCount: number }, poolName: string) => {
+    // A pool may have any number of servers, so only the first of them are listed.
     const listedCount = Math.min(pool.nodeCount, maximumListedServers);
-    const names = Array.from({ length: listedCount }, (_, index) => `${poolName}-${index + 1}`);
-    return { ...pool, instances: names.map((name) => serverRecord(name, pool, networkId)) };
+    const serverNames = Array.from({ length: listedCount }, (_, index) => `${poolName}-${index + 1}`);
+    return { ...pool, instances: serverNames.map((name) => serverRecord(name, pool, networkId)) };
   };
 
   const { enabled, version } = cluster.kubeServiceMeshConfig;
   const controlPlaneName = `${cluster.name}-control-plane`;
   return {
     ...cluster,
-    // A service mesh that is not enabled has no version, although the rules give the request one.
+    // A service mesh that is not enabled has no version. The one in `input` may be the default of `provisionRules`.
     kubeServiceMeshConfig: enabled ? { enabled, version } : { enabled },
     controlPlaneLoadBalancer: loadBalancerRecord(input),
-    controlPlane: { name: controlPlaneName, ...withInstances(cluster.controlPlane, controlPlaneName) },
-    nodePools: cluster.nodePools.map((pool) => withInstances(pool, `${cluster.name}-${pool.name}`)),
+    controlPlane: { name: controlPlaneName, ...withServers(cluster.controlPlane, controlPlaneName) },
+    nodePools: cluster.nodePools.map((pool) => withServers(pool, `${cluster.name}-${pool.name}`)),
     status: 'provisioning',
     // The following fields are for the sandbox itself. `showCluster` leaves them out of answers.
     changedAt: group.createTime,

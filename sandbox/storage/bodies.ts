@@ -10,34 +10,37 @@ export const readShort = (request: ApiRequest): Promise<Buffer> =>
   receiveBody(request, 8 * 1024 * 1024, buffer).then(({ stored }) => stored);
 
 /**
- * Passes the decoded body to `store`, and checks it against its headers and trailers. Throws a `ServiceError` if it does not match them, or
- * has more than `maximum` bytes. Resolves with the computed checksums: by the algorithms that the client announced, and by `wantedAlgorithm`.
+ * Decodes a body while `store` reads it, and then checks it against the headers and against the trailers, which follow the body. Throws a
+ * `ServiceError` if it does not match them, or has more than `maximum` bytes. Resolves with `stored`, the result of `store`, and with
+ * `checksums` by header: those that the client announced, and that of `wantedAlgorithm`, which need not be announced.
  */
 export async function receiveBody<Stored>(
-  { headers, stream, checkNext = uncheckable }: ApiRequest,
+  { headers, stream, checkNext = refuseSignedChunks }: ApiRequest,
   maximum: number,
   store: (payload: AsyncIterable<Buffer>) => Promise<Stored>,
   wantedAlgorithm?: string,
 ) {
-  const { isChunked, hasSignedChunks, trailer, declaredSha256 } = bodyEncodingOf(headers);
+  const { isChunked, hasSignedChunks, announcedTrailer, declaredSha256 } = bodyEncodingOf(headers);
   const tooLarge = () => new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
   if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge();
 
-  // The digests are updated while `store` reads the body. A trailer, which follows the body, is announced by the headers.
-  const isAnnounced = (header: string) => header in headers || header === trailer;
+  const announcedNames = [...Object.keys(headers), announcedTrailer];
   const algorithms = checksumAlgorithms.filter(
-    (algorithm) => algorithm === wantedAlgorithm || isAnnounced(checksumHeader(algorithm)),
+    (algorithm) => algorithm === wantedAlgorithm || announcedNames.includes(checksumHeader(algorithm)),
   );
   const digests = new Map(algorithms.map((algorithm) => [checksumHeader(algorithm), createDigest(algorithm)]));
+  // The MD5 is always computed, because it is also the ETag of the body.
   const md5 = createHash('md5');
   const sha256OfBody = declaredSha256 === undefined ? undefined : createHash('sha256');
 
-  /** Filled when `unchunked` has reached the end of the body. */
+  /** The trailers that came. `unchunked` adds them at the end of the body. */
   const trailers: Record<string, string> = {};
   /** The number of decoded bytes that were read. */
   let size = 0;
+  /** Yields the decoded body, and updates its size and its digests. */
   async function* payload() {
-    const decoded = isChunked ? unchunked(stream, trailers, hasSignedChunks ? checkNext : undefined) : pieces(stream);
+    const signatureCheck = hasSignedChunks ? checkNext : undefined;
+    const decoded = isChunked ? unchunked(stream, trailers, signatureCheck) : pieces(stream);
     for await (const piece of decoded) {
       size += piece.length;
       if (size > maximum) throw tooLarge();
@@ -59,50 +62,51 @@ export async function receiveBody<Stored>(
     [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const),
   );
   const computed = { ...checksums, 'content-md5': md5OfBody.toString('base64') };
-  checkChecksums(computed, { ...headers, ...trailers }, isAnnounced);
+  checkChecksums(computed, { ...headers, ...trailers }, announcedTrailer);
   return { stored, size, etag: md5OfBody.toString('hex'), checksums };
 }
 
-/** Throws a `ServiceError` if the client sent another checksum than the computed one, or announced a checksum that did not come. */
+/** Throws a `ServiceError` if the client sent another checksum than the computed one, or did not send the announced trailer. */
 function checkChecksums(
   computed: Readonly<Record<string, string>>,
   received: Readonly<Record<string, string>>,
-  isAnnounced: (header: string) => boolean,
+  announcedTrailer: string | undefined,
 ): void {
   for (const [header, value] of Object.entries(computed)) {
-    const isExpected = isAnnounced(header) || header in received;
+    const isExpected = header in received || header === announcedTrailer;
     if (isExpected && received[header] !== value)
       throw new ServiceError(400, 'BadDigest', `The body does not match ${header}.`);
   }
 }
 
-/** Refuses signed chunks in a request whose own signature was not checked, because the chunk signatures continue it. */
-const uncheckable: CheckNext = () => {
+/** Stands for `checkNext` in a request whose own signature was not checked, so that the signatures of its chunks cannot be checked either. */
+const refuseSignedChunks: CheckNext = () => {
   throw notOffered('signed chunks without a checked signature of the headers');
 };
 
 /** Reads from the headers how a body is encoded and signed. Throws a `ServiceError` for an encoding that the sandbox does not offer. */
 function bodyEncodingOf(headers: ApiRequest['headers']) {
-  // The SHA-256 of the body, or a word such as `UNSIGNED-PAYLOAD` or `STREAMING-…` for a body that is signed in another way or not at all.
+  // A client sends `x-amz-content-sha256`, as in S3, or `x-ext-content-sha256` (docs/API.md: Signing). The value is the SHA-256 of a body
+  // that comes without chunks, or a word for any other encoding.
   const contentSha256 = headers['x-ext-content-sha256'] ?? headers['x-amz-content-sha256'] ?? '';
-  const hasSignedChunks = signedForms.includes(contentSha256);
-  if (contentSha256.startsWith('STREAMING-AWS4-') && !hasSignedChunks)
-    throw notOffered(`bodies of the form ${contentSha256}`);
-  // Unsigned chunks are accepted without this header.
+  const declaredSha256 = /^[0-9a-f]{64}$/.test(contentSha256) ? contentSha256 : undefined;
+  const hasSignedChunks = signedChunkEncodings.includes(contentSha256);
+  const isChunked = hasSignedChunks || contentSha256 === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
+  // Without chunks, only S3 allows an unsigned body.
+  const isUnsignedPayload = contentSha256 === 'UNSIGNED-PAYLOAD' && !('x-ext-content-sha256' in headers);
+
+  const hasOtherSignature = contentSha256.startsWith('STREAMING-AWS4-') && !hasSignedChunks;
+  if (hasOtherSignature) throw notOffered(`bodies of the form ${contentSha256}`);
+  // Unsigned chunks may leave out their total length.
   if (hasSignedChunks && headers['x-amz-decoded-content-length'] === undefined)
     throw new ServiceError(411, 'MissingContentLength', 'The header x-amz-decoded-content-length is missing.');
-
-  const trailer = headers['x-amz-trailer'];
-  if (trailer !== undefined && !checksumHeaders.includes(trailer)) throw notOffered(`the trailer ${trailer}`);
-
-  const declaredSha256 = /^[0-9a-f]{64}$/.test(contentSha256) ? contentSha256 : undefined;
-  const isChunked = hasSignedChunks || contentSha256 === 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
-  // Without chunks, `x-ext-content-sha256` must be the hash (docs/API.md: Signing). Only S3's own header may leave the body unsigned.
-  const isUnsignedPayload = contentSha256 === 'UNSIGNED-PAYLOAD' && !('x-ext-content-sha256' in headers);
+  const announcedTrailer = headers['x-amz-trailer'];
+  if (announcedTrailer !== undefined && !checksumHeaders.includes(announcedTrailer))
+    throw notOffered(`the trailer ${announcedTrailer}`);
   if (declaredSha256 === undefined && !isChunked && !isUnsignedPayload)
     throw new ServiceError(400, 'InvalidArgument', 'The content-sha256 header must be the SHA-256 of the body.');
-  return { isChunked, hasSignedChunks, trailer, declaredSha256 };
+  return { isChunked, hasSignedChunks, announcedTrailer, declaredSha256 };
 }
 
 /** The values of the content-sha256 header that announce a body in signed chunks, without and with trailers. */
-const signedForms = ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD', 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER'];
+const signedChunkEncodings = ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD', 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER'];

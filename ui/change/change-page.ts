@@ -61,12 +61,11 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
 
       const shownButtons = buttonsAt(stage, host);
       buttons.show(shownButtons);
-      // A single button is "Plan again" or "Ask again", for which there is nothing to type.
-      const canDecide = shownButtons?.declineLabel !== undefined;
-      inputs.show(change, canDecide);
+      inputs.show(change, { canDecide: shownButtons?.kind === 'decision' });
 
-      // The heading of the outcome takes a lost focus, so that keyboard users keep their place. A removed element has lost the focus at
-      // once. A hidden one loses it only when the browser draws the page next, so with hidden buttons any focus counts as lost.
+      // Keyboard users whose focused element went away continue at the heading of the outcome. A removed element has lost the focus already.
+      // Hidden buttons keep it until the browser next draws the page, so while they are hidden, any focus counts as lost, even one in the plan.
+      // A focus in an input or in the second button that is hidden beside the first button is not noticed.
       const isFocusLost = buttons.element.hidden || !main.contains(document.activeElement);
       if (hadFocus && isFocusLost) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
@@ -116,7 +115,8 @@ function createInputs() {
 
   return {
     elements: [nameField, reasonField],
-    show(change: ProposedChange | undefined, canDecide: boolean) {
+    /** Shows the inputs that the plan needs while the person can decide, that is accept or decline. */
+    show(change: ProposedChange | undefined, { canDecide }: { readonly canDecide: boolean }) {
       const nameToType = change?.typedName;
       needsName = nameToType !== undefined;
       reasonField.hidden = !canDecide;
@@ -125,11 +125,16 @@ function createInputs() {
     },
     typedArguments(decision: Decision['decision']): Pick<Decision, 'reason' | 'name'> {
       const reason = reasonInput.value.trim();
-      // An `accept` may also come from "Ask again". It sends the same name, because the field is hidden by then, but not emptied.
-      if (decision === 'accept' && needsName) return { name: nameInput.value };
-      if (decision === 'decline' && reason !== '') return { reason };
-      // Nothing is typed for `look` and `again`, which read the state of a plan and make a new one.
-      return {};
+      switch (decision) {
+        case 'accept':
+          // "Ask again" also sends `accept`, with the same name, because the name input is hidden by then, but not emptied.
+          return needsName ? { name: nameInput.value } : {};
+        case 'decline':
+          return reason === '' ? {} : { reason };
+        default:
+          // `look` asks for the state of the plan, and `again` for a new plan. Neither needs a typed text.
+          return {};
+      }
     },
   };
 }
@@ -152,11 +157,11 @@ function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<v
     show(shown: ShownButtons | undefined) {
       buttons.hidden = shown === undefined;
       if (shown === undefined) return;
-      const { acceptLabel, declineLabel, areBusy, hasNoWayBack } = shown;
-      setText(accept, acceptLabel);
+      const { kind, firstLabel, declineLabel = '', areBusy, hasNoWayBack } = shown;
+      setText(accept, firstLabel);
       accept.className = hasNoWayBack ? 'accept final' : 'accept';
-      setText(decline, declineLabel ?? '');
-      decline.hidden = declineLabel === undefined;
+      setText(decline, declineLabel);
+      decline.hidden = kind === 'single';
       for (const button of [accept, decline]) button.ariaDisabled = areBusy ? 'true' : null;
     },
   };
@@ -164,9 +169,10 @@ function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<v
 
 /** The labels and the state of the two buttons. */
 interface ShownButtons {
-  readonly acceptLabel: string;
-  /** Undefined if only the first button is shown. */
-  readonly declineLabel: string | undefined;
+  /** `decision` for accept and decline. `single` if the first button is "Ask again" or "Plan again", and the second is hidden. */
+  readonly kind: 'decision' | 'single';
+  readonly firstLabel: string;
+  readonly declineLabel?: string;
   readonly areBusy: boolean;
   /** True if accepting cannot be undone. */
   readonly hasNoWayBack: boolean;
@@ -183,7 +189,7 @@ function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | unde
   const areBusy = stage.kind === 'sending' || stage.kind === 'planning';
   // Without the warning style of `hasNoWayBack`, because neither of the single buttons agrees to anything new.
   const singleButton = (label: string): ShownButtons => {
-    return { acceptLabel: label, declineLabel: undefined, areBusy, hasNoWayBack: false };
+    return { kind: 'single', firstLabel: label, areBusy, hasNoWayBack: false };
   };
 
   const isUnanswered = stage.kind === 'lost' || (stage.kind === 'sending' && stage.earlierClickLost);
@@ -191,7 +197,8 @@ function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | unde
 
   if (stage.kind === 'open' || stage.kind === 'sending') {
     const { accept, decline, risks } = stage.change;
-    return { acceptLabel: accept, declineLabel: decline, areBusy, hasNoWayBack: risks.includes('no way back') };
+    const hasNoWayBack = risks.includes('no way back');
+    return { kind: 'decision', firstLabel: accept, declineLabel: decline, areBusy, hasNoWayBack };
   }
 
   const offersNewPlan = stage.kind === 'planning' || expiredPlan(stage) !== undefined;

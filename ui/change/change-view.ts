@@ -84,7 +84,7 @@ class ChangeView {
     if (!mayBeDecided(stage, Date.now()) || this.#host?.callsTools !== true) return;
     const ticket = 'change' in stage ? stage.change?.ticket : undefined;
     if (ticket === undefined) return;
-    // Without an answer, the plan stays open. A click on a plan that was decided before gets its outcome and sends nothing.
+    // Without an answer, the plan stays open. A click on a plan that was decided before gets its outcome and changes nothing.
     const result = await this.#call(ticket, 'look', shortAnswerMs).catch(() => undefined);
     if (result !== undefined) this.#enter(stateReported(this.#stage, result));
   }

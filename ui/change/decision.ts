@@ -105,28 +105,28 @@ export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: 
 /** The stage after the tool answered a click to accept or to decline. */
 export function answered(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
-  const isDone = outcome?.kind === 'accepted' || outcome?.kind === 'partly';
+  const isChangeMade = outcome?.kind === 'accepted' || outcome?.kind === 'partly';
   // After "Ask again", the first click's answer may arrive last. It knows the outcome that the second answer left unknown.
-  if (stage.kind === 'ended' && stage.outcome.kind === 'unknown' && isDone) return { ...stage, outcome };
+  if (stage.kind === 'ended' && stage.outcome.kind === 'unknown' && isChangeMade) return { ...stage, outcome };
 
-  // At any other stage, no click waits for an answer any more.
+  // Otherwise, an answer counts only while a click waits for it: at `sending`, and at `lost`, where the answer is late.
   if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;
   // A result without a readable outcome counts as no answer.
   if (outcome === undefined) return unanswered(stage);
   const { change } = stage;
 
-  // These outcomes say that the answered click sent nothing. If there may be another click, that one may have made the change.
-  const sentNothing = ['expired', 'refused', 'misnamed'].includes(outcome.kind);
+  // These outcomes say only that the answered click did not start the change. Another click may have started it.
+  const startedNothing = ['expired', 'refused', 'misnamed'].includes(outcome.kind);
   // A click on "Ask again" can be lost too, so at `lost` the view cannot tell if there was one click or several.
   const mayHaveOtherClick = stage.kind === 'lost' || stage.earlierClickLost;
-  if (sentNothing && mayHaveOtherClick) return { kind: 'ended', change, outcome: stillUnknown(outcome) };
+  if (startedNothing && mayHaveOtherClick) return { kind: 'ended', change, outcome: stillUnknown(outcome) };
 
   // After a wrong name, the plan still waits.
   if (outcome.kind === 'misnamed') return { kind: 'open', change, note: 'That is not the name. Nothing was sent.' };
   return { kind: 'ended', change, outcome };
 }
 
-/** The outcome if the answered click sent nothing: still unknown, because a click without an answer may have made the change. */
+/** The outcome if the answered click did not start the change: still unknown, because a click without an answer may have started it. */
 const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeOutcome => ({
   kind: 'unknown',
   sentence: 'Your first click got no answer, so the change may have happened. Asking again sent nothing.',
@@ -139,7 +139,7 @@ const whereToLook = 'Look in the console, or in the journal (cloudops-mcp journa
 
 /** The text for the model about the answer that ended a decision. */
 export function textForModel({ outcome }: EndedStage, answer: ToolResult): string {
-  // The text of an answer is about its own click. If that click sent nothing, an earlier click may still have made the change.
+  // The text of an answer is about its own click. If that click did not start the change, an earlier click may have started it.
   if (readOutcome(answer.meta)?.kind === outcome.kind) return answer.text;
   return `The user's first click got no answer, so the change may have happened. Asking again sent nothing. ${whereToLook}`;
 }
@@ -148,12 +148,12 @@ export function textForModel({ outcome }: EndedStage, answer: ToolResult): strin
 export function unanswered(stage: Stage): Stage {
   if (stage.kind !== 'sending') return stage;
   const { change, decision } = stage;
-  // Only a click to accept can have made the change.
+  // Only a click to accept can have started the change.
   if (decision === 'accept') return { kind: 'lost', change };
   return { kind: 'open', change, note: 'No answer came. Nothing is done without a click on the other button.' };
 }
 
-/** The stage if the host refused to forward a click, so that this click sent nothing. */
+/** The stage if the host refused to forward a click, so that this click did not start the change. */
 export function notPassedOn(stage: Stage): Stage {
   if (stage.kind !== 'sending') return stage;
   const { change } = stage;

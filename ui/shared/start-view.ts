@@ -9,8 +9,9 @@ interface ViewEvents extends Omit<HostEvents, 'onContext'> {
 }
 
 /**
- * Connects a view to its host, and reports the view's size. If no host answers, says so in the view and resolves with undefined. The first
- * event comes in a later task, because the promise resolves in the task in which `connectHost` tells the host that the view is ready.
+ * Connects a view to its host, and reports the view's size. If no host answers, says so in the view and resolves with undefined. The caller
+ * gets the host before the first event, because events come only after `connectHost` has told the host that the view is ready, and the
+ * promise resolves in the same task.
  */
 export async function startView(name: string, main: HTMLElement, events: ViewEvents): Promise<Host | undefined> {
   const onContext = (context: HostContext) => {

@@ -12,7 +12,10 @@ export interface Rates {
 
 const maximumSteps = 48;
 
-/** Returns the rates from the first part's arrival until the answer (`checkedAt`). Undefined if too few parts have a time to compute a rate. */
+/**
+ * Returns the rates from the first arrival of a part until the answer (`checkedAt`). Undefined if fewer than two parts have a time, or if no
+ * time passed between the first arrival and the answer.
+ */
 export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefined): Rates | undefined {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
   const from = timed.reduce((earliest, { uploadedAt }) => Math.min(earliest, uploadedAt), Number.POSITIVE_INFINITY);
@@ -20,15 +23,16 @@ export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefi
   const to = Math.max(last, checkedAt ?? 0);
   if (timed.length < 2 || to <= from) return undefined;
 
-  // A step is long enough for two parts on average. In shorter steps, a steady upload would seem to have pauses. If all parts arrived at
-  // once, the length is 0, and the division by it leads to `maximumSteps`.
+  // A step is long enough for two parts on average. In shorter steps, a steady upload would seem to have pauses.
   const shortestStepMs = (2 * (last - from)) / timed.length;
-  const steps = Math.max(1, Math.min(maximumSteps, Math.floor((to - from) / shortestStepMs)));
+  // If all parts arrived at the same time, `shortestStepMs` is 0, the quotient is infinite, and `maximumSteps` applies.
+  const possibleSteps = Math.floor((to - from) / shortestStepMs);
+  const steps = Math.max(1, Math.min(maximumSteps, possibleSteps));
   const stepMs = (to - from) / steps;
 
   const perSecond = Array.from({ length: steps }, () => 0);
   for (const { uploadedAt, size } of timed) {
-    // The bytes of the first part were sent before `from`, where the chart begins.
+    // A part that arrived at `from`, where the chart begins, was sent before. It counts in no step.
     if (uploadedAt === from) continue;
     // A part that arrived exactly at `to` belongs to the last step.
     const step = Math.min(steps - 1, Math.floor((uploadedAt - from) / stepMs));

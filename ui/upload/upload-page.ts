@@ -51,14 +51,14 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
   const selectedPart = element('p', { class: 'detail' });
   // A gap is a part number that has to be sent, or sent again.
   const gapLine = createGapLine(() => map.selectGap('next'));
-  const parts = element('div', { class: 'parts', hidden: '' });
-  parts.append(...map.elements, selectedPart, legend.element, gapLine.element);
+  const partsSection = element('div', { class: 'parts', hidden: '' });
+  partsSection.append(...map.elements, selectedPart, legend.element, gapLine.element);
 
   const rateChart = new RateChart();
   const chart = element('figure', { hidden: '' }, element('figcaption', {}, 'Rate over time'), ...rateChart.elements);
   const controls = createControls(onRefresh, onAutomatic);
   const main = element('main', { class: 'upload' });
-  main.append(...heading.elements, amount, bar.element, status, problem, parts, chart, controls.element);
+  main.append(...heading.elements, amount, bar.element, status, problem, partsSection, chart, controls.element);
 
   return {
     main,
@@ -68,9 +68,11 @@ export function createUploadPage({ onPoint, onRefresh, onAutomatic }: UploadPage
       bar.show(upload, states);
       setText(status, progressText(upload, formatTime));
 
+      // If the answer does not list the stored parts, their states are not known, and the map would show them as missing.
+      const hasPartsToShow = states.length > 0 && upload.parts !== undefined;
+      partsSection.hidden = !hasPartsToShow;
       legend.show(states);
-      parts.hidden = states.length === 0 || upload.parts === undefined;
-      if (!parts.hidden) map.show(states);
+      if (hasPartsToShow) map.show(states);
       gapLine.show(states);
 
       const rates = chartedRates(upload);

@@ -55,11 +55,16 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   // Parts and unit are missing if the packed parts were cut, or packed by another version. The view then shows only the answer's figures.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
 
+  // The answer has three lists of missing part numbers: those that the client is probably sending now (`inFlight`), those that it will send
+  // later (`toCome`), and those that are no longer expected, because the client has sent many later parts (`passedOver`).
   const inFlight = rangesIn(answer.inFlight);
-  const expectedRanges = [...inFlight, ...rangesIn(answer.toCome)];
+  const toCome = rangesIn(answer.toCome);
+  const passedOver = rangesIn(answer.passedOver);
+
+  // The map of the parts ends with the highest number that is stored or expected. `parts` is sorted by number.
   const highestStored = parts?.at(-1)?.partNumber ?? 0;
-  // The numbers in `answer.passedOver` do not count, because a higher number than each of them is stored.
-  const highestOfAll = expectedRanges.reduce((highest, { to }) => Math.max(highest, to), highestStored);
+  const highestOfAll = [...inFlight, ...toCome].reduce((highest, { to }) => Math.max(highest, to), highestStored);
+  const highestNumber = Math.min(highestDrawn, highestOfAll);
 
   return {
     account: readText(structured.account),
@@ -73,7 +78,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     expectedBytes: numberOf(answer.expectedBytes),
     parts,
     unit,
-    highestNumber: Math.min(highestDrawn, highestOfAll),
+    highestNumber,
     percent: numberOf(answer.percent),
     percentWithInFlight: numberOf(answer.percentWithInFlight),
     // A function, because the caller knows in which time zone the sentences have to name times.
@@ -83,7 +88,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     // present rate is not known, but the chart can show the earlier rates.
     hasEnoughParts: answer.noRate !== 'begun' && answer.noRate !== 'one round',
     inFlight,
-    passedOver: rangesIn(answer.passedOver),
+    passedOver,
     stopped: answer.stopped === true,
     idleSeconds: numberOf(answer.idleSeconds),
     lastUploadedAt: timeOf(answer.lastUploadedAt),
@@ -98,25 +103,26 @@ const rangesIn = (value: unknown): Range[] =>
     return range.from >= 1 && range.to >= range.from ? [range] : [];
   });
 
-/** The tool's sentences about speed and time left. A time that cannot be parsed is left out, because it could not be formatted. */
+/** The tool's sentences about speed and time left, with times in the zone of the host. */
 function paceIn(answer: Fields, formatTime: FormatTime): string {
-  // The sentences take only safe texts. `fromServer` declares a string to be safe without a change, which is true of a formatted time.
-  const safeTime = (time: string, style: 'minute' | 'zone') => fromServer(formatTime(Date.parse(time), style));
-  const validTime = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
+  // `paceSentences` takes only texts that are marked as safe. `fromServer` marks a formatted time, which has no words from outside.
+  const formatSafely = (time: string, style: 'minute' | 'zone') => fromServer(formatTime(Date.parse(time), style));
+  // A text that is not a time is left out, because it could not be formatted.
+  const readTime = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
   return paceSentences(
     {
       partCount: numberOf(answer.partCount),
       idleSeconds: numberOf(answer.idleSeconds),
       bytesPerSecond: numberOf(answer.bytesPerSecond),
       bytesPerSecondBefore: numberOf(answer.bytesPerSecondBefore),
-      rateSince: validTime(answer.rateSince),
+      rateSince: readTime(answer.rateSince),
       noRate: readText(answer.noRate),
       rateInSeconds: numberOf(answer.rateInSeconds),
       estimatedSecondsLeft: numberOf(answer.estimatedSecondsLeft),
       secondsLeft: rangeOfSeconds(answer.secondsLeft),
-      checkedAt: validTime(answer.checkedAt),
+      checkedAt: readTime(answer.checkedAt),
     },
-    { timeOfDay: (time) => safeTime(time, 'minute'), zoneAt: (time) => safeTime(time, 'zone') },
+    { timeOfDay: (time) => formatSafely(time, 'minute'), zoneAt: (time) => formatSafely(time, 'zone') },
   ).join(' ');
 }
 
