@@ -83,8 +83,8 @@ async function runOperation(route: Route | undefined, request: ApiRequest, cloud
 }
 
 /**
- * The values of the header `x-sandbox-invented`: what docs/API.md does not describe of an answer. By default, that is the whole operation,
- * which follows S3 (`operation`). `invents` names single parts of the answer.
+ * The values of the header `x-sandbox-invented`, which names what docs/API.md does not describe: the whole operation, unless its `source` is
+ * docs/API.md (`reference`), and single parts of the answer (`invents`).
  */
 const inventedIn = ({ source = 's3', invents: partsOfAnswer = [] }: NamedOperation) => [
   ...inventedBySource[source],

@@ -71,7 +71,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
   const server = createServer(async (incoming, outgoing) => {
     try {
       const [path] = splitOnce(incoming.url ?? '', '?');
-      // A request comes only after `listen`, so that `describe`, which shows the server's port, exists by then.
+      // Requests come only after `listen`, so `describe`, which needs the port, is defined by then.
       if (path === statePagePath) await respond(incoming, outgoing, statePage(incoming, describe));
       else await answerRequest({ cloud, keys, faults, requestLog }, incoming, outgoing);
     } catch {

@@ -15,7 +15,7 @@ export const completeMultipartUpload = defineOperation({
   streams: true,
   async handle(request, { storage, now }) {
     const { parameters, query, headers } = request;
-    // In this request, checksum headers are those of the whole object, so the body is read without them.
+    // The checksum headers of this request are those of the whole object, so `readShort` must not compare them with the body.
     const otherHeaders = Object.entries(headers).filter(([name]) => !checksumHeaders.includes(name));
     const listedParts = readListedParts(await readShort({ ...request, headers: Object.fromEntries(otherHeaders) }));
 

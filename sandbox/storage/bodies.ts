@@ -15,11 +15,12 @@ export const readShort = (request: ApiRequest): Promise<Buffer> =>
  * `checksums` by header: those that the client announced, and that of `wantedAlgorithm`, which need not be announced.
  */
 export async function receiveBody<Stored>(
-  { headers, stream, checkNext = refuseSignedChunks }: ApiRequest,
+  request: ApiRequest,
   maximum: number,
   store: (payload: AsyncIterable<Buffer>) => Promise<Stored>,
   wantedAlgorithm?: string,
 ) {
+  const { headers, stream } = request;
   const { isChunked, hasSignedChunks, announcedTrailer, declaredSha256 } = bodyEncodingOf(headers);
   const tooLarge = () => new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
   if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge();
@@ -33,14 +34,15 @@ export async function receiveBody<Stored>(
   const md5 = createHash('md5');
   const sha256OfBody = declaredSha256 === undefined ? undefined : createHash('sha256');
 
+  /** Checks the signature of a chunk. Undefined for a body without signed chunks. */
+  const checkNext = hasSignedChunks ? (request.checkNext ?? refuseSignedChunks) : undefined;
   /** The trailers that came. `unchunked` adds them at the end of the body. */
   const trailers: Record<string, string> = {};
   /** The number of decoded bytes that were read. */
   let size = 0;
   /** Yields the decoded body, and updates its size and its digests. */
   async function* payload() {
-    const signatureCheck = hasSignedChunks ? checkNext : undefined;
-    const decoded = isChunked ? unchunked(stream, trailers, signatureCheck) : pieces(stream);
+    const decoded = isChunked ? unchunked(stream, trailers, checkNext) : pieces(stream);
     for await (const piece of decoded) {
       size += piece.length;
       if (size > maximum) throw tooLarge();
@@ -79,7 +81,7 @@ function checkChecksums(
   }
 }
 
-/** Stands for `checkNext` in a request whose own signature was not checked, so that the signatures of its chunks cannot be checked either. */
+/** Takes the place of `checkNext` in a request whose own signature was not checked, so that the signatures of its chunks cannot be checked. */
 const refuseSignedChunks: CheckNext = () => {
   throw notOffered('signed chunks without a checked signature of the headers');
 };

@@ -65,7 +65,7 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
 
       // Keyboard users whose focused element went away continue at the heading of the outcome. A removed element has lost the focus already.
       // Hidden buttons keep it until the browser next draws the page, so while they are hidden, any focus counts as lost, even one in the plan.
-      // A focus in an input or in the second button that is hidden beside the first button is not noticed.
+      // The loss is not noticed if only an input or the second button was hidden.
       const isFocusLost = buttons.element.hidden || !main.contains(document.activeElement);
       if (hadFocus && isFocusLost) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
@@ -115,7 +115,7 @@ function createInputs() {
 
   return {
     elements: [nameField, reasonField],
-    /** Shows the inputs that the plan needs while the person can decide, that is accept or decline. */
+    /** Shows the inputs while the person can accept or decline, and hides them at other stages. */
     show(change: ProposedChange | undefined, { canDecide }: { readonly canDecide: boolean }) {
       const nameToType = change?.typedName;
       needsName = nameToType !== undefined;

@@ -99,14 +99,14 @@ class UploadView {
   }
 
   /** Shows a result of `list_parts`. Marks the parts that are not in `markNewSince` as new; without it, marks none. */
-  async #showResult(result: ToolResult, { markNewSince }: { markNewSince?: Upload | undefined } = {}): Promise<void> {
+  async #showResult(result: ToolResult, marking: { readonly markNewSince?: Upload | undefined } = {}): Promise<void> {
     this.#page.allowRefresh({ isPossible: this.#host?.callsTools === true, isRunning: this.#isRefreshing });
     if (result.isError) return this.#showProblem(errorText(result));
 
     this.#page.showProblem(undefined);
     const upload = await readUpload(result, this.#args);
     this.#upload = upload;
-    this.#states = statesOf(upload, markNewSince);
+    this.#states = statesOf(upload, marking.markNewSince);
     this.#details.forget();
     this.#page.show(upload, this.#states, this.#formatTime);
 

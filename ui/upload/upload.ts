@@ -52,7 +52,7 @@ const highestDrawn = 100_000;
 export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
   const answer = fieldsOf(structured.answer);
 
-  // Parts and unit are missing if the packed parts were cut, or packed by another version. The view then shows only the answer's figures.
+  // All parts are packed in one text. If it was cut, or packed by another version, `parts` is undefined, and the view shows only figures.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
 
   // The answer has three lists of missing part numbers: those that the client is probably sending now (`inFlight`), those that it will send
@@ -105,22 +105,22 @@ const rangesIn = (value: unknown): Range[] =>
 
 /** The tool's sentences about speed and time left, with times in the zone of the host. */
 function paceIn(answer: Fields, formatTime: FormatTime): string {
-  // `paceSentences` takes only texts that are marked as safe. `fromServer` marks a formatted time, which has no words from outside.
+  // `paceSentences` takes only texts that are marked as safe. A formatted time has no words from outside, so `fromServer` may mark it.
   const formatSafely = (time: string, style: 'minute' | 'zone') => fromServer(formatTime(Date.parse(time), style));
-  // A text that is not a time is left out, because it could not be formatted.
-  const readTime = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
+  // The text of a time. Left out if it is not a valid time, because it could not be formatted.
+  const readTimeText = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
   return paceSentences(
     {
       partCount: numberOf(answer.partCount),
       idleSeconds: numberOf(answer.idleSeconds),
       bytesPerSecond: numberOf(answer.bytesPerSecond),
       bytesPerSecondBefore: numberOf(answer.bytesPerSecondBefore),
-      rateSince: readTime(answer.rateSince),
+      rateSince: readTimeText(answer.rateSince),
       noRate: readText(answer.noRate),
       rateInSeconds: numberOf(answer.rateInSeconds),
       estimatedSecondsLeft: numberOf(answer.estimatedSecondsLeft),
       secondsLeft: rangeOfSeconds(answer.secondsLeft),
-      checkedAt: readTime(answer.checkedAt),
+      checkedAt: readTimeText(answer.checkedAt),
     },
     { timeOfDay: (time) => formatSafely(time, 'minute'), zoneAt: (time) => formatSafely(time, 'zone') },
   ).join(' ');
