@@ -63,6 +63,7 @@ export async function receiveBody<Stored>(
   const checksums = Object.fromEntries(
     [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const),
   );
+  // Compares each computed checksum that the client sent, or announced as a trailer.
   const computed = { ...checksums, 'content-md5': md5OfBody.toString('base64') };
   checkChecksums(computed, { ...headers, ...trailers }, announcedTrailer);
   return { stored, size, etag: md5OfBody.toString('hex'), checksums };

@@ -10,8 +10,8 @@ interface ViewEvents extends Omit<HostEvents, 'onContext'> {
 
 /**
  * Connects a view to its host, and reports the view's size. If no host answers, says so in the view and resolves with undefined. The caller
- * gets the host before the first event, because events come only after `connectHost` has told the host that the view is ready, and the
- * promise resolves in the same task.
+ * gets the host before the first event, because this promise resolves in the task in which `connectHost` tells the host that the view is
+ * ready, and events come only in later tasks.
  */
 export async function startView(name: string, main: HTMLElement, events: ViewEvents): Promise<Host | undefined> {
   const onContext = (context: HostContext) => {
