@@ -185,8 +185,6 @@ function progressOf(parts: readonly UploadPart[], expectation: Expectation): Pro
   // With a contradicted expectation, no part is known to be missing.
   if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
 
-  // Only the last part of an upload may be small. While parts are missing, no stored part counts as the last part. If it is unknown whether
-  // parts are missing, the highest stored part counts as the last part.
   const missingCount = countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
   const usableParts = parts.length - tooSmall.length;
@@ -219,9 +217,16 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
   return expectedBytes !== undefined && bytesOf(parts) > expectedBytes;
 }
 
-/** The parts that are too small. Unless parts are missing, the highest stored part counts as the upload's last part, which may be small. */
-const smallParts = (parts: readonly UploadPart[], missingCount = 0) =>
-  parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || missingCount > 0));
+/**
+ * The parts that are too small. Only the last part of an upload may be small. The highest stored part may be the last, unless more parts are
+ * missing than there are free numbers below it. If it is unknown how many are missing, it may be the last, too.
+ */
+function smallParts(parts: readonly UploadPart[], missingCount = 0): readonly UploadPart[] {
+  const numbers = parts.map(({ partNumber }) => partNumber);
+  const freeNumbersBelow = Math.ceil((numbers.at(-1) ?? 0) / stepOf(numbers)) - parts.length;
+  const mayHaveLast = missingCount <= freeNumbersBelow;
+  return parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || !mayHaveLast));
+}
 
 /** The percentage with one decimal place. It is rounded down, so that 100 means complete. */
 const percentOf = (done: number, expected: number) =>
