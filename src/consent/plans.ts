@@ -101,6 +101,7 @@ interface PlansOptions {
 /** Creates `Plans` on a store, to which each plan goes as one sealed text. So any change of a plan seals the whole plan again. */
 export function createPlans({ store, keys, now, lifetimeMs, log = () => undefined }: PlansOptions): Plans {
   const persistence = createPersistence();
+  /** Unseals a plan. Undefined if the plan has expired, or was sealed with another key or by another version. */
   const openUnexpired = (stored: StoredPlan): FoundPlan | undefined =>
     stored.expiresAt < now().getTime() ? undefined : openPlan(keys, stored);
   const find: Plans['find'] = async (nonce) => {
@@ -111,18 +112,17 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
 
   const storeOutcome = async (nonce: string, outcome: EndedOutcome): Promise<void> => {
     const plan = await find(nonce);
-    // It has expired.
+    // The plan has expired or cannot be unsealed, so only the journal gets the outcome.
     if (plan === undefined) return;
     const sealed = sealPlan(keys, plan, { ...planOf(plan), outcome });
-    // An outcome that is too long is not stored here. The journal has the outcome, but the cloud's answer is lost.
+    // A plan that gets too long stays without its outcome. The journal has the outcome, but the cloud's answer is lost.
     if (sealed.length <= longestPlan) await store.update(nonce, sealed);
   };
 
   return {
     erase,
-    // Of a plan that is made now. In `add`, the plan was made before, at `issuedAt`.
+    // When a plan that is made now will expire.
     expiry: () => now().getTime() + lifetimeMs,
-    // Resolves with false if the plan is too long, or if `mostWaiting` plans of its caller wait already.
     add: async (plan) => {
       // Expired plans would count towards `mostWaiting`.
       await erase();
@@ -130,21 +130,23 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
       const expiresAt = plan.issuedAt + lifetimeMs;
       const sealed = sealPlan(keys, { nonce, expiresAt }, plan);
       if (sealed.length > longestPlan) return false;
+      // Resolves with false if `mostWaiting` plans of the same owner wait already.
       return store.add({ nonce, expiresAt, owner: ownerOf(plan), sealed }, mostWaiting);
     },
     find,
     claim: async (nonce, decision) => {
       const plan = await find(nonce);
       if (plan === undefined) return 'unknown';
+      // Not compared with `longestPlan`: a decision is short, and must be stored so that no second decision can follow.
       const sealed = sealPlan(keys, plan, { ...planOf(plan), decision });
       // The store changes nothing if the plan is decided already.
       return (await store.claim(nonce, sealed)) ? 'claimed' : 'taken';
     },
     settle: (nonce, outcome) =>
-      persistence.writeSoon(() =>
+      persistence.writeNowOrLater(() =>
         storeOutcome(nonce, outcome).catch((error: unknown) => {
           log('error', 'journal', { plan: nonce, error: reasonOf(error) });
-          // So that `persistence` tries again.
+          // Rejects, so that `persistence` tries again in the background.
           throw error;
         }),
       ),

@@ -6,10 +6,7 @@ import { say } from '../util/safe-text.js';
 import { Refusal } from './refusal.js';
 import { tokenLifetimeMs } from './tokens.js';
 
-/**
- * Records the changes that people declined. The journal keeps them, and if it cannot be written, this process remembers them until it can.
- * In this file, a `Refusal` is only an error of this server, such as for a question after too many declined changes.
- */
+/** Records the changes that people declined. The journal keeps them, and if it cannot be written, this process remembers them until it can. */
 export interface Refusals {
   /**
    * Records a declined change, and spends its nonce so that no consent with this nonce counts later. Resolves with `spent` if the nonce was
@@ -43,7 +40,7 @@ const mostUnwritten = 1000;
 const mostRemembered = 1000;
 
 /**
- * Creates `Refusals` on a journal.
+ * Creates `Refusals` on a journal. People decline a change, or dismiss (only close) the question about it. A `Refusal` is this server's error.
  * @param newId makes another ID for each retry. The journal may have written an earlier attempt without confirming it. Under the same ID, a
  *   retry would find its nonce spent by that attempt, and replace the outcome `declined` by `not sent`.
  */
@@ -64,7 +61,7 @@ export function createRefusals(
   /** The time before which declined changes do not count any more (milliseconds since 1970). */
   const countsSince = () => now().getTime() - tokenLifetimeMs;
 
-  /** Digests of the changes that a caller's user declined recently, through `client` or, if it is undefined, through any client. */
+  /** Digests of the changes that a caller's user declined or dismissed recently, through `client` or, without it, through any client. */
   const declinedDigests = async (caller: string | undefined, client?: string): Promise<readonly string[]> => {
     const since = countsSince();
     // Memory comes first. A change that is written meanwhile then counts twice and not zero times.
@@ -75,58 +72,73 @@ export function createRefusals(
     return [...inJournal, ...inMemory.map(({ digest }) => digest)];
   };
 
+  /** The error for a question that must not be asked, because the user declined too many changes through this client. */
   const againstAsking: Refusals['againstAsking'] = async ({ caller, client }) => {
     const declined = await declinedDigests(caller, client).catch(() => undefined);
     // If the journal cannot be read, nobody is asked, because the user may have declined too often.
     if (declined === undefined) return unreadable();
     return declined.length >= mostDeclined ? new Refusal('TooManyRefusals', []) : undefined;
   };
+
+  /** The error for a planId that must not carry out its change, after too many declined changes or because the user declined this one. */
   const againstPlanId: Refusals['againstPlanId'] = async (change) => {
-    const objection = await againstAsking(change);
-    if (objection !== undefined) return objection;
+    const refusal = await againstAsking(change);
+    if (refusal !== undefined) return refusal;
+
+    // Through any client, because the user may have declined this change in another one.
     const declined = await declinedDigests(change.caller).catch(() => undefined);
     if (declined === undefined) return unreadable();
+    const timesDeclined = declined.filter((digest) => digest === change.digest).length;
 
-    // `declined` has dismissed questions too. The user has said no if the change is there more often than its question was dismissed.
-    const declinedCount = declined.filter((digest) => digest === change.digest).length;
     const since = countsSince();
-    const dismissals = dismissed.filter(
+    const timesDismissed = dismissed.filter(
       ({ caller, digest, time }) => caller === change.caller && digest === change.digest && Date.parse(time) >= since,
-    );
-    if (declinedCount <= dismissals.length) return undefined;
+    ).length;
+    // Each dismissed question is in `declined` too. Any further entry there is a real no to this change.
+    if (timesDeclined <= timesDismissed) return undefined;
     return new Refusal('Declined', [say`the user declined this change less than ten minutes ago`]);
+  };
+
+  /** Repeats a failed write. If it gives up, at the end of the process or after a permanent error, the change stays in `unwritten`. */
+  const retryInBackground = async (key: string, intent: Intent): Promise<void> => {
+    const write = async () => {
+      // The result is ignored, because `false` may mean that the failed write has succeeded after all, and spent the nonce.
+      await journal.decline({ ...intent, id: newId() });
+    };
+    await persistence.write(write).then(
+      () => unwritten.delete(key),
+      () => undefined,
+    );
   };
 
   /**
    * Records a declined change. It counts in this process at once, and in other processes as soon as the journal has it.
+   * @param isDismissed true if the person only closed the question, without an answer
    * @returns `declined`; `spent` if the nonce was used before; or `unwritten` if the journal does not have the change yet
    */
   const decline: Refusals['decline'] = async (intent, isDismissed = false) => {
     const key = intent.nonce ?? intent.id;
-    // A change was declined with this nonce, and the journal does not have it yet.
+    // An earlier decision with this nonce waits to be written.
     if (unwritten.has(key)) return 'spent';
 
     // A program has answered in place of the user.
     if (intent.consent === 'program')
       answeringClients = [...answeringClients, clientKey(intent)].slice(-mostRemembered);
-    // `dismissed` and `unwritten` change together, because a concurrent `againstPlanId` compares how often a change is in each.
+
+    // Without an `await` in between, because a concurrent `againstPlanId` compares how often a change is in `dismissed` and in `unwritten`.
     if (isDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
     unwritten.set(key, intent);
 
     try {
       const isFirstUse = await journal.decline(intent);
       unwritten.delete(key);
-      // The nonce was used before, so the journal does not count this dismissal. In `dismissed`, it would make up for a real refusal.
-      if (!isFirstUse) dismissed = dismissed.filter((question) => question !== intent);
-      return isFirstUse ? 'declined' : 'spent';
+      if (isFirstUse) return 'declined';
+      // The journal does not count a change whose nonce was used before, so `dismissed` must not count it either.
+      dismissed = dismissed.filter((other) => other !== intent);
+      return 'spent';
     } catch (error) {
       log('error', 'journal', { tool: intent.tool, id: intent.id, error: reasonOf(error) });
-      const retry = async () => {
-        await persistence.write(async () => void (await journal.decline({ ...intent, id: newId() })));
-        unwritten.delete(key);
-      };
-      // In the background. If it gives up, at the end of the process or after a permanent error, the change stays in `unwritten`.
-      retry().catch(() => undefined);
+      void retryInBackground(key, intent);
       return 'unwritten';
     }
   };

@@ -39,19 +39,24 @@ export type DatedChange = RecordedChange & { readonly endedAt?: number | undefin
 export function changesOf(entries: readonly Entry[]): RecordedChange[] {
   const changes = new Map<string, RecordedChange>();
   for (const entry of entries) {
-    const id = 'intent' in entry ? entry.intent.id : entry.ending.id;
-    const change = changes.get(id);
     if ('intent' in entry) {
-      // An id occurs twice if the file was rotated while `append` wrote the intent, because it then writes the intent again. The last
-      // position counts, so two processes may each see the other's intent first and both stop. By the first position, both might send.
-      // `delete` makes `set` add the change at the end.
-      changes.delete(id);
-      changes.set(id, { ...entry.intent, ending: change?.ending });
-    } else if (change !== undefined) {
-      // `unknown` replaces no known outcome, because a process writes it for another process that only seems to be gone.
-      const keepsOutcome = change.ending !== undefined && entry.ending.outcome === 'unknown';
-      if (!keepsOutcome) changes.set(id, { ...change, ending: entry.ending });
+      const { intent } = entry;
+      const ending = changes.get(intent.id)?.ending;
+      // An intent is there twice if another process rotated the file during the write. Its last copy decides its position, because a process
+      // that has not seen the first copy may send the same change. At worst, each of two processes finds the other's intent before its own,
+      // and neither sends.
+      // `delete` makes `set` move the change to the end.
+      changes.delete(intent.id);
+      changes.set(intent.id, { ...intent, ending });
+      continue;
     }
+
+    const { ending } = entry;
+    const change = changes.get(ending.id);
+    if (change === undefined) continue;
+    // `unknown` replaces no known outcome, because a process writes it for another process that only seems to be gone.
+    const keepsOutcome = change.ending !== undefined && ending.outcome === 'unknown';
+    if (!keepsOutcome) changes.set(ending.id, { ...change, ending });
   }
   return [...changes.values()];
 }

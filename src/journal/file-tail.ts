@@ -32,34 +32,32 @@ export class FileTail {
 
   /**
    * Yields the lines that were appended since the last read. The first read calls `onRestart` and yields all lines, except of rotated files
-   * that were last written before `since` (milliseconds). So does a read that cannot tell which lines are new.
+   * that were last written before `since` (milliseconds). So does a later read if the place where the last read ended is gone.
    * @throws if a file cannot be read or is not a journal
    */
   async *read(since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {
     const lastPosition = this.#position;
-    // Undefined if there is no file.
+    // Undefined if there is no file. If another process renames the file from now on, `#readRotatedBefore` stops before it.
     await using current = await openJournalFile(this.#path);
     if (current !== undefined && lastPosition !== undefined && (await canContinue(current, lastPosition))) {
       yield* this.#readFile(current, lastPosition.offset);
       return;
     }
 
-    // The last read ended in another file, which may have been renamed since.
+    // The file of the last read may have been renamed. Then its rest comes first, and the files that followed it are next.
     const rotated = lastPosition && (await this.#rotatedSince(lastPosition));
     if (lastPosition !== undefined && rotated !== undefined) {
-      // The rest of the renamed file comes first, then the files that followed it.
       yield* this.#readRotatedBefore(current, rotated, lastPosition.offset);
     } else {
-      const isFirstRead = !this.#isStarted;
-      const isPlaceLost = lastPosition !== undefined;
-      // Otherwise, earlier reads found no line, so the caller has nothing to forget.
-      if (isFirstRead || isPlaceLost) onRestart();
+      // If earlier reads found no line at all, the caller has nothing to forget.
+      const hasFoundNoLine = this.#isStarted && lastPosition === undefined;
+      if (!hasFoundNoLine) onRestart();
       this.#isStarted = true;
       this.#position = undefined;
       yield* this.#readRotatedBefore(current, await rotatedFiles(this.#path, since));
     }
 
-    // The current file comes last, and nothing of it was read before.
+    // The current file comes last, from its start, because the last read ended in another file or in content that is gone.
     if (current !== undefined) yield* this.#readFile(current, 0);
   }
 

@@ -54,7 +54,7 @@ export function createFileJournal(
 
   /** Ends an intent as `not sent`. Resolves after the first attempt. Further attempts follow in the background. */
   const endUnsent = (id: string, code: string) =>
-    persistence.writeSoon(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
+    persistence.writeNowOrLater(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
 
   /** Decides whether an intent, which is in the file, may be sent after the intents before it. */
   const decide = async (intent: Intent, { allowRepeat, budget }: BeginOptions): Promise<BeginResult> => {

@@ -80,7 +80,7 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
         persistence.writeAfter(error, endIntent);
       } else if (mayBeCommitted) {
         // Waits only for the first attempt. Further attempts follow in the background.
-        await persistence.writeSoon(endIntent);
+        await persistence.writeNowOrLater(endIntent);
       }
       return unwritable(database.name, error);
     }

@@ -27,11 +27,12 @@ export function createPersistence() {
   const underWay = new Set<Promise<void>>();
 
   /**
-   * Retries until the attempt succeeds. When `close`, or `signal` if given, stops it, one last attempt follows. If stopped before, makes only one.
+   * Repeats the attempt until it succeeds. After `close` is called or `signal` aborts, there is one last attempt. If that was before this
+   * call, there is only one attempt.
    * @throws the last error, or a `Permanent` error at once
    */
-  const write = async (attempt: Attempt, signal: AbortSignal = closing.signal): Promise<void> => {
-    const stop = abortedByAny([closing.signal, signal]);
+  const write = async (attempt: Attempt, signal?: AbortSignal): Promise<void> => {
+    const stop = abortedByAny(signal === undefined ? [closing.signal] : [closing.signal, signal]);
     const written = retry(attempt, stop.signal);
     const settled = written.catch(() => undefined);
     underWay.add(settled);
@@ -43,26 +44,26 @@ export function createPersistence() {
     }
   };
 
-  /** Writes in the background. Gives up after `close` or a `Permanent` error. */
-  const writeLater = (attempt: Attempt): void => void write(attempt).catch(() => undefined);
+  /** Like `write`, but in the background. If `write` gives up, its error is ignored. */
+  const writeInBackground = (attempt: Attempt): void => void write(attempt).catch(() => undefined);
 
   return {
     write,
-    /** Resolves after the first attempt, even if it fails. Further attempts follow in the background. */
-    writeSoon: (attempt: Attempt): Promise<void> => {
+    /** Makes one attempt, and resolves after it even if it fails. Further attempts then follow in the background. */
+    writeNowOrLater: (attempt: Attempt): Promise<void> => {
       const onlyOnce = AbortSignal.abort();
-      return write(attempt, onlyOnce).catch(() => writeLater(attempt));
+      return write(attempt, onlyOnce).catch(() => writeInBackground(attempt));
     },
     /** The number of writes under way. */
     count: () => underWay.size,
     /** Waits in the background until an earlier commit has succeeded or failed, or until `close`. Then repeats the attempt until it succeeds. */
     writeAfter: (earlier: CommitPending, attempt: Attempt): void =>
-      writeLater(async () => {
+      writeInBackground(async () => {
+        // The attempt follows whether the commit succeeds or fails.
         await waitForCommit(earlier, closing.signal);
-        // Follows any outcome of the commit.
         await attempt();
       }),
-    /** Stops retries. Resolves when no write is under way. */
+    /** Stops retries, each write after one last attempt. Resolves when no write is under way. */
     close: async (): Promise<void> => {
       closing.abort();
       await Promise.all(underWay);

@@ -72,12 +72,13 @@ export class JournalWindow {
     return [...changesWith(this.#byDigest, digest)].some(({ intent }) => intent.id === id);
   }
 
-  /** Ends a change of the window. Every ending advances the clock. */
+  /** Ends a change of the window. Every ending advances the clock, even one that changes nothing. */
   #addEnding(ending: EndingLine): void {
     const time = this.#clock.advance(ending.time);
     const change = this.#unsettled.get(ending.id);
     if (change === undefined) {
-      // Its intent may be older than the window. If `addUnfinished` is still to come, it then knows that this change has ended.
+      // The change has a final outcome already, or its intent is older than the window. Until `addUnfinished`
+      // is called, such endings are remembered, so that it skips their intents.
       this.#orphanEndings?.add(ending.id);
       return;
     }
@@ -86,10 +87,10 @@ export class JournalWindow {
 
     change.ending = ending;
     change.lastTime = time;
+    // After `unknown` or `declined`, the change stays in `#unsettled`, because another ending may follow.
     if (isFinal(ending.outcome)) this.#unsettled.delete(ending.id);
     this.#updateIndexes(change);
-    // After a second ending, the change is in `#ended` twice. Its first place has too late a time now, so `prune` stops there and forgets the
-    // changes behind it a little later, which does no harm.
+    // After a second ending, the change is in `#ended` twice. This only makes `prune` forget some other changes later.
     this.#ended.push(change);
   }
 
@@ -127,8 +128,8 @@ export class JournalWindow {
 
   /** Forgets the changes that ended before the longest window. */
   prune(now: number): void {
-    // The oldest endings come first. Only a change with two endings has the time of the second at both places, so that the search may stop
-    // at the first place, and keep the changes after it longer.
+    // The oldest endings come first. Only a change with two endings has the time of the second at both places. The search may stop at the
+    // first place, and the changes behind it are then kept longer, which does no harm.
     const firstKept = this.#ended.findIndex(({ lastTime }) => lastTime >= now - longestWindowMs);
     const forgotten = this.#ended.splice(0, firstKept === -1 ? this.#ended.length : firstKept);
     for (const change of forgotten) this.#forget(change);

@@ -69,9 +69,9 @@ describe('ending', () => {
 
 test('what is tried soon does not keep anybody waiting, and goes on', async () => {
   clock.stands = true;
-  const { writeSoon, close } = createPersistence();
+  const { writeNowOrLater, close } = createPersistence();
   const attempt = failing(2);
-  await writeSoon(attempt);
+  await writeNowOrLater(attempt);
   await vi.waitFor(() => expect(attempt).toHaveBeenCalledTimes(2));
   await close();
   expect(attempt).toHaveBeenCalledTimes(3);
