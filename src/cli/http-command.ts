@@ -90,7 +90,7 @@ async function serve(
   const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config, runtime, identity, log, now);
   const stateForMetrics = {
-    journalReachable: journalWatch?.reachable,
+    journalReachable: journalWatch?.lastCheckSucceeded,
     unwrittenOutcomes: journal.unwritten,
     issuerReachable: identity?.reachable,
     waitingQuestions: questions.callers,

@@ -52,8 +52,9 @@ export interface Guide {
 }
 
 /**
- * Runs work until it ends, or until `stop` aborts because this server shuts down. Only for work that changes nothing, such as waiting for a
- * person. The work gets a signal that aborts when `stop` or `signal` aborts. After `signal` aborts, only the work decides when this ends.
+ * Waits for work that changes nothing, such as asking a person, but not after `stop` aborts because this server shuts down. The work gets a
+ * signal that aborts when `stop` or `signal` aborts.
+ * @param signal asks the work to end. Unlike `stop`, it does not end the wait
  * @throws Refusal `Stopping` on shutdown, which does not count as a person's refusal
  */
 export async function unlessStopped<Result>(
@@ -63,7 +64,7 @@ export async function unlessStopped<Result>(
 ): Promise<Result> {
   if (stop?.aborted) throw new Refusal('Stopping', []);
 
-  /** Its signal goes to the work. */
+  /** Has the signal of the work. If `signal` aborts, `abort` aborts it, and on shutdown, the end of this function does. */
   const workController = new AbortController();
   const abort = () => workController.abort(signal?.reason);
   signal?.addEventListener('abort', abort);
@@ -71,7 +72,7 @@ export async function unlessStopped<Result>(
   if (signal?.aborted) abort();
 
   let endWait: () => void = () => {};
-  /** Rejects when `stop` aborts. */
+  /** Rejects when `stop` aborts, which calls `endWait`. */
   const stopping = new Promise<never>((_, reject) => {
     endWait = () => reject(new Refusal('Stopping', []));
   });
@@ -80,11 +81,11 @@ export async function unlessStopped<Result>(
   try {
     return await Promise.race([stopping, work(workController.signal)]);
   } finally {
-    // Not by the option `signal` of `addEventListener`: up to Node 24, a garbage collection makes a target forget that option of all listeners
-    // but the last. Those would stay on `stop` as long as the process, and keep the results of their work.
+    // Not by the option `signal` of `addEventListener`: up to Node 24, that option removes only the last listener after a garbage collection.
+    // All others would stay on `stop` as long as the process, and keep the results of their work.
     signal?.removeEventListener('abort', abort);
     stop?.removeEventListener('abort', endWait);
-    // On shutdown, the work still runs, and this ends it.
+    // On shutdown, the work may still run.
     if (stop?.aborted) workController.abort();
   }
 }

@@ -97,7 +97,7 @@ export interface PlanInput {
   readonly secretNames?: Readonly<Record<string, string>>;
 }
 
-/** Makes the plan of a change, from `call` alone: nothing is read or sent. */
+/** Makes the plan of a change from `call` alone, without reading or sending anything. No text of the plan has a secret. */
 export function makePlan(call: PlanInput): Plan {
   const { operation, change, input, endpoint, found, alert } = call;
   const { region, isSandbox = false } = endpoint;
@@ -105,6 +105,7 @@ export function makePlan(call: PlanInput): Plan {
   /** Replaces names of arguments in a text by words: `diskSize` becomes `disk size`. Consequences and warnings may name arguments. */
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
 
+  // An operation's own texts, such as the headline, must not name secrets, so they get `input`. Everything else gets `shownInput`.
   const shownInput = withoutSecrets(call, input);
   // The arguments that neither the headline nor the consequences name. They are shown after `Also:`.
   const also = otherArguments(change.named, shownInput, longestListInText);
@@ -117,7 +118,7 @@ export function makePlan(call: PlanInput): Plan {
     summary: say`${change.headline(input, region)}.`,
     ...requestOf(call),
     where: whereOf(call),
-    // The present state of the thing that would change, and a warning about it. Absent if the operation does not read the state.
+    // The present state of the thing that would change, as it was read before, and what is dangerous about it. Both may be absent.
     ...(found !== undefined && { found }),
     ...(alert !== undefined && { alert }),
     consequences: [...destruction, ...change.consequences(input, region)].map(inWords),
@@ -125,7 +126,7 @@ export function makePlan(call: PlanInput): Plan {
     ...(hasOtherArguments && { also }),
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
-    // `defined` makes safe texts of texts from the operation's definition, because no call can change those.
+    // The arguments only decide which defaults apply. Their texts are from the operation's definition, so `defined` marks them as safe.
     defaults: hints.defaults.map(({ path, value }) => ({
       name: defined(fieldInWords(schema, path) ?? path),
       value: defined(value),

@@ -46,12 +46,15 @@ export function questionText(plan: Plan, call: PlanInput, limits: QuestionLimits
   return shortened.text.length <= limits.characters ? shortened : undefined;
 }
 
-/** Makes the question, however long it gets. Lists of more than `longestList` entries are shortened. */
+/**
+ * Makes the question in at most `limits.lines` lines, but of any length. The caller compares the length with `limits.characters`.
+ * @param longestList longer lists of arguments are shortened
+ */
 function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longestList: number): SafeText {
-  // Two or three lines: the headline, the warnings with the risks if there are any, and the destination.
+  // Two or three lines: the headline, the cautions (the alert, the risks and other plans) if there are any, and the destination.
   const firstLines = [...decisionLines(plan, call, limits), whereLine(call, limits)];
 
-  // The first lines have told the risks, so the same sentences are left out of the consequences.
+  // The cautions have these sentences already, so they are left out of the consequences.
   const risks = riskSentencesOf(plan);
   const isRisk = (consequence: SafeText) => risks.some((risk) => risk.equals(consequence));
   // Not `plan.also`, in which lists are shortened more.
@@ -64,7 +67,7 @@ function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longe
     ...inFull(shortHeadline(call, limits)),
     ...(plan.found === undefined ? [] : [plan.found]),
     ...plan.consequences.filter((consequence) => !isRisk(consequence)),
-    // Again, because `whereLine` may be cut, and leaves out the source of each value, such as `given`.
+    // Again, because the destination in the first lines may be cut, and lacks the source of each value, such as `given`.
     ...titled('Where', plan.where),
     ...titled('Also', [...also.lists, ...also.fields]),
     ...titled('Defaults', defaults),
@@ -72,7 +75,7 @@ function questionWith(plan: Plan, call: PlanInput, limits: QuestionLimits, longe
     ...titled('Not checked', plan.notChecked),
   ];
 
-  // At least one, because `limits.lines` is greater than three.
+  // One or more, because `limits.lines` is greater than three.
   const linesLeft = limits.lines - firstLines.length;
   if (laterLines.length <= linesLeft) return join([...firstLines, ...laterLines], '\n');
   // The lines that do not fit become one last line, so that nothing is left out.
@@ -88,8 +91,8 @@ const titled = <const Title extends string>(title: Wording<Title>, values: reado
 /** The first lines: the change, then its alert, its risks and other plans for the same thing, which come last, because a client may cut the end. */
 export function decisionLines(plan: Plan, call: PlanInput, limits: QuestionLimits): readonly SafeText[] {
   const headline = say`${shortHeadline(call, limits).line}?`;
-  const warnings = [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
-  return warnings.length === 0 ? [headline] : [headline, join(warnings, ' ')];
+  const cautions = [alertLine(plan), ...(plan.others ?? [])].filter(({ text }) => text !== '');
+  return cautions.length === 0 ? [headline] : [headline, join(cautions, ' ')];
 }
 
 const shortHeadline = ({ change, input, endpoint }: PlanInput, { lineLength }: QuestionLimits) =>

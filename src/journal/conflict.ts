@@ -62,11 +62,7 @@ export function changesOf(entries: readonly Entry[]): RecordedChange[] {
 }
 
 /** The last change with this digest that has no outcome yet, or was or may have been accepted within `duplicateWindowMs`. */
-export const findDuplicate = (
-  changes: readonly DatedChange[],
-  digest: string,
-  now: number,
-): RecordedChange | undefined =>
+export const duplicateIn = (changes: readonly DatedChange[], digest: string, now: number): RecordedChange | undefined =>
   changes.findLast(({ digest: other, ending, endedAt }) => {
     if (other !== digest) return false;
     // A change without an outcome counts at any age, because clocks jump. Recovery ends it if its process is gone.
@@ -75,11 +71,11 @@ export const findDuplicate = (
   });
 
 /** The change for which the consent with this nonce was used or refused. A change that was `not sent` did not use its consent. */
-export const findByNonce = (changes: readonly RecordedChange[], nonce: string): RecordedChange | undefined =>
+export const changeWithNonce = (changes: readonly RecordedChange[], nonce: string): RecordedChange | undefined =>
   changes.find((other) => other.nonce === nonce && other.ending?.outcome !== 'not sent');
 
 export const isNonceSpent = (changes: readonly RecordedChange[], nonce: string | undefined): boolean =>
-  nonce !== undefined && findByNonce(changes, nonce) !== undefined;
+  nonce !== undefined && changeWithNonce(changes, nonce) !== undefined;
 
 /** Decides whether an intent may be sent (`begun`) or is in conflict with an earlier change. `now` is by the same clock as `endedAt`. */
 export function findConflict(
@@ -89,7 +85,7 @@ export function findConflict(
   now = Date.parse(intent.time),
 ): BeginResult {
   if (isNonceSpent(earlier, intent.nonce)) return { kind: 'consentUsed' };
-  const duplicate = findDuplicate(earlier, intent.digest, now);
+  const duplicate = duplicateIn(earlier, intent.digest, now);
   if (duplicate !== undefined && allowRepeat !== true && duplicate.id !== allowRepeat)
     return { kind: 'duplicate', earlier: duplicate };
   return { kind: 'begun' };

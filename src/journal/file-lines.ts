@@ -65,11 +65,11 @@ function makeRoom(buffer: Buffer, start: number, end: number): Buffer {
   return next;
 }
 
-/** Yields the lines of a file from the last line to the first. The first text is an incomplete line, or empty after a newline. */
+/** Yields the lines of a file from the last to the first. What follows the last newline comes first: an incomplete line, or an empty text. */
 export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
   const { size } = await file.stat();
   let position = size;
-  /** Pieces of a line whose beginning is not read yet, in order. As Latin-1, because a chunk may begin within a character of UTF-8. */
+  /** Pieces, in order, of a line whose beginning is not read yet. As Latin-1, because a chunk may begin within a character of UTF-8. */
   let pieces: string[] = [];
 
   while (position > 0) {
@@ -77,14 +77,16 @@ export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
     const length = Math.min(firstChunkBytes, position);
     position -= length;
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
-    // The first text may continue a line that begins in the chunk that is read next. All others begin after a newline.
-    const [firstText = '', ...lines] = buffer.toString('latin1', 0, bytesRead).split('\n');
+    // The start of the chunk may continue a line from the chunk before it in the file, which is read next. The lines begin after a newline.
+    const [chunkStart = '', ...lines] = buffer.toString('latin1', 0, bytesRead).split('\n');
     for (const line of lines.reverse()) {
+      // Only the last line of the chunk continues in `pieces`.
       yield decodeLine([line, ...pieces]);
       pieces = [];
     }
-    pieces.unshift(firstText);
+    pieces.unshift(chunkStart);
   }
+  // The first line of the file.
   yield decodeLine(pieces);
 }
 

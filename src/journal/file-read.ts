@@ -1,5 +1,5 @@
 import { changesOf } from './conflict.js';
-import type { Ending, Entry, RecordedChange } from './entry.js';
+import type { Entry, RecordedChange } from './entry.js';
 import { linesFromEnd } from './file-lines.js';
 import { openJournalFile, openRotatedFile, rotatedFiles } from './file-open.js';
 import { FileTail } from './file-tail.js';
@@ -72,46 +72,45 @@ export async function* readChanges(
   path: string,
   { since = 0, until = Number.POSITIVE_INFINITY, follow }: ReadOptions,
 ): AsyncGenerator<RecordedChange> {
-  const tail = new FileTail(path);
-  const unfinished: ChangesById = new Map();
+  const unfinished = new Map<string, RecordedChange>();
   /** Changes that were yielded with the outcome `unknown`. A known outcome may follow. */
-  const unknown: ChangesById = new Map();
-  do {
-    for await (const entry of newEntries(tail, since)) {
-      if ('intent' in entry) {
-        const time = Date.parse(entry.intent.time);
-        if (time >= since && time < until) unfinished.set(entry.intent.id, entry.intent);
-        continue;
-      }
-      // Undefined if the change is not from this time, or if the outcome is not new.
-      const ended = takeEnded(entry.ending, unfinished, unknown);
-      if (ended !== undefined) yield ended;
+  const unknown = new Map<string, RecordedChange>();
+
+  for await (const entry of entriesOldestFirst(path, since, follow)) {
+    if ('intent' in entry) {
+      const time = Date.parse(entry.intent.time);
+      if (time >= since && time < until) unfinished.set(entry.intent.id, entry.intent);
+      continue;
     }
-    // `follow` waits for the next read, and resolves with false to stop. Without it, there is one read.
-  } while (await follow?.());
+
+    const { ending } = entry;
+    const isUnknown = ending.outcome === 'unknown';
+    // A known outcome replaces `unknown`, but a second `unknown` says nothing new.
+    const change = unfinished.get(ending.id) ?? (isUnknown ? undefined : unknown.get(ending.id));
+    // The change did not begin between `since` and `until`, or its outcome was yielded before.
+    if (change === undefined) continue;
+
+    const ended = { ...change, ending };
+    unfinished.delete(ending.id);
+    if (isUnknown) unknown.set(ending.id, ended);
+    else unknown.delete(ending.id);
+    yield ended;
+  }
   yield* unfinished.values();
 }
 
-/** The entries that were appended since the last call with this tail. Skips lines that this version does not understand. */
-async function* newEntries(tail: FileTail, since: number): AsyncGenerator<Entry> {
-  for await (const lines of tail.read(since, () => undefined))
-    for (const line of lines) {
-      const entry = readEntry(line);
-      if (entry !== undefined) yield entry;
-    }
-}
-
-type ChangesById = Map<string, RecordedChange>;
-
-/** Moves an ended change from `unfinished` to `unknown`, or out of both if its outcome is known. Returns undefined if nothing is new. */
-function takeEnded(ending: Ending, unfinished: ChangesById, unknown: ChangesById): RecordedChange | undefined {
-  const isUnknown = ending.outcome === 'unknown';
-  // A known outcome replaces `unknown`, but a second `unknown` says nothing new.
-  const change = unfinished.get(ending.id) ?? (isUnknown ? undefined : unknown.get(ending.id));
-  if (change === undefined) return undefined;
-  const ended = { ...change, ending };
-  unfinished.delete(ending.id);
-  if (isUnknown) unknown.set(ending.id, ended);
-  else unknown.delete(ending.id);
-  return ended;
+/**
+ * The entries of the files rotated after `since` (milliseconds), then of the file, then those appended after each `follow`, which resolves
+ * with false to stop. If the file was replaced meanwhile, all entries come again. Skips lines that this version does not understand.
+ */
+async function* entriesOldestFirst(path: string, since: number, follow: ReadOptions['follow']): AsyncGenerator<Entry> {
+  const tail = new FileTail(path);
+  do {
+    for await (const lines of tail.read(since, () => undefined))
+      for (const line of lines) {
+        const entry = readEntry(line);
+        if (entry !== undefined) yield entry;
+      }
+    // Without `follow`, there is one read.
+  } while (await follow?.());
 }

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import type { Log } from '../util/log.js';
-import { budgetState } from './budget.js';
+import { budgetState as stateOfBudget } from './budget.js';
 import { clockWarnings, createClockWarning } from './clock-warnings.js';
-import { findByNonce, findConflict, findDuplicate, findOverspending, isNonceSpent } from './conflict.js';
+import { changeWithNonce, duplicateIn, findConflict, findOverspending, isNonceSpent } from './conflict.js';
 import {
   clientBytes,
   type Ending,
@@ -47,8 +47,8 @@ export function createFileJournal(
 
   const writeEnding = async (ending: Ending) => {
     await write([{ ending: shortenEnding(ending) }]);
-    // Adds the ending to the window before the caller gets its answer. If the file then disappears, `fileWindow` writes the ending again.
-    // The ending is in the file already, so an error here does not matter.
+    // Into the window at once, so that `fileWindow` can write the ending again if the file disappears. An error here does not matter, because
+    // the file has the ending.
     await fileWindow.refresh().catch(() => undefined);
   };
 
@@ -56,7 +56,7 @@ export function createFileJournal(
   const endUnsent = (id: string, code: string) =>
     persistence.writeNowOrLater(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
 
-  /** Decides whether an intent, which is in the file, may be sent after the intents before it. */
+  /** Decides whether an intent that the file has may be sent. Only the entries before it count. */
   const decide = async (intent: Intent, { allowRepeat, budget }: BeginOptions): Promise<BeginResult> => {
     const time = now().getTime();
     const window = await fileWindow.refresh();
@@ -90,6 +90,7 @@ export function createFileJournal(
     const ending = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
     await write([{ intent }, { ending }]);
 
+    // The file has the entries now. If this read fails, the caller declines the change again with another ID.
     const window = await fileWindow.refresh();
     const isSpent = isNonceSpent(window.before(intent, now().getTime()), intent.nonce);
     // The nonce was spent by an earlier decision, so this refusal does not count: `not sent` replaces `declined`.
@@ -103,6 +104,7 @@ export function createFileJournal(
       await checkWritable(path);
       const time = now().getTime();
       const window = await fileWindow.refresh();
+      // `begin` and `decline` require this too, when they ask the window for earlier changes.
       window.requireOwnVersion(time);
       return [...clockWarnings(window.offsetMs(time)), ...fileWindow.warnings];
     },
@@ -114,18 +116,18 @@ export function createFileJournal(
       const time = now().getTime();
       const window = await fileWindow.refresh();
       const related = window.related(digest, time);
-      return findDuplicate(related, digest, time);
+      return duplicateIn(related, digest, time);
     },
     findByNonce: async (nonce) => {
       const window = await fileWindow.refresh();
       const changes = window.withNonce(nonce, now().getTime());
-      return findByNonce(changes, nonce);
+      return changeWithNonce(changes, nonce);
     },
     budgetState: async (key, budget) => {
       const time = now().getTime();
       const window = await fileWindow.refresh();
       const spentAt = window.spent(key, time);
-      return budgetState(spentAt, budget, time);
+      return stateOfBudget(spentAt, budget, time);
     },
     listDeclined: async (since, caller, client) => {
       const time = now().getTime();

@@ -17,7 +17,7 @@ interface JournalWatch {
   /** The result of the last check. A problem means that changes are refused. */
   lastCheck(): { readonly problem?: SafeText; readonly warnings: readonly SafeText[] };
   /** True if the last check succeeded. False before the first check. */
-  reachable(): boolean;
+  lastCheckSucceeded(): boolean;
   stop(): void;
 }
 
@@ -66,10 +66,11 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
 
   void check();
   return {
-    // Stays ready after other errors, because calls that only read the cloud need no journal.
+    // Not ready while there are recent entries of another version, so that a rolling update waits. Other errors do not matter after the first
+    // success, because calls that only read the cloud need no journal.
     isReady: () => hasSucceeded && !hasOtherVersion,
     lastCheck: () => lastCheck,
-    reachable: () => hasSucceeded && lastError === undefined,
+    lastCheckSucceeded: () => hasSucceeded && lastError === undefined,
     stop: () => {
       isStopped = true;
       clearTimeout(timer);

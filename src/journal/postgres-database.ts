@@ -46,15 +46,15 @@ export interface Database {
 
 export interface DatabaseOptions {
   readonly log?: Log | undefined;
-  /** Replaces the time that the database's clock shows, in milliseconds. Tests set it. */
-  readonly databaseTime?: ((shown: number) => number) | undefined;
+  /** Replaces the time of the database's clock, in milliseconds. Tests set it. */
+  readonly databaseTime?: ((clockMs: number) => number) | undefined;
   /** Replaces the time limits. Tests set shorter limits. */
   readonly limits?: typeof defaultLimits | undefined;
 }
 
 /** @param url may hold a password, which no error contains */
 export function openDatabase(url: string, now: () => Date, options: DatabaseOptions = {}): Database {
-  const { log = () => undefined, databaseTime = (shown) => shown, limits = defaultLimits } = options;
+  const { log = () => undefined, databaseTime = (clockMs) => clockMs, limits = defaultLimits } = options;
   const tables = createTableCheck(url, log);
   return {
     name: storePlace(url).name,
@@ -67,7 +67,7 @@ interface ConnectionOptions {
   readonly now: () => Date;
   readonly mostConnections: number;
   readonly tables: ReturnType<typeof createTableCheck>;
-  readonly databaseTime: (shown: number) => number;
+  readonly databaseTime: (clockMs: number) => number;
   readonly limits: typeof defaultLimits;
 }
 
@@ -149,15 +149,17 @@ async function begin(
 ): Promise<Transaction> {
   const sentAt = now().getTime();
   const results: unknown = await client.query(
+    // With `synchronous_commit`, a confirmed commit survives a crash.
     `begin isolation level read committed; set local synchronous_commit = on; set local statement_timeout = ${statementMs};
      set local idle_in_transaction_session_timeout = ${statementMs};
-     select extract(epoch from clock_timestamp())::float8 * 1000 as shown`,
+     select extract(epoch from clock_timestamp())::float8 * 1000 as clock_ms`,
   );
 
-  // There is a result for each statement. The last statement reads the clock, as a number.
-  const shownMs: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.shown : undefined;
+  // For several statements, `pg` returns a list of results. Without a number in the last, `databaseNow` is NaN, and the next query that uses
+  // it as a time fails.
+  const clockMs: unknown = Array.isArray(results) ? results.at(-1)?.rows?.[0]?.clock_ms : undefined;
   // Tests shift the database's clock with `databaseTime`.
-  const databaseNow = databaseTime(Number(shownMs));
+  const databaseNow = databaseTime(Number(clockMs));
   const answeredAt = now().getTime();
   // The database read its clock between `sentAt` and `answeredAt`, so only a time outside them shows a difference.
   let offsetMs = 0;

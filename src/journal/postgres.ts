@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import type { Log } from '../util/log.js';
 import { lazy } from '../util/objects.js';
-import { type Budget, budgetState, spendingOutcomes } from './budget.js';
+import { type Budget, spendingOutcomes, budgetState as stateOfBudget } from './budget.js';
 import { createClockWarning } from './clock-warnings.js';
 import {
   abandonedMs,
+  changeWithNonce,
   type DatedChange,
-  findByNonce,
+  duplicateIn,
   findConflict,
-  findDuplicate,
   findOverspending,
   isNonceSpent,
 } from './conflict.js';
@@ -35,9 +35,9 @@ import { checkHealth, requireOwnVersion, requireSameTime } from './postgres-heal
 import { changesIn, readRows, understoodIn } from './postgres-rows.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
 
-const connections = 5;
-/** Reads of the whole journal have their own connections, so that no change waits for them. */
-const readingConnections = 2;
+const mostConnections = 5;
+/** For reads of the whole journal. They take long, so they have their own connections, and no change waits for them. */
+const mostReadingConnections = 2;
 
 /** The most unfinished changes that one recovery ends. The next recovery takes the rest. */
 const mostUnfinished = 1_000;
@@ -47,11 +47,11 @@ const mostUnfinished = 1_000;
  * locks rows of `cloudops_guards` until its commit. No connection keeps state between transactions, so a connection pooler may be used.
  */
 export function createPostgresJournal(database: Database, now: () => Date, log: Log = () => undefined): Journal {
-  const { run, close } = database.connect(connections);
-  // Reads of the whole journal take long, so they have their own connections.
-  const reading = database.connect(readingConnections);
+  const { run, close } = database.connect(mostConnections);
+  const reading = database.connect(mostReadingConnections);
   const persistence = createPersistence();
   const warnOfClock = createClockWarning(log);
+  /** The ending of an intent that is not sent. Its `time` is only shown. Comparisons use the column `ended`, by the database's clock. */
   const unsent = (id: string, code: string): Ending => ({ id, time: now().toISOString(), outcome: 'not sent', code });
 
   /** Writes an intent, after its comparison with earlier ones. If it may not be sent, its ending is written in the same row. */
@@ -95,7 +95,8 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
       return persistence.write(() => run((transaction) => update(transaction, ending)), signal);
     },
     decline: (fullIntent) =>
-      // Without `requireSameTime`, so that a refusal is recorded even if this server's clock is wrong.
+      // Without `requireSameTime`, so that a refusal is recorded even if this server's clock is wrong. If it is not known whether the commit
+      // succeeded, the caller declines the change again with another ID.
       run(async (transaction) => {
         const intent = shortenIntent(fullIntent);
         const isSpent = isNonceSpent(await lockRelated(transaction, intent), intent.nonce);
@@ -107,13 +108,18 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
     findDuplicate: (digest) =>
       run(async (transaction) => {
         const related = await selectRelated(transaction, { digest });
-        return findDuplicate(related, digest, transaction.databaseNow);
+        return duplicateIn(related, digest, transaction.databaseNow);
       }),
-    findByNonce: (nonce) => run(async (transaction) => findByNonce(await selectByNonce(transaction, nonce), nonce)),
+    findByNonce: (nonce) =>
+      run(async (transaction) => {
+        const changes = await selectByNonce(transaction, nonce);
+        return changeWithNonce(changes, nonce);
+      }),
     budgetState: (key, budget) =>
-      run(async (transaction) =>
-        budgetState(await selectSpent(transaction, key, budget), budget, transaction.databaseNow),
-      ),
+      run(async (transaction) => {
+        const spentAt = await selectSpent(transaction, key, budget);
+        return stateOfBudget(spentAt, budget, transaction.databaseNow);
+      }),
     listDeclined: (since, caller, client) =>
       run((transaction) => {
         // `since` is by this server's clock. Its age is the same by the database's clock.

@@ -33,17 +33,21 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
   }
 }
 
-/** Creates notices about interrupted changes. Each notice goes once to its caller, with the caller's next change. */
+/**
+ * Creates notices about interrupted changes. Each notice goes once to its caller, with the caller's next change.
+ * @param recover ends the changes that were interrupted, and resolves with them. No later call returns them again. Never rejects
+ */
 export function createNotices(recover: () => Promise<readonly RecordedChange[]>) {
   let unreported: readonly RecordedChange[] = [];
-  // `recover` finds the changes that were interrupted, and never rejects.
-  let recovering = recover();
+  let lastRecovery = recover();
   return {
+    /** Returns the notices for a caller, and forgets them. */
     take: async (caller: string | undefined) => {
-      // A call waits only for the recovery that the start or the call before it began, and begins one for the next call.
-      const ownRecovery = recovering;
-      recovering = ownRecovery.then(recover);
-      const interrupted = await ownRecovery;
+      // Waits only for the recovery that began before, at the start or with the previous `take`. The next `take` waits for a new one.
+      const recovery = lastRecovery;
+      lastRecovery = recovery.then(recover);
+      const interrupted = await recovery;
+      // Not before the wait, during which a concurrent `take` may change the list.
       unreported = [...unreported, ...interrupted];
 
       // Callers without names get all notices.
@@ -51,7 +55,7 @@ export function createNotices(recover: () => Promise<readonly RecordedChange[]>)
       unreported = unreported.filter((change) => !changesOfCaller.includes(change));
       return changesOfCaller.map(interruptedText);
     },
-    settled: () => recovering,
+    settled: () => lastRecovery,
   };
 }
 

@@ -11,14 +11,17 @@ export interface StorePlace {
   readonly problem: SafeText | undefined;
 }
 
-/** @param journal the path of a file, or the address of a PostgreSQL database */
+/**
+ * Returns the place where the journal is stored, with a name that may be shown.
+ * @param journal the path of a file, or the address of a PostgreSQL database
+ */
 export function storePlace(journal: string): StorePlace {
-  // Without a scheme, it is a path. A scheme has two letters or more, because a path on Windows may begin with `C:`.
+  // A text without a scheme is a path. A scheme has two letters or more, because a path on Windows may begin with `C:`.
   if (!/^[a-z][a-z0-9+.-]+:/i.test(journal))
     return {
       name: journal,
       path: journal,
-      // A text that looks like a connection may hold a password, but its problem stops the program before `name` is shown.
+      // False even for `host=db password=…`, because `problem` stops the program before `name` is shown.
       holdsPassword: false,
       problem: looksLikeConnection(journal) ? databaseProblem(journal) : undefined,
     };

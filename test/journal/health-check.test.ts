@@ -31,7 +31,7 @@ test('is ready as soon as changes can be recorded, and stays so in an outage, wh
   const watch = watchJournal(journal, log);
   const after = async (milliseconds: number) => {
     await vi.advanceTimersByTimeAsync(milliseconds);
-    return [watch.isReady(), watch.reachable()];
+    return [watch.isReady(), watch.lastCheckSucceeded()];
   };
   expect(await after(10_000)).toEqual([false, false]);
   journal.problem = '';
@@ -63,7 +63,7 @@ test('tells operators its warnings and its problem, and is not ready while anoth
   expect([watch.isReady(), watch.lastCheck()]).toEqual([true, { warnings: journal.warnings }]);
   healthCheck.mockRejectedValueOnce(new OtherVersion(until));
   await vi.advanceTimersByTimeAsync(30_000);
-  expect([watch.isReady(), watch.reachable()]).toEqual([false, false]);
+  expect([watch.isReady(), watch.lastCheckSucceeded()]).toEqual([false, false]);
   expect(watch.lastCheck().problem?.text).toContain('changes are refused until 2026-11-20T12:10:00.000Z');
   journal.problem = 'EACCES';
   await vi.advanceTimersByTimeAsync(30_000);

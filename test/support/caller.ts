@@ -13,9 +13,9 @@ import { createConsentTokens } from '../../src/consent/tokens.js';
 import { type Budget, budgetState, mayBeMade } from '../../src/journal/budget.js';
 import {
   changesOf,
-  findByNonce,
+  changeWithNonce,
+  duplicateIn,
   findConflict,
-  findDuplicate,
   findOverspending,
   isNonceSpent,
 } from '../../src/journal/conflict.js';
@@ -176,8 +176,8 @@ export function createMemoryJournal(now = () => new Date()): Journal {
   return {
     healthCheck: async () => [],
     unwritten: () => 0,
-    findDuplicate: async (digest) => findDuplicate(all(), digest, now().getTime()),
-    findByNonce: async (nonce) => findByNonce(all(), nonce),
+    findDuplicate: async (digest) => duplicateIn(all(), digest, now().getTime()),
+    findByNonce: async (nonce) => changeWithNonce(all(), nonce),
     begin: async (intent, options) => {
       const conflict = findConflict(all(), intent, options);
       const result =
