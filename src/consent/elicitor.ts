@@ -64,7 +64,7 @@ export async function unlessStopped<Result>(
 ): Promise<Result> {
   if (stop?.aborted) throw new Refusal('Stopping', []);
 
-  /** Has the signal of the work. If `signal` aborts, `abort` aborts it, and on shutdown, the end of this function does. */
+  /** Its signal goes to the work. `abort` aborts it when `signal` aborts, and the end of this function on shutdown. */
   const workController = new AbortController();
   const abort = () => workController.abort(signal?.reason);
   signal?.addEventListener('abort', abort);

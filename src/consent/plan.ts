@@ -126,7 +126,7 @@ export function makePlan(call: PlanInput): Plan {
     ...(hasOtherArguments && { also }),
     ...(tables.length > 0 && { tables }),
     ...(isSandbox && { sandbox: true }),
-    // The arguments only decide which defaults apply. Their texts are from the operation's definition, so `defined` marks them as safe.
+    // The texts of the defaults are from the operation's definition, so `defined` marks them as safe. The call only decides which defaults apply.
     defaults: hints.defaults.map(({ path, value }) => ({
       name: defined(fieldInWords(schema, path) ?? path),
       value: defined(value),

@@ -98,7 +98,7 @@ interface PlansOptions {
   readonly log?: Log;
 }
 
-/** Creates `Plans` on a store, to which each plan goes as one sealed text. So any change of a plan seals the whole plan again. */
+/** Creates `Plans` on a store, to which each plan goes as one sealed (encrypted) text. So any change of a plan seals the whole plan again. */
 export function createPlans({ store, keys, now, lifetimeMs, log = () => undefined }: PlansOptions): Plans {
   const persistence = createPersistence();
   /** Unseals a plan. Undefined if the plan has expired, or was sealed with another key or by another version. */

@@ -99,16 +99,17 @@ export function createRefusals(
     return new Refusal('Declined', [say`the user declined this change less than ten minutes ago`]);
   };
 
-  /** Repeats a failed write. If it gives up, at the end of the process or after a permanent error, the change stays in `unwritten`. */
-  const retryInBackground = async (key: string, intent: Intent): Promise<void> => {
-    const write = async () => {
-      // The result is ignored, because `false` may mean that the failed write has succeeded after all, and spent the nonce.
-      await journal.decline({ ...intent, id: newId() });
-    };
-    await persistence.write(write).then(
-      () => unwritten.delete(key),
-      () => undefined,
-    );
+  /** Repeats a failed write in the background until it succeeds. */
+  const retryLater = async (key: string, intent: Intent): Promise<void> => {
+    try {
+      await persistence.write(async () => {
+        // The result is ignored, because `false` may mean that the failed write has succeeded after all, and spent the nonce.
+        await journal.decline({ ...intent, id: newId() });
+      });
+      unwritten.delete(key);
+    } catch {
+      // The process ends, or no retry can help. The change stays in `unwritten`.
+    }
   };
 
   /**
@@ -138,7 +139,7 @@ export function createRefusals(
       return 'spent';
     } catch (error) {
       log('error', 'journal', { tool: intent.tool, id: intent.id, error: reasonOf(error) });
-      void retryInBackground(key, intent);
+      void retryLater(key, intent);
       return 'unwritten';
     }
   };

@@ -33,6 +33,7 @@ export class FileTail {
   /**
    * Yields the lines that were appended since the last read. The first read calls `onRestart` and yields all lines, except of rotated files
    * that were last written before `since` (milliseconds). So does a later read if the place where the last read ended is gone.
+   * @param onRestart makes the caller forget the lines of earlier reads
    * @throws if a file cannot be read or is not a journal
    */
   async *read(since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {

@@ -43,11 +43,11 @@ export function createNotices(recover: () => Promise<readonly RecordedChange[]>)
   return {
     /** Returns the notices for a caller, and forgets them. */
     take: async (caller: string | undefined) => {
-      // Waits only for the recovery that began before, at the start or with the previous `take`. The next `take` waits for a new one.
+      // Begins a recovery for the next `take`, and waits only for the one that the previous `take`, or the start, began.
       const recovery = lastRecovery;
       lastRecovery = recovery.then(recover);
       const interrupted = await recovery;
-      // Not before the wait, during which a concurrent `take` may change the list.
+      // Only now, because a concurrent `take` may have changed the list meanwhile.
       unreported = [...unreported, ...interrupted];
 
       // Callers without names get all notices.
@@ -55,6 +55,7 @@ export function createNotices(recover: () => Promise<readonly RecordedChange[]>)
       unreported = unreported.filter((change) => !changesOfCaller.includes(change));
       return changesOfCaller.map(interruptedText);
     },
+    /** Resolves when the last recovery has ended. */
     settled: () => lastRecovery,
   };
 }

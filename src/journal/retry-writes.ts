@@ -45,20 +45,21 @@ export function createPersistence() {
   };
 
   /** Like `write`, but in the background. If `write` gives up, its error is ignored. */
-  const writeInBackground = (attempt: Attempt): void => void write(attempt).catch(() => undefined);
+  const writeLater = (attempt: Attempt): void => void write(attempt).catch(() => undefined);
 
   return {
     write,
     /** Makes one attempt, and resolves after it even if it fails. Further attempts then follow in the background. */
     writeNowOrLater: (attempt: Attempt): Promise<void> => {
       const onlyOnce = AbortSignal.abort();
-      return write(attempt, onlyOnce).catch(() => writeInBackground(attempt));
+      // After a `Permanent` error too: `writeLater` then gives up after one attempt.
+      return write(attempt, onlyOnce).catch(() => writeLater(attempt));
     },
     /** The number of writes under way. */
     count: () => underWay.size,
     /** Waits in the background until an earlier commit has succeeded or failed, or until `close`. Then repeats the attempt until it succeeds. */
     writeAfter: (earlier: CommitPending, attempt: Attempt): void =>
-      writeInBackground(async () => {
+      writeLater(async () => {
         // The attempt follows whether the commit succeeds or fails.
         await waitForCommit(earlier, closing.signal);
         await attempt();
