@@ -80,7 +80,7 @@ export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
     // The start of the chunk may continue a line from the chunk before it in the file, which is read next. The lines begin after a newline.
     const [chunkStart = '', ...lines] = buffer.toString('latin1', 0, bytesRead).split('\n');
     for (const line of lines.reverse()) {
-      // Only the last line of the chunk continues in `pieces`.
+      // `pieces` has the rest of the chunk's last line.
       yield decodeLine([line, ...pieces]);
       pieces = [];
     }

@@ -77,8 +77,8 @@ export class JournalWindow {
     const time = this.#clock.advance(ending.time);
     const change = this.#unsettled.get(ending.id);
     if (change === undefined) {
-      // The change has a final outcome already, or its intent is older than the window. Until `addUnfinished`
-      // is called, such endings are remembered, so that it skips their intents.
+      // The change has a final outcome already, or its intent is older than the window. Such endings are kept until `addUnfinished` is called,
+      // which skips their intents.
       this.#orphanEndings?.add(ending.id);
       return;
     }
