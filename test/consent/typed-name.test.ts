@@ -6,7 +6,7 @@ import { createConsentTokens } from '../../src/consent/tokens.js';
 import { isTyped, nameToType } from '../../src/consent/typed-name.js';
 import { consentForm } from '../../src/mcp/elicitation.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
-import type { Operation } from '../../src/tools/define-operation.js';
+import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { createMemoryJournal, never, testCaller } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
@@ -14,36 +14,63 @@ import { answered, scriptedClient } from '../support/scripted-client.js';
 
 const operation = { ...abortMultipartUpload, preflight: undefined } as unknown as Operation;
 const args = { bucket: 'b', object: 'a.mov', uploadId: 'u' };
-const { change } = operation;
-const nameOf = (
-  confirm: ConsentMode,
-  input: object = args,
-  confirmDelete?: 'click',
-  effect: Operation['effect'] = 'delete',
-) => change && nameToType({ operation: { effect }, change, input: { ...input }, account: { confirm, confirmDelete } });
 
-test.each<readonly [string, string | undefined, string | undefined]>([
-  ['in ask', nameOf('ask'), 'a.mov'],
-  ['in human', nameOf('human'), 'a.mov'],
-  ['in approval', nameOf('approval'), 'a.mov'],
-  ['in plan', nameOf('plan'), undefined],
-  ['in off', nameOf('off'), undefined],
-  ['where a click is set', nameOf('ask', args, 'click'), undefined],
-  ['for a change that deletes nothing', nameOf('ask', args, undefined, 'alter'), undefined],
-  ['of 40 characters', nameOf('ask', { ...args, object: 'x'.repeat(40) }), 'x'.repeat(40)],
-  ['of 41 characters', nameOf('ask', { ...args, object: 'x'.repeat(41) }), undefined],
-  ['with an invisible character', nameOf('ask', { ...args, object: 'a\u200bb' }), undefined],
-])('the name %s', (_what, name, expected) => {
-  expect(name).toBe(expected);
+interface Given {
+  readonly confirm?: ConsentMode;
+  readonly confirmDelete?: 'type' | 'click';
+  readonly effect?: Operation['effect'];
+  readonly input?: object;
+  /** In place of the real ones, of which the object is the last. */
+  readonly change?: Pick<Change, 'identifies'>;
+}
+
+function nameFor({
+  confirm = 'ask',
+  confirmDelete,
+  effect = 'delete',
+  input = args,
+  change = operation.change,
+}: Given) {
+  if (change === undefined) throw new Error('it is a change');
+  return nameToType({ operation: { effect }, change, input: { ...input }, account: { confirm, confirmDelete } });
+}
+const called = (object: unknown): Given => ({ input: { ...args, object } });
+
+test.each<readonly [string, Given, string | undefined]>([
+  ['is wanted in ask', { confirm: 'ask' }, 'a.mov'],
+  ['is wanted in human', { confirm: 'human' }, 'a.mov'],
+  ['is wanted in approval', { confirm: 'approval' }, 'a.mov'],
+  ['is not wanted in plan, where nobody could type it', { confirm: 'plan' }, undefined],
+  ['is not wanted in off, where nobody could type it', { confirm: 'off' }, undefined],
+  ['is wanted if the settings say so', { confirmDelete: 'type' }, 'a.mov'],
+  ['is not wanted if a click is enough', { confirmDelete: 'click' }, undefined],
+  ['is not wanted for a change that deletes nothing', { effect: 'alter' }, undefined],
+  ['is that of the last argument', { change: { identifies: ['object', 'bucket'] } }, 'b'],
+  ['is not wanted if no argument has it', { change: { identifies: [] } }, undefined],
+  ['is not wanted if the operation does not say which argument has it', { change: {} }, undefined],
+  ['is not wanted if its argument is absent', { input: {} }, undefined],
+  ['is not wanted if its argument is no text', called(7), undefined],
+  ['is not wanted if it is empty', called(''), undefined],
+  ['is not wanted if it has only spaces', called('  '), undefined],
+  ['is wanted without the spaces around it', called(' a.mov '), 'a.mov'],
+  ['is wanted with 40 characters', called('x'.repeat(40)), 'x'.repeat(40)],
+  ['is not wanted with 41 characters', called('x'.repeat(41)), undefined],
+  ['is not wanted with an invisible character', called('a\u200bb'), undefined],
+])('the name %s', (_what, given, expected) => {
+  expect(nameFor(given)).toBe(expected);
 });
 
-test('spaces around a typed name do not matter, and its case does', () => {
-  expect([isTyped('a', ' a '), isTyped('a', 'A'), isTyped('a', undefined), isTyped(undefined, undefined)]).toEqual([
-    true,
-    false,
-    false,
-    true,
-  ]);
+test.each<readonly [string | undefined, string | undefined, boolean]>([
+  ['a', 'a', true],
+  ['a', ' a ', true],
+  ['a', 'A', false],
+  ['a', 'ab', false],
+  ['a', '', false],
+  ['a', undefined, false],
+  [undefined, undefined, true],
+  [undefined, 'a', true],
+])('if %j is wanted, %j agrees: %s', (wanted, typed, agrees) => {
+  expect(isTyped(wanted, typed)).toBe(agrees);
 });
 
 test('the form has a field for the name only if it has to be typed', () => {
