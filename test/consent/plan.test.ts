@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { acceptOf, fingerprint, makePlan, planText } from '../../src/consent/plan.js';
-import { tooLargeToShow } from '../../src/consent/refusal.js';
 import { json, xml } from '../../src/tools/request-body.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { say } from '../../src/util/safe-text.js';
@@ -123,12 +122,4 @@ describe('a secret', () => {
   test('that was not given is no matter', () => {
     expect(makePlan(callOf(input, {}, secrets)).warnings).toEqual([]);
   });
-});
-
-test('what is too large for anybody to review is refused, with what to do instead if the operation says it', () => {
-  const refusal = (ifTooLarge?: string) =>
-    tooLargeToShow(callOf(input, ifTooLarge === undefined ? {} : { ifTooLarge }));
-  expect(refusal()).toMatchObject({ code: 'TooLargeToShow', problems: [] });
-  expect(refusal('Send fewer rules.').more.next?.text?.text).toContain('Send fewer rules.');
-  expect(refusal().more).toEqual({});
 });
