@@ -22,6 +22,20 @@ test('each element is a row, each field at any depth a column, in the words of t
   ]);
 });
 
+test('a number has the unit of its field, and a value of another kind is written as JSON', () => {
+  const [table] = tablesOf(pools([{ volumeSize: 100, nodeCount: 3, odd: null }]));
+  expect(table).toMatchObject({
+    columns: ['Disk size', 'Number of nodes', 'Odd'],
+    rows: [['100 GB', '3', 'null']],
+  });
+});
+
+test('a list of plain values has one column', () => {
+  expect(tablesOf({ keys: ['a', 2] })).toEqual([
+    { title: 'Keys', columns: ['Value'], rows: [['"a"'], ['2']], more: 0 },
+  ]);
+});
+
 test.each([
   ['the only value of a list', { regions: ['jp-east-1'] }, 0],
   ['two values', { keys: ['a', 'b'] }, 1],
