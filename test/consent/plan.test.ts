@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { acceptOf, fingerprint, makePlan, planText } from '../../src/consent/plan.js';
-import { json, xml } from '../../src/tools/request-body.js';
+import {
+  acceptOf,
+  defaultText,
+  fingerprint,
+  hintsOf,
+  makePlan,
+  type Plan,
+  planParts,
+  planText,
+} from '../../src/consent/plan.js';
+import type { Operation } from '../../src/tools/define-operation.js';
+import { form, json, plainText, xml } from '../../src/tools/request-body.js';
+import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { say } from '../../src/util/safe-text.js';
 import { callOf, endpoint } from '../support/planned-call.js';
@@ -12,6 +23,11 @@ const input = { backupId: 'a'.repeat(32), instanceId: 'one' };
 test.each([
   ['the account by the key that would sign, last', {}, [/^region jp-east-1/, 'account AKIDTEST']],
   ['the account by its name, first', { accountName: 'prod' }, ['account prod', /^region jp-east-1/]],
+  [
+    'that the call did not choose the account',
+    { accountName: 'prod', isDefaultAccount: true },
+    ['account prod (default)', /^region jp-east-1/],
+  ],
   [
     'the sandbox, before all',
     { endpoint: { ...endpoint, isSandbox: true } },
@@ -28,6 +44,7 @@ test('what is not so has no field, and no line', () => {
   const plan = makePlan(plain);
   expect(plan).not.toHaveProperty('sandbox');
   expect(plan).not.toHaveProperty('found');
+  expect(plan).not.toHaveProperty('alert');
   expect(planText({ ...plan, summary: say`Create it.` }, undefined).text.split('\n')).toEqual([
     'Create it.',
     expect.stringMatching(/^Where: /),
@@ -54,6 +71,95 @@ test('what is so is said, each thing under its title', () => {
     'This plan holds until 2026-11-20T12:10:00.000Z.',
   ])
     expect(`\n${text}\n`).toContain(`\n${line}\n`);
+});
+
+test.each([
+  ['a field', { description: 'd' }, ['also']],
+  ['a list', { keys: ['a', 'b'] }, ['also', 'tables']],
+  ['both', { description: 'd', keys: ['a', 'b'] }, ['also', 'tables']],
+  ['nothing', {}, []],
+])('of the arguments that are named nowhere else, here %s, it has %j', (_what, more, fields) => {
+  const plan = makePlan(callOf({ ...input, ...more }, { named: Object.keys(input) }));
+  expect(Object.keys(plan).filter((name) => ['also', 'tables'].includes(name))).toEqual(fields);
+});
+
+test('an argument that is named has no sentence, and still its table', () => {
+  const plan = makePlan(callOf({ ...input, keys: ['a', 'b'] }, { named: [...Object.keys(input), 'keys[]'] }));
+  expect(plan).not.toHaveProperty('also');
+  expect(plan.tables).toMatchObject([{ title: 'Keys', rows: [['"a"'], ['"b"']] }]);
+});
+
+describe('the cautions below the headline', () => {
+  const cautionsOf = (more: Partial<Plan>) =>
+    planParts({ ...makePlan(callOf(input)), risks: ['costs money'], ...more }).cautions.map(({ text }) => text);
+  const alert = say`It is running.`;
+  const others = [say`Another plan waits.`];
+
+  test.each<readonly [string, Partial<Plan>, readonly string[]]>([
+    ['are the risks', {}, ['Risk: costs money.']],
+    ['are the alert, which names the risks too', { alert }, ['It is running. It costs money.']],
+    ['begin with the other plans', { others, alert }, ['Another plan waits.', 'It is running. It costs money.']],
+    ['are the alert alone without a risk', { alert, risks: [] }, ['It is running.']],
+    ['are none if there is nothing to say', { risks: [] }, []],
+  ])('%s', (_what, more, cautions) => {
+    expect(cautionsOf(more)).toEqual(cautions);
+  });
+
+  test('have the alert that the present state gives', () => {
+    expect(makePlan({ ...callOf(input), alert })).toMatchObject({ alert });
+  });
+});
+
+describe('a default of the cloud', () => {
+  const { unknownDefaults: _, costDrivers: __, ...operation } = restoreInstance as Operation;
+  const hints = (more: Partial<Operation>, given: Readonly<Record<string, unknown>> = {}) =>
+    hintsOf({ ...operation, defaults: [], ...more }, callOf({}).change, { ...input, ...given }, 'jp-east-1');
+  const defaults = [{ path: 'instanceType', value: 'e-large' }];
+  const ofRegion = (inRegion: Readonly<Record<string, string>>) => [
+    { path: 'availabilityZone', value: 'by region', inRegion },
+  ];
+  const lfs = 'objectStorageConfig.bucketUseObjects.lfs';
+
+  test.each<readonly [string, Partial<Operation>, Readonly<Record<string, unknown>>, readonly string[]]>([
+    ['of an absent argument is named', { defaults }, {}, ['instanceType: e-large']],
+    ['of an argument that is given is not', { defaults }, { instanceType: 'c-large' }, []],
+    ['is that of the region', { defaults: ofRegion({ 'jp-east-1': 'east-11' }) }, {}, ['availabilityZone: east-11']],
+    ['of another region is not named', { defaults: ofRegion({ 'jp-west-1': 'west-12' }) }, {}, []],
+  ])('%s', (_what, more, given, named) => {
+    expect(hints(more, given).defaults.map((each) => defaultText(each).text)).toEqual(named);
+  });
+
+  const notDocumented = 'What the cloud uses instead is not documented';
+  test.each<readonly [string, Partial<Operation>, Readonly<Record<string, unknown>>, readonly string[]]>([
+    ['is missing if the default of each argument is documented', {}, {}, []],
+    ['names an absent argument', { unknownDefaults: ['diskSize'] }, {}, [`Not given: diskSize. ${notDocumented}.`]],
+    [
+      'names an absent argument that decides the cost',
+      { unknownDefaults: ['diskSize'], costDrivers: ['diskSize'] },
+      {},
+      [`Not given: diskSize. ${notDocumented}, and the cost depends on diskSize.`],
+    ],
+    [
+      'names an argument inside an object that is given',
+      { unknownDefaults: [lfs] },
+      { objectStorageConfig: { bucketUseObjects: {} } },
+      [`Not given: ${lfs}. ${notDocumented}.`],
+    ],
+    ['does not name an argument inside an absent object', { unknownDefaults: [lfs] }, { objectStorageConfig: {} }, []],
+  ])('that is not documented: the warning %s', (_what, more, given, warnings) => {
+    expect(hints(more, given).warnings).toEqual(warnings);
+  });
+});
+
+test.each([
+  ['JSON as its value', json({ a: 1 }), { a: 1 }],
+  ['a form as its values', form({ a: 'b c' }), { a: 'b c' }],
+  ['text that is JSON as its value', plainText('{"a":1}'), { a: 1 }],
+  ['other text as it is', plainText('a: 1'), 'a: 1'],
+  ['XML as text', xml('A', { B: '1' }), '<?xml version="1.0" encoding="UTF-8"?>\n<A>\n  <B>1</B>\n</A>\n'],
+])('a body is shown: %s', (_what, body, shown) => {
+  const request = encodeRequest('POST', { path: '/', body }, endpoint);
+  expect(makePlan({ ...callOf(input), request }).body).toEqual(shown);
 });
 
 describe('the words that agree', () => {
@@ -117,6 +223,13 @@ describe('a secret', () => {
     expect(makePlan(callOf({ ...input, password: secret }, {}, more)).warnings).toEqual([
       expect.stringMatching(warning),
     ]);
+  });
+
+  test('in a list is warned of once, by the name of the list', () => {
+    const users = [{ password: secret }, { password: `${secret}, too` }];
+    const { warnings, tables } = makePlan(callOf({ ...input, users }, {}, { secrets: ['users[].password'] }));
+    expect(warnings).toEqual([expect.stringMatching(/^users\.password came with the call/)]);
+    expect(JSON.stringify(tables)).not.toContain(secret);
   });
 
   test('that was not given is no matter', () => {

@@ -372,6 +372,7 @@ describe('the plan', () => {
   test.each([
     [{}, 'region jp-east-1 (configured)'],
     [{ region: 'jp-east-1' }, 'region jp-east-1 (given)'],
+    [{ region: 7 }, 'region jp-east-1 (configured)'],
     [{ regions: ['jp-west-2', 'x'] }, 'region jp-west-2 (given), request sent to jp-east-1 (configured)'],
   ])('says where the region comes from, and which one gets the request: %j', (given, region) => {
     const call = callOf(input);
