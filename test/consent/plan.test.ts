@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import {
   acceptOf,
   defaultText,
@@ -8,8 +9,9 @@ import {
   type Plan,
   planParts,
   planText,
+  type Risk,
 } from '../../src/consent/plan.js';
-import type { Operation } from '../../src/tools/define-operation.js';
+import type { Change, Operation } from '../../src/tools/define-operation.js';
 import { form, json, plainText, xml } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { encodeRequest } from '../../src/transport/request.js';
@@ -37,6 +39,23 @@ test.each([
   expect(makePlan({ ...callOf(input), ...more }).where).toEqual(
     where.map((one) => (typeof one === 'string' ? one : expect.stringMatching(one))),
   );
+});
+
+test('where it goes is the receiver of the request, if the operation has no argument for the region', () => {
+  const { where } = makePlan(callOf(input, {}, { input: () => z.object({ instanceId: z.string() }) }));
+  expect(where[0]?.text).toBe('request sent to jp-east-1 (given)');
+});
+
+test.each<readonly [Operation['effect'], Partial<Change>, readonly Risk[]]>([
+  ['create', { costsMoney: false }, []],
+  ['create', { costsMoney: true }, ['costs money']],
+  ['alter', { costsMoney: false, irreversible: true }, ['no way back']],
+  // A deletion cannot be undone unless its operation says that it can.
+  ['delete', { costsMoney: false }, ['no way back']],
+  ['delete', { costsMoney: false, irreversible: false }, []],
+  ['delete', { costsMoney: true }, ['costs money', 'no way back']],
+])('the risks of a change with the effect %s and %j are %j', (effect, change, risks) => {
+  expect(makePlan(callOf(input, change, { effect })).risks).toEqual(risks);
 });
 
 test('what is not so has no field, and no line', () => {
