@@ -77,7 +77,7 @@ async function serve(
   // authentication gets no warning, because only this machine can reach it, and so it has no replicas.
   if (access.openIdentity !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
-  // Each running read listens to `stop`. Without this, Node would warn of a leak at the eleventh listener.
+  // Many running calls may listen to `stop`. By default, Node warns of a leak at the eleventh listener.
   setMaxListeners(0, stop);
   // This detaches changes from their clients: a change goes on if its connection is lost, so that its outcome is known and recorded.
   inFlight.detach();
@@ -93,6 +93,7 @@ async function serve(
     journalReachable: journalWatch?.lastCheckSucceeded,
     unwrittenOutcomes: journal.unwritten,
     issuerReachable: identity?.reachable,
+    // A caller is asked one question at a time, so the number of callers is the number of questions.
     waitingQuestions: questions.callers,
     waitingPlans: decisions && plans.countWaiting,
   };
@@ -100,21 +101,23 @@ async function serve(
   const httpServer = await serveHttp({
     listen: address,
     metricsAt: config.http.metrics,
-    rate: config.http.rate,
-    log,
-    now,
-    server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
-    shared: sharedMessages,
-    newId: randomUUID,
     hosts: access.hosts,
     resource: access.resource,
     authenticate: identity?.authenticate,
+
+    server: { ...server, stop, configuration: (names) => describeConfig(config, 'caller', names) },
     decisions,
+    shared: sharedMessages,
+    rate: config.http.rate,
     limits: defaultHttpLimits,
     timeoutMs: config.timeoutMs,
+
     isReady: journalWatch?.isReady ?? (() => true),
     journalNotes: () => (journalWatch === undefined ? [] : notesForReadyz(journalWatch.lastCheck(), store)),
     state: stateForMetrics,
+    log,
+    now,
+    newId: randomUUID,
   });
 
   const { port, metricsPort } = httpServer;
@@ -123,7 +126,7 @@ async function serve(
   if (stderr.isTTY) printAddresses(stderr, { host: address.host, port }, decideAt);
 
   if (!stop.aborted) await once(stop, 'abort');
-  // The HTTP server stops first, because its last calls still use the others.
+  // The HTTP server stops first, because its last calls still use the shared messages, the journal and the authentication.
   await httpServer.stop(graceMs);
   await sharedMessages?.close();
   journalWatch?.stop();
@@ -162,11 +165,15 @@ async function decisionsOf(
   if (publicUrl === undefined || identity === undefined) return undefined;
   const { principalNamed } = identity;
   const signIn = await signInOf(http, publicUrl, identity, now);
-  const callerOf: DecisionsOptions['callerOf'] = async (plan) => {
-    const { caller, scopes = [] } = plan;
+  /** Finds the caller of a plan. If a person accepts the plan, its change is made in the name and with the scopes of this caller. */
+  const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes: scopesAtPlan = [] }) => {
+    // Plans of this server have a caller. A plan without one comes from a server without authentication that shares the database, such as
+    // one on stdio. As there, the change has no caller, and no scopes limit it.
     if (caller === undefined) return undefined;
-    // The tokens file has the caller's current scopes. With an issuer, the caller keeps the scopes of the call that made the plan.
-    return principalNamed === undefined ? { name: caller, scopes } : principalNamed(caller);
+    // A tokens file has the current scopes of its callers.
+    if (principalNamed !== undefined) return principalNamed(caller);
+    // An issuer names scopes only in a token, so the caller keeps the scopes of the token with which the plan was made.
+    return { name: caller, scopes: scopesAtPlan };
   };
   return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
 }
@@ -199,23 +206,23 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
   const { tokensFile, issuer, audience, scopeClaim, clientId } = http;
   // The audience of an issuer's tokens is usually the URL of this server. If it is no URL, the public URL has the host.
   const publicHost = hostOf(audience) ?? hostOf(publicUrl);
-  // `exposedAs` is the host by which other machines reach this server, or a list of hosts. Undefined if only this machine can.
-  const { hosts, exposedAs } = hostsOf(host, http.allowedHosts, publicHost);
+  // `exposedHosts` are the hosts by which other machines reach this server, in one text. Undefined if only this machine reaches it.
+  const { hosts, exposedHosts } = hostsOf(host, http.allowedHosts, publicHost);
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
 
   const isOpenToAll = tokensFile === undefined && issuer === undefined;
-  // With a public URL, people sign in to the page for decisions, and an issuer lets them only with a client ID.
-  const needsClientId = publicUrl !== undefined && issuer !== undefined;
+  const isExposed = isOpenToAll && exposedHosts !== undefined;
+  // With a public URL, people sign in to the page for decisions, with a token of the tokens file or at the issuer. The issuer lets people
+  // sign in only with a client ID.
+  const nobodyCanSignIn = publicUrl !== undefined && isOpenToAll;
+  const lacksClientId = publicUrl !== undefined && issuer !== undefined && clientId === undefined;
   const problems = sentences(
-    isOpenToAll &&
-      exposedAs !== undefined &&
-      say`${own(exposedAs)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
-    isOpenToAll &&
-      publicUrl !== undefined &&
+    isExposed &&
+      say`${own(exposedHosts)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
+    nobodyCanSignIn &&
       say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
     ...(tokens?.problems ?? []),
-    needsClientId &&
-      clientId === undefined &&
+    lacksClientId &&
       say`CLOUDOPS_HTTP_CLIENT_ID must be set, so that people can sign in to /decisions with the issuer.`,
     hosts.length === 0 && say`CLOUDOPS_HTTP_ALLOWED_HOSTS must name the hosts that clients use to reach the server.`,
   );
@@ -227,7 +234,7 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies);
     return { hosts, resource: { url, issuer }, openIdentity };
   }
-  // Without a tokens file, callers are not authenticated. The problems above allow that only on loopback.
+  // Without a tokens file, callers are not authenticated. `isExposed` is false then, so only this machine reaches the server.
   const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
   return { hosts, resource: undefined, openIdentity };
 }
@@ -263,13 +270,13 @@ function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Ide
   };
 }
 
-/** The names of a server that listens on `host`. `exposedAs` is how other machines reach the server, and undefined if they cannot. */
+/** The host names of a server that listens on `host`. `exposedHosts` are those for other machines, in one text. Undefined without any. */
 function hostsOf(host: string, allowedHosts: readonly string[], publicHost: string | undefined) {
   const namedHosts = allowedHosts.length === 0 && publicHost !== undefined ? [publicHost] : allowedHosts;
-  if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: namedHosts, exposedAs: host };
+  if (!isLoopback(host === '::1' ? '[::1]' : host)) return { hosts: namedHosts, exposedHosts: host };
   // Even on loopback, other machines can reach the server if a proxy on this machine passes on their requests for a named host.
-  const exposedAs = namedHosts.every(isLoopback) ? undefined : namedHosts.join(', ');
-  return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedAs };
+  const exposedHosts = namedHosts.every(isLoopback) ? undefined : namedHosts.join(', ');
+  return { hosts: [...namedHosts, 'localhost', '127.0.0.1', '[::1]'], exposedHosts };
 }
 
 /** The URL of this server for OAuth clients: the audience of tokens, if it is a URL. */
