@@ -118,25 +118,24 @@ interface SignatureCheck extends AccountsToCheck {
 /** Checks the signature with the probe call of an operation, and explains the service's answer. `check` is the name of the finding. */
 async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> {
   const { check, operation, probe, runtime, bucket, accountName } = signatureCheck;
-  const { accepted: expectedErrors } = probe;
   const { call, server } = runtime;
   // The bucket that the user names with `--bucket` takes the place of the probe's own, which usually does not exist.
   const bucketToRead = 'bucket' in probe.arguments ? bucket : undefined;
   const bucketArgument = bucketToRead === undefined ? {} : { bucket: bucketToRead };
   const accountArgument = server.accounts.areNamed ? { account: accountName } : {};
   const args = { ...probe.arguments, ...bucketArgument, ...accountArgument };
-  // Calls of this program have no authenticated caller.
-  const caller = '';
-  const tokens = createConsentTokens(server.stateKeys, caller, server.now);
+  const noCaller = '';
+  const tokens = createConsentTokens(server.stateKeys, noCaller, server.now);
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
 
   const { code, summary, problems, next } = outcome.failure;
-  // Services check the signature first, so `NoSuchBucket` and the errors that the probe expects show that it is valid. But the bucket of
-  // `--bucket` should exist. Without `--bucket`, `NoSuchBucket` is one of the expected errors.
+  // Services check the signature before they look for the bucket, so with this error, the signature is valid. But the user's bucket should
+  // exist. Without `bucketToRead`, the error is about the probe's own bucket, and is among the expected errors below.
   if (code === 'NoSuchBucket' && bucketToRead !== undefined)
     return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textFor('operator', next.text));
-  // The text fits `list_parts`, the only built-in operation with a probe. Its probe asks for an upload that does not exist.
+  // The errors that the probe expects show a valid signature, too. The text fits `list_parts`, the only built-in operation with a probe.
+  const expectedErrors = probe.accepted;
   if (expectedErrors.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
@@ -181,8 +180,9 @@ async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Findin
   if (response.kind === 'failure') return undefined;
 
   const { code = '' } = readServiceError(parseBody(response.body), response.headers);
-  // Services check the signature first, so the errors that the probe expects show that it was accepted.
-  const isAccepted = response.status === 200 || probe.accepted.includes(code);
+  // Services check the signature first, so the errors that the probe expects show that it is valid.
+  const expectedErrors = probe.accepted;
+  const isAccepted = response.status === 200 || expectedErrors.includes(code);
   if (!isAccepted) return undefined;
 
   const detail = say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`;

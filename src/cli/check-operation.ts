@@ -19,6 +19,7 @@ import { OperationFault } from '../tools/operation-fault.js';
 import { type Body, parseBody } from '../transport/parse-body.js';
 import { defaultAccount } from '../transport/request.js';
 import type { FinalReply, OpenClient } from '../transport/signed-client.js';
+import { errorName } from '../util/log.js';
 import { withValueAt } from '../util/objects.js';
 import { exact, type SafeText, say, words } from '../util/safe-text.js';
 
@@ -111,10 +112,15 @@ function* probeCalls(operation: Operation, example: ExampleInput): Generator<Pro
 
   for (const args of probeArguments(operation, example)) {
     const isValid = operation.input().safeParse(args).success;
-    // A change with wrong arguments is tried only as a plan: the error of a plan has warnings about the other arguments as well, so the
-    // functions that make warnings run, too.
-    if (!isChange || isValid) yield { ...withUsualAnswer, args };
-    if (isChange) yield { ...withUsualAnswer, args: { ...args, planOnly: true } };
+    const call: ProbeCall = { ...withUsualAnswer, args };
+    if (!isChange) {
+      yield call;
+      continue;
+    }
+    // Wrong arguments are refused before anything is sent, with and without `planOnly`. With it, the refusal has warnings about the other
+    // arguments as well, so more functions of the operation run.
+    if (isValid) yield call;
+    yield { ...call, args: { ...args, planOnly: true } };
   }
 
   const largest = largestArguments(operation, example);
@@ -127,7 +133,7 @@ function* probeCalls(operation: Operation, example: ExampleInput): Generator<Pro
   for (const reply of replies) yield { operation, args: example, reply };
 }
 
-/** Makes a call. Returns the problem if its outcome is wrong. Faults of the operation's functions are reported by their guards. */
+/** Makes a call. Returns the problem if its outcome is wrong. Faults of the operation's functions are not returned: guards report them. */
 async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall): Promise<string | undefined> {
   let isSent = false;
   const openClient: OpenClient = () => ({
@@ -143,20 +149,18 @@ async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall)
   try {
     outcome = await callTool(operation, args, probeContext());
   } catch (error) {
-    // `callTool` returns a failure for a fault of the operation, so it should throw nothing. If it does, the other calls are still tried.
-    if (error instanceof Error) return `a call threw ${error.name}`;
-    throw error;
+    // `callTool` returns a failure for a fault of the operation, so it should throw nothing.
+    return `a call threw ${errorName(error)}`;
   }
 
   if (outcome.kind !== 'failed') return undefined;
   const { code, mayHaveHappened, next } = outcome.failure;
   if (!isSent && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
-  // The default advice is to split the change. A PUT replaces a whole thing, which cannot be split.
-  const getsDefaultAdvice = operation.change?.ifTooLarge === undefined;
-  if (code === 'TooLargeToShow' && operation.method === 'PUT' && getsDefaultAdvice) {
-    const { text: advice } = next;
-    const [firstSentence] = advice.text.split('.');
-    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${firstSentence}" does not fit a PUT`;
+  // Without `ifTooLarge`, the advice of the failure is to split the change. A PUT replaces a whole thing, which cannot be split.
+  const isAdvisedToSplit = code === 'TooLargeToShow' && operation.change?.ifTooLarge === undefined;
+  if (isAdvisedToSplit && operation.method === 'PUT') {
+    const [quotedAdvice] = next.text.text.split('.');
+    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${quotedAdvice}" does not fit a PUT`;
   }
   // Any other failure is right, because most of the calls have wrong arguments or replies.
   return undefined;

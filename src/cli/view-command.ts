@@ -147,46 +147,47 @@ const readContent = (tool: string, args: unknown, result: unknown, callTool: Cal
 
 /** Shows the plan in `planResult`, the result of the tool, until a click decides on it, and then the outcome for `lingerMs`. */
 function changeContent(planResult: unknown, callTool: CallTool, { stdout, stderr }: Terminal): PageContent {
-  /** The result that the page shows: the newest plan, and later its outcome. */
-  let currentResult = planResult;
-  /** The result with the final outcome of the plan. Undefined while nobody has decided. */
+  /** What the page shows when it is loaded: the newest plan, and later the plan with its outcome. */
+  let shownResult = planResult;
+  /** The result with the final outcome of the plan, which decides on the exit code. Undefined while nobody has decided. */
   let finalResult: unknown;
   const over = new AbortController();
 
-  /** Called with each result that the view gets: it has the final outcome, or only the state of the plan. */
-  const onAnswer = (answer: unknown): void => {
-    const outcome = finalOutcomeIn(answer);
+  /** Called with the result of each call that the view makes: to accept or decline the plan, to look at its state, or to plan again. */
+  const onResult = (result: unknown): void => {
+    const outcome = finalOutcomeIn(result);
     if (outcome === undefined) {
-      // If this result has a newer plan, that plan is shown from now on.
-      const hasPlan = readProposedChange(metaOf(answer)) !== undefined;
-      if (hasPlan) currentResult = answer;
+      // A plan that has expired can be made again. The result of that call has the new plan, which is shown from now on.
+      const hasNewPlan = readProposedChange(metaOf(result)) !== undefined;
+      if (hasNewPlan) shownResult = result;
       return;
     }
     // A second tab may have sent a click, too. The first outcome stands.
     if (finalResult !== undefined) return;
-    finalResult = answer;
+    finalResult = result;
     // The view needs the plan's data as well, to show the outcome below the plan.
-    currentResult = { ...Object(answer), _meta: { ...metaOf(currentResult), ...metaOf(answer) } };
+    shownResult = { ...Object(result), _meta: { ...metaOf(shownResult), ...metaOf(result) } };
 
     printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(textInUtc(outcome.sentence))}`);
-    const ending = say`It ends in ${lingerMs / 1000} seconds; until then the page can be loaded again. Ctrl-C ends it now.`;
-    if (stdout.isTTY) printLine(stderr, ending);
+    const endNote = say`It ends in ${lingerMs / 1000} seconds; until then the page can be loaded again. Ctrl-C ends it now.`;
+    if (stdout.isTTY) printLine(stderr, endNote);
     setTimeout(() => over.abort(), lingerMs).unref();
   };
 
   const callDecideTool = onlyTool(decideTool, callTool);
   return {
     hint: words('Decide in the browser, or press Ctrl-C to end without a decision:'),
-    // The arguments are left out, because they may hold a secret and the view of a change does not need them.
-    load: async () => ({ result: currentResult }),
+    // The content may also have the arguments of the call (`args`). Here it has none, because they may hold a secret, and the view of a
+    // change does not need them.
+    load: async () => ({ result: shownResult }),
     callTool: async (params) => {
-      const answer = await callDecideTool(params);
-      onAnswer(answer);
-      return answer;
+      const result = await callDecideTool(params);
+      onResult(result);
+      return result;
     },
     over: over.signal,
     exitCode: () => {
-      if (finalResult === undefined) return withoutDecision;
+      if (finalResult === undefined) return undecidedExitCode;
       return failureOf(finalResult)?.exitCode ?? doneCode(finalOutcomeIn(finalResult)?.kind);
     },
   };
@@ -201,7 +202,7 @@ const onlyTool =
   };
 
 /** The exit code without a decision, which is also the exit code of a `call` without consent. */
-const withoutDecision = 3;
+const undecidedExitCode = 3;
 
 /** Outcomes after which nothing is left to decide. */
 const finalOutcomes: readonly OutcomeKind[] = ['accepted', 'partly', 'rejected', 'unknown', 'declined'];
