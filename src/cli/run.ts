@@ -72,7 +72,7 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
     return 0;
   }
 
-  const configResult = loadConfig({ env: terminal.env, commandLine, own: ownOperations, readFile: readSettingsFile });
+  const configResult = loadConfig({ env: terminal.env, commandLine, ownOperations, readFile: readSettingsFile });
   const operations = allOperations(builtIn, ownOperations);
   const { problems: operationProblems } = ownOperations;
   const invocation = { options, settings, config: configResult, operations, operationProblems, terminal };

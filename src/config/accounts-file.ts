@@ -46,13 +46,14 @@ export const accountsFileSchema = lazy(() => fileSchema((setting) => settings[se
 /** A schema in which settings may have any value. Their values are checked one by one later, so that a wrong one hides no other problem. */
 const structureSchema = lazy(() => fileSchema(() => z.unknown()));
 
-/** Makes a schema of the accounts file. A setting that may come from a file (`file`) has a field for the file's path only. */
+/** Makes a schema of the accounts file. `schemaOf` returns the schema for the value of a setting. */
 function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   const fields = Array.from(settingsByField, ([field, setting]) => {
     const { file, help } = settings[setting];
+    // The text of a setting with `file`, such as a key, is not in the accounts file. There is only the path of the file that has it.
     const schema = file
       ? anyText().describe(`${help}, in a file of this name`)
-      : schemaOf(setting).describe(helpOfJsonList(help));
+      : schemaOf(setting).describe(helpInJson(help));
     return [field, schema.optional()];
   });
 
@@ -73,6 +74,7 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
 
   return z.strictObject(
     {
+      // Only editors use it, so any text is right.
       $schema: z.string('must be a text').optional(),
       default: anyText().describe('account of calls that name none').optional(),
       accounts: z.record(z.string(), account, 'must be an object of accounts by name'),
@@ -81,8 +83,8 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   );
 }
 
-/** Removes "comma-separated" from the help of a list, because a list in the accounts file is a JSON array. */
-const helpOfJsonList = (help: string) => help.replace(/^comma-separated /, '');
+/** Adapts the help of a setting: a list in the accounts file is a JSON array, and not a text with commas. */
+const helpInJson = (help: string) => help.replace(/^comma-separated /, '');
 
 /** Parses the accounts file, and reports every problem of its structure. Undefined if the problems leave no accounts to check. */
 export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
@@ -118,24 +120,26 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
   return { accounts: writtenAccounts, defaultName };
 }
 
-/** Matches a bracket, or a string. If the string is the name of a field, the match includes its colon. */
+/** Matches a bracket, or a text and the colon after it, if there is one. */
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
 /** Returns the paths of fields that an object has twice. `JSON.parse` cannot find them: it silently keeps the last value. */
 function repeatedFields(json: string): SafeText[] {
-  /** The objects and lists around the current token, the outermost first, with the names of their fields so far. A list has none. */
-  const containers: { readonly names: Set<string>; last: string | undefined }[] = [];
+  /** The objects and lists around the current token, the outermost first. A list has no names and no current name. */
+  const containers: { readonly names: Set<string>; currentName: string | undefined }[] = [];
+  /** The repeated fields by path, so that a field that is there three times is reported once. */
   const repeated = new Map<string, SafeText>();
-  for (const [token, quotedName, colon] of json.matchAll(jsonToken)) {
+  for (const [token, text, colon] of json.matchAll(jsonToken)) {
     const container = containers.at(-1);
     if (token === '{' || token === '[') {
-      containers.push({ names: new Set(), last: undefined });
+      containers.push({ names: new Set(), currentName: undefined });
     } else if (token === '}' || token === ']') {
       containers.pop();
-    } else if (quotedName !== undefined && colon !== undefined && container !== undefined) {
-      const name = String(JSON.parse(quotedName));
-      container.last = name;
-      const path = containers.map(({ last }) => last).filter((step) => step !== undefined);
+    } else if (text !== undefined && colon !== undefined && container !== undefined) {
+      // A text before a colon is the name of a field. The current names of all containers are the path of this field.
+      const name = String(JSON.parse(text));
+      container.currentName = name;
+      const path = containers.map(({ currentName }) => currentName).filter((step) => step !== undefined);
       if (container.names.has(name)) repeated.set(JSON.stringify(path), pathOf(path));
       container.names.add(name);
     }

@@ -78,19 +78,21 @@ function accountOfFile(
   const nameOf: NameOf = (setting) =>
     isGiven(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
   const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
-  // `pickFields` calls this with the name of a setting, but types it as a string. `isSetting` only narrows the type.
   const isInherited = (setting: string): boolean => {
     // If the account gives any setting of keys, such as a profile, it inherits none, because parts of two keys do not match.
     if (isKeySetting(setting)) return !givesKeys;
+    // `setting` is always the name of a setting. `isSetting` only narrows its type.
     return isSetting(setting) && !isGiven(setting);
   };
 
-  // An account names only the files that hold its keys, so their texts are read here.
+  // The accounts file has the paths of key files. The keys themselves are read here.
   const keyTexts = readKeyFiles(files, nameOf, readFile, report);
   const writtenValues = parseSettings({ ...written.values, ...keyTexts }, nameOf, report);
   // Values that the account or the environment gives, without defaults.
   const explicit: ExplicitValues = { ...pickFields(environment.explicit, isInherited), ...writtenValues };
   const values = withDefaults(explicit);
+
+  // Inherited keys need no check here: their problems are reported for the environment.
   if (givesKeys) reportKeys(isGiven, own(`accounts.${name}`), report);
   reportWidening(values, environment, isGiven, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);

@@ -43,7 +43,7 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   const problems: SafeText[] = [];
   const report: Report = (problem) => void problems.push(words(problem));
   const gathered = gatherSettings(sources, report);
-  const environment = parseEnvironment(gathered, sources.own, report);
+  const environment = parseEnvironment(gathered, sources.ownOperations, report);
   const proxies = readProxies(sources.env, report);
   reportHttp(environment, report);
   const accounts = loadAccounts(environment, sources.readFile, report);
@@ -56,17 +56,17 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
 /** Checks the settings of the environment and the command line, and adds defaults. Reports every problem. */
 function parseEnvironment(
   { texts, files, endpoints: endpointTexts }: GatheredSettings,
-  operationFiles: OwnOperations = noOwnOperations,
+  ownOperations: OwnOperations = noOwnOperations,
   report: Report,
 ): ParsedEnvironment {
-  for (const problem of operationFiles.problems) report(problem);
-  const operations = allOperations(builtIn, operationFiles);
+  for (const problem of ownOperations.problems) report(problem);
+  const operations = allOperations(builtIn, ownOperations);
 
   const explicit = parseSettings(valuesOfTexts(texts), safeVariableName, report);
   const values = withDefaults(explicit);
 
   const urlsByService = Object.fromEntries(
-    addedServices(operationFiles.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
+    addedServices(ownOperations.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
   );
   const nameOf = (service: Service) => safeVariableName(endpointSetting(service));
   const endpoints = parseEndpoints(urlsByService, values.ALLOW_HTTP, nameOf, report);

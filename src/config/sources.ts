@@ -12,8 +12,8 @@ export interface ConfigSources {
   readonly env: Environment;
   /** The parsed command line. Its settings win over the environment, and its problems are reported with all others. */
   readonly commandLine?: Pick<CommandLine, 'settings' | 'problems'>;
-  /** The operations of the files that CLOUDOPS_OPERATIONS names. Each API that they add has a setting for its endpoint. */
-  readonly own?: OwnOperations;
+  /** The user's own operations, from the files that CLOUDOPS_OPERATIONS names. Each API that they add has a setting for its endpoint. */
+  readonly ownOperations?: OwnOperations;
   readonly readFile: (path: string) => string;
 }
 
@@ -73,26 +73,29 @@ export function gatherSettings(sources: ConfigSources, report: Report): Gathered
   };
 }
 
-/** Finds the texts in the environment and on the command line, which wins. Reports the problems of both. */
+/**
+ * Finds the inputs that the user has given, in the environment or on the command line, which wins. Reports the problems of both. An input
+ * is a name that users can set: `STATE_KEY` for a text, or `STATE_KEY_FILE` for the path of a file with that text.
+ */
 function givenInputs(
-  { env, commandLine, own: operationFiles = noOwnOperations }: ConfigSources,
+  { env, commandLine, ownOperations = noOwnOperations }: ConfigSources,
   report: Report,
 ): GivenInput[] {
-  const { settings: settingsOnCommandLine = {}, problems: commandLineProblems = [] } = commandLine ?? {};
-  // An input is a name that users can set: `STATE_KEY` for a text, `STATE_KEY_FILE` for the path of a file with that text, or
-  // `ENDPOINT_BILLING_URL` for the endpoint of an added API, which is not in the table of settings.
-  const endpointNames = addedSettings(operationFiles);
-  const endpointInputs = endpointNames.map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
-  const allInputs = [...inputs, ...endpointInputs];
+  // The user's operations may add APIs. The endpoint of each is an input, too, such as `ENDPOINT_BILLING_URL`, but has no `Setting`.
+  const addedNames = addedSettings(ownOperations);
+  const addedInputs = addedNames.map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
+  const allInputs = [...inputs, ...addedInputs];
+
+  // If the user's operations could not be loaded, their APIs are not known. So no endpoint is reported as an unknown setting.
+  const checkedEnv = ownOperations.problems.length > 0 ? withoutEndpoints(env) : env;
   const knownVariables = allInputs.map(({ name }) => variableName(name));
-  // If operation files could not be loaded, their APIs are not known. Then endpoints are ignored, and not reported as unknown settings.
-  const checkedEnv = operationFiles.problems.length > 0 ? withoutEndpoints(env) : env;
-  const settingsInEnvironment = readVariables(checkedEnv, knownVariables, report);
+  const textsInEnvironment = readVariables(checkedEnv, knownVariables, report);
+  const { settings: textsOnCommandLine = {}, problems: commandLineProblems = [] } = commandLine ?? {};
   for (const problem of commandLineProblems) report(problem);
 
   return allInputs.flatMap((input) => {
-    const option = settingsOnCommandLine[input.name];
-    const text = option ?? settingsInEnvironment[input.name];
+    const option = textsOnCommandLine[input.name];
+    const text = option ?? textsInEnvironment[input.name];
     return text === undefined ? [] : [{ ...input, text, isOption: option !== undefined }];
   });
 }
@@ -173,7 +176,10 @@ function readVariables(env: Environment, known: readonly string[], report: Repor
   return values;
 }
 
-/** Reads the file with the text of a setting, which may be a secret. Undefined if it is empty or cannot be read, which is reported. */
+/**
+ * Reads the file with the text of a setting, which may be a secret. Undefined if the file is empty or cannot be read, which is reported.
+ * @param name how reports name the setting or field with the path; by default the variable, such as `CLOUDOPS_STATE_KEY_FILE`
+ */
 export function readSettingFile(
   setting: Setting,
   path: string,
@@ -184,15 +190,16 @@ export function readSettingFile(
   const file = say`The file that ${name} names`;
   try {
     const text = readFile(path).trim();
-    if (text !== '') {
-      // The text is returned in spite of this report, because no settings are used after a report.
-      if (setting === 'JOURNAL' && storePlace(text).path !== undefined)
-        report(say`${file} must hold postgres://…; a journal in a file is ${safeVariableName(setting)}.`);
-      return text;
+    if (text === '') {
+      report(say`${file} is empty.`);
+      return undefined;
     }
-    report(say`${file} is empty.`);
+    // CLOUDOPS_JOURNAL_FILE is for the address of a database, which has a password. The path of a journal belongs in CLOUDOPS_JOURNAL.
+    if (setting === 'JOURNAL' && storePlace(text).path !== undefined)
+      report(say`${file} must hold postgres://…; a journal in a file is ${safeVariableName(setting)}.`);
+    return text;
   } catch (error) {
     report(say`${file} cannot be read (${fileFault(error)}).`);
+    return undefined;
   }
-  return undefined;
 }

@@ -13,7 +13,7 @@ export const load = (
   loadConfig({
     env,
     commandLine: parseCommandLine(args, {}, own === undefined ? [] : addedSettings(own)),
-    ...(own !== undefined && { own }),
+    ...(own !== undefined && { ownOperations: own }),
     readFile: (path) => {
       const text = files[path];
       if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
