@@ -130,7 +130,7 @@ export interface Call {
 }
 
 /**
- * Reads the tool and arguments of a call from the command line. Adds `--account` and `--plan` to the arguments, but does not check them.
+ * Reads the tool and arguments of a call from the command line. Adds `--account` and `--plan` to the arguments, which only the call checks.
  * @throws UsageError
  */
 export async function readCall(invocation: Invocation): Promise<Call> {
@@ -148,11 +148,12 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   if (account !== undefined && accountInJson !== undefined && accountInJson !== account)
     throw new UsageError(say`--account and the arguments name different accounts; name one.`);
 
-  // JSON that is no object, such as `[1]`, stays as it is, because the call refuses it anyway.
+  // The call refuses JSON that is no object, such as `[1]`, so it stays as it is.
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
   if (options.plan === undefined) return { operation, args, config };
   if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
-  // `planOnly` needs an object, so the spread makes one even of other JSON: `null` counts as no arguments, and `[1]` as an argument `0`.
+  // `planOnly` needs an object, so the spread makes one even of other JSON: of `null`, one without arguments, and of `[1]`, one with an
+  // argument `0`, which the call refuses.
   return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 
@@ -176,7 +177,7 @@ async function readArguments(argument: string, stdin: Terminal['stdin']): Promis
 /** Time limit for closing connections after the call has ended (milliseconds). */
 const graceMs = 1000;
 
-/** Makes the call, shows its progress, and asks for consent at the terminal. `agreed` is true if the user agreed beforehand with `--yes`. */
+/** Makes the call, shows its progress, and asks for consent at the terminal, unless the user agreed beforehand with `--yes` (`agreed`). */
 async function execute({ operation, args, config }: Call, agreed: boolean, terminal: Terminal): Promise<EndedOutcome> {
   const log = commandLog(config, terminal);
   const runtime = await startRuntime(config, terminal.version, log, terminal.now);
@@ -193,20 +194,22 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   // Calls that list the parts of an upload may have the argument `expectedParts`. Without it, `totalParts` is NaN.
   const totalParts = Number(Object(args).expectedParts);
   const progress = progressOf(operation.name, totalParts, createSpinner(terminal.stderr));
-  const { stateKeys, planKeys } = runtime.server;
-  // Terminal users are not authenticated callers.
-  const caller = '';
   try {
+    // `stateKeys` may be random, for this process alone. A planId should outlive the process, so it is signed with `planKeys`. They are in a
+    // file next to the journal, and undefined if there is none.
+    const { stateKeys, planKeys } = runtime.server;
+    const noCaller = '';
+    const tokens = createConsentTokens(stateKeys, noCaller, terminal.now, planKeys);
     progress.start();
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
       elicitor: elicitorOn(terminal, signal, progress),
       ...progress.listeners,
-      tokens: createConsentTokens(stateKeys, caller, terminal.now, planKeys),
+      tokens,
       client: `cloudops-mcp call ${terminal.version}`,
     });
-    // This outcome is only for clients that send the user's answer with a second request.
+    // Never happens: this outcome is for clients that send the user's answer with a second request, and the terminal answers at once.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined)
       warnIfPlanIsLocal(config, runtime.store, terminal.stderr);
@@ -237,11 +240,12 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
       progress.stop();
       stderr.write(`${planForQuestion(plan, layoutOf(terminal, 'stderr')).join('\n')}\n`);
     },
-    ask: async (_message, accept, _over, typedName) => {
+    // The message is not needed, because `show` has printed the plan. Nor is `cancel`, because only Ctrl-C (`signal`) ends the question.
+    ask: async (_message, accept, _cancel, nameToType) => {
       // `show` stops the spinner only before the first question. After a wrong name, the question comes again, and the spinner runs.
       progress.stop();
       try {
-        return await askForConsent(accept, typedName, terminal, signal);
+        return await askForConsent(accept, nameToType, terminal, signal);
       } finally {
         progress.start();
       }
@@ -252,11 +256,11 @@ function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress)
 /**
  * Asks for consent to a change. Only the typed name or, without a name, "yes" agrees. Any other reply declines, except for a wrong name.
  * @param accept label of the accepting option, which becomes the question
- * @param typedName the name that the user must type to agree, for a deletion
+ * @param nameToType the name that the user must type to agree, for a deletion
  */
 async function askForConsent(
   accept: SafeText,
-  typedName: string | undefined,
+  nameToType: string | undefined,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<UserReply> {
@@ -270,7 +274,7 @@ async function askForConsent(
     return line?.trim();
   };
 
-  const consentWord = typedName ?? 'yes';
+  const consentWord = nameToType ?? 'yes';
   const question = say`${accept}?`.text;
   const instruction = say`Type ${exact(consentWord)} to go ahead: `.text;
   const fitsOneLine = widthOf(question) + widthOf(instruction) < layoutOf(terminal, 'stderr').width;
@@ -280,7 +284,7 @@ async function askForConsent(
     if (line === undefined) return { kind: 'cancelled' };
     if (line === consentWord) return { kind: 'agreed' };
     const isRefusal = /^(no?)?$/i.test(line);
-    if (typedName !== undefined && !isRefusal) {
+    if (nameToType !== undefined && !isRefusal) {
       printLine(stderr, 'That is not the name. Type no to decline.');
       return { kind: 'wrongName' };
     }

@@ -174,7 +174,10 @@ function checkUrl(text: string): void {
     );
 }
 
-/** The server with a copy of the settings that are given here. Secrets are not copied: the user sets those in `secretsToSet`. */
+/**
+ * The server for the client's configuration, with a copy of the settings that are given here. Secrets are not copied: `secretsToSet` are
+ * the variables for them, which the user has to set.
+ */
 function localServer(
   { cannotLookUpVariables }: McpHost,
   decisionWay: DecisionWay,
@@ -182,31 +185,32 @@ function localServer(
   launch: Launch,
 ): { readonly server: LocalServer; readonly secretsToSet: readonly string[] } {
   const copiedSettings = config.origins.filter(({ secret }) => !secret);
-  // The path of a file with a secret is no secret, so it is copied. With a copy of CLOUDOPS_SECRET_ACCESS_KEY_FILE, the user need not set
-  // CLOUDOPS_SECRET_ACCESS_KEY.
-  const namesInCopy = new Set(copiedSettings.map(({ name }) => name.replace(/_FILE$/, '')));
+  const secretsToSet = variablesToSet(config);
+  // Paths are absolute, because clients choose the working directory of the server.
+  const env = Object.fromEntries(
+    copiedSettings.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
+  );
 
-  // The user has to set the secrets that are given here, and the access key if an account lacks it.
-  const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
-  const accessKey = lacksKeys(config) ? ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'] : [];
-  const secretsToSet = [...new Set([...accessKey.filter((name) => !namesInCopy.has(name)), ...givenSecrets])];
-
-  // Most clients look up a secret in a variable of their own environment. For the others, the settings name files that hold the secrets.
-  const secretsInFiles = cannotLookUpVariables ? secretsToSet : [];
-  const secretsInVariables = cannotLookUpVariables ? [] : secretsToSet;
+  // Most clients look up the secrets in variables of their own environment. For the others, the settings name files for the secrets.
+  if (cannotLookUpVariables) for (const name of secretsToSet) env[`${name}_FILE`] = fileFor(name, launch);
+  const secrets = cannotLookUpVariables ? [] : secretsToSet;
 
   // `by view`: the client shows plans with a button. If an account takes planIds, a model could send one back without any click, so
   // CLOUDOPS_CONFIRM=human is added, with which only the click counts. A value that the user has given stays.
-  const needsClick = decisionWay === 'by view' && takesPlanIds(config) && !namesInCopy.has('CLOUDOPS_CONFIRM');
-  const env = Object.fromEntries([
-    // Paths are absolute, because clients choose the working directory of the server.
-    ...copiedSettings.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
-    ...secretsInFiles.map((name) => [`${name}_FILE`, fileFor(name, launch)]),
-    ...(needsClick ? [['CLOUDOPS_CONFIRM', 'human']] : []),
-  ]);
+  if (decisionWay === 'by view' && takesPlanIds(config)) env.CLOUDOPS_CONFIRM ??= 'human';
 
   const [command = '', ...args] = commandLineOf(launch);
-  return { server: { command, args, env, secrets: secretsInVariables }, secretsToSet };
+  return { server: { command, args, env, secrets }, secretsToSet };
+}
+
+/** The variables that the user has to set: the secrets that are given here, and the access key if an account lacks it. */
+function variablesToSet(config: Config): readonly string[] {
+  const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
+  const copiedNames = config.origins.filter(({ secret }) => !secret).map(({ name }) => name);
+  // If the path of a key's file is copied, the key itself need not be set.
+  const isCopied = (name: string) => copiedNames.includes(name) || copiedNames.includes(`${name}_FILE`);
+  const accessKey = lacksKeys(config) ? ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'] : [];
+  return [...new Set([...accessKey.filter((name) => !isCopied(name)), ...givenSecrets])];
 }
 
 /** True if an account has neither a whole access key nor a program or profile for it. The sandbox has its own key. */

@@ -53,10 +53,10 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
 
   const layout = layoutOf(terminal, 'stdout');
-  const timeOfChange = localTimes(layout.timeZone);
+  const formatTime = localTimes(layout.timeZone);
   const format = (change: RecordedChange): string => {
     if (options.json !== undefined) return escapeJson(JSON.stringify(change));
-    return changeLines(change, layout, now(), timeOfChange).join('\n');
+    return changeLines(change, layout, now(), formatTime).join('\n');
   };
 
   let buffer = '';
@@ -151,12 +151,12 @@ export function changeLines(
   change: RecordedChange,
   layout: TextLayout,
   now: Date,
-  timeOfChange = localTimes(layout.timeZone),
+  formatTime = localTimes(layout.timeZone),
 ): string[] {
   const { time, what, ending } = change;
   const { width, paint } = layout;
   // An infinite width means a file or pipe.
-  if (!Number.isFinite(width)) return [changeRow(change, timeOfChange)];
+  if (!Number.isFinite(width)) return [changeRow(change, formatTime)];
 
   const outcome = ending?.outcome ?? noOutcome;
   const outcomeColour = ending === undefined ? 'yellow' : colours[ending.outcome];
@@ -164,20 +164,21 @@ export function changeLines(
   // The reason comes early, because a terminal of 80 columns has no room for the last facts, and the reason is shown nowhere else.
   const facts = join([...code, ...reasonOf(change), shownTool(change), ...peopleOf(change)], ', ');
   const outcomePrefix = `  ${outcome} `;
-  const about = cut(say`${ageOf(time, now, timeOfChange)}, ${facts}`, width - outcomePrefix.length);
+  const about = cut(say`${ageOf(time, now, formatTime)}, ${facts}`, width - outcomePrefix.length);
 
-  // `say` puts the description into double quotation marks, which take two columns, and `shortNames` shortens what is between them. Double
-  // marks inside become single, so that they need no escape.
-  const description = shortNames(say`${what.replaceAll('"', "'")}`, width - 2);
-  return [paint('bold', description.text), `  ${paint(outcomeColour, outcome)} ${paint('dim', about.text)}`];
+  // The description is printed in double quotation marks, so double marks inside it become single. `shortNames` cuts the text between the
+  // quotation marks, which take two columns.
+  const quotedDescription = say`${what.replaceAll('"', "'")}`;
+  const shortDescription = shortNames(quotedDescription, width - 2);
+  return [paint('bold', shortDescription.text), `  ${paint(outcomeColour, outcome)} ${paint('dim', about.text)}`];
 }
 
-type TimeOfChange = ReturnType<typeof localTimes>;
+type FormatTime = ReturnType<typeof localTimes>;
 
 /** Formats a change in one line, for a file or pipe, with the address to which it was sent. */
-function changeRow(change: RecordedChange, timeOfChange: TimeOfChange): string {
+function changeRow(change: RecordedChange, formatTime: FormatTime): string {
   const { time, what, target, ending } = change;
-  const start = `${timeOfChange(time) ?? unknownTime}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;
+  const start = `${formatTime(time) ?? unknownTime}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;
   const code = ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`;
   const about = say`${quoted(what, longestText)}${code}`;
   return [
@@ -194,11 +195,11 @@ const unknownTime = words('at an unknown time');
 const fourWeeksMs = 28 * 24 * 3_600_000;
 
 /** Formats the age of a change, such as `2 days 22 h ago`. If the change is old or in the future, formats its time instead. */
-function ageOf(time: string, now: Date, timeOfChange: TimeOfChange): SafeText {
+function ageOf(time: string, now: Date, formatTime: FormatTime): SafeText {
   const age = now.getTime() - Date.parse(time);
   // For a time that cannot be parsed, `age` is NaN, and `isRecent` is false.
   const isRecent = age < fourWeeksMs && age > -60_000;
-  if (!isRecent) return timeOfChange(time) ?? unknownTime;
+  if (!isRecent) return formatTime(time) ?? unknownTime;
   return age < 60_000 ? words('just now') : say`${duration(age / 1000)} ago`;
 }
 

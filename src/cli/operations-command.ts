@@ -81,19 +81,19 @@ const timeLimitMs = 10_000;
 const maximumMegabytes = 512;
 /** The check waits for this time at its end, for errors in timers and promises of the operations (milliseconds). */
 const lateErrorsMs = 100;
-/** File descriptor of a pipe. The child process writes the name of each function to it before the call, one per line. */
+/** File descriptor of the pipe for progress. The child process writes the name of each function to it before the call, one per line. */
 const progressFd = 3;
 
 /** Checks a file in a child process, because an endless loop or a lack of memory would stop this process. Resolves with the exit code. */
 async function checkInChild(file: string, { script, node, stdout, stderr }: Terminal): Promise<number> {
   const args = [`--max-old-space-size=${maximumMegabytes}`, script, 'operations', 'check', file, '--inside'];
-  // The child's stderr is ignored, because it explains nothing when the memory runs out.
+  // The child's stderr is ignored, because it explains nothing when the memory runs out. The last pipe is the one for progress.
   const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] });
 
   const progress = child.stdio[progressFd];
   let lastCalled: string | undefined;
   const timer = setTimeout(() => child.kill('SIGKILL'), timeLimitMs);
-  // The time limit begins again with each function that is called.
+  // The child writes the name of each function to this pipe before it calls the function. Then the time limit begins again.
   progress?.on('data', (chunk: Buffer) => {
     lastCalled = chunk.toString().trimEnd().split('\n').at(-1);
     timer.refresh();
@@ -101,6 +101,7 @@ async function checkInChild(file: string, { script, node, stdout, stderr }: Term
   child.stdout?.on('data', (chunk: Buffer) => stdout.write(chunk));
 
   const code = await new Promise<number | null>((resolve) => {
+    // Node.js cannot be started. This hardly ever happens, because the same program runs this process, so it has no message of its own.
     child.once('error', () => resolve(null));
     child.once('close', resolve);
   });
@@ -170,6 +171,7 @@ const controlArguments = ['planOnly', 'planId', 'allowRepeat', 'withdraw', 'repl
 /** Shows the example's call with a made-up account: the plan and the request of a change, or only the request of a read. */
 async function exampleLines(operation: Operation, example: ExampleInput): Promise<SafeText[]> {
   const parsed = operation.input().parse(example);
+  // Control arguments, such as `planOnly`, are left out, because an operation never gets them.
   const input = Object.fromEntries(Object.entries(parsed).filter(([name]) => !controlArguments.includes(name)));
   const apiRequest = await operation.request(input);
   const { service, change } = operation;
@@ -178,12 +180,11 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
 
   if (change !== undefined) {
     const facts = { operation, change, request, endpoint, keyId: exampleKey, regionSource: 'default' } as const;
-    // `args` are the arguments with which a client would make the call again. In an example, they are the arguments of the change.
     const plan = makePlan({ ...facts, input, args: input });
-    // The text names no time until which the plan is valid, because no call can carry it out.
-    const until = undefined;
+    // No call can carry out this plan, so the text names no time at which the plan expires.
+    const expiry = undefined;
     // Besides the texts for people, a plan has the fields of its request.
-    return [...linesOf(planText(plan, until)), say``, say`Request:`, ...requestLines(plan)];
+    return [...linesOf(planText(plan, expiry)), say``, say`Request:`, ...requestLines(plan)];
   }
   const { method, headers, target, content } = request;
   const body = content === undefined ? undefined : encodeContent(content).text;

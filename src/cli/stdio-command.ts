@@ -73,37 +73,39 @@ interface LocalPage {
   close(): Promise<void>;
 }
 
-/** Prepares the page, which the first call of `show` serves. Undefined without a desktop, or if the settings exclude it. */
+/** Prepares a page for decisions in this machine's browser. Undefined without a desktop, or if the settings exclude such a page. */
 function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined {
   // With a public URL (CLOUDOPS_HTTP_PUBLIC_URL), people sign in there to decide.
   if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
-  // Set by `attach`. The runtime is started with this page, so it does not exist yet.
+  // Set by `attach`, because the runtime is started only after this function has returned.
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
-  let serving: ReturnType<typeof loadAndServePage> | undefined;
+  /** The server of the page. Undefined until the first plan is shown. */
+  let pageServer: ReturnType<typeof loadAndServePage> | undefined;
 
-  const serveAndShow = async (): Promise<void> => {
-    // Never happens, because the page is attached before the first call of a tool, and only a call shows the page.
+  const showPlans = async (): Promise<void> => {
+    // Never happens, because only the call of a tool shows plans, and `attach` is called before the first call.
     if (attached === undefined) return;
     const { runtime, log } = attached;
     try {
-      serving ??= loadAndServePage(runtime, log, terminal.platform);
-      const served = await serving;
-      await served.show();
+      pageServer ??= loadAndServePage(runtime, log, terminal.platform);
+      const { show } = await pageServer;
+      await show();
     } catch (error) {
       // With the failed attempt forgotten, the next plan tries again.
-      serving = undefined;
+      pageServer = undefined;
       log('warn', 'page', { error: reasonOf(error) });
     }
   };
 
   return {
-    page: { kind: 'local', show: () => void serveAndShow() },
+    page: { kind: 'local', show: () => void showPlans() },
     attach(runtime, log) {
       attached = { runtime, log };
     },
     async close() {
-      const served = await serving?.catch(() => undefined);
-      await served?.close();
+      // A page that could not be served needs no closing.
+      const server = await pageServer?.catch(() => undefined);
+      await server?.close();
     },
   };
 }
