@@ -130,7 +130,8 @@ export interface Call {
 }
 
 /**
- * Reads the tool and arguments of a call from the command line. Adds `--account` and `--plan` to the arguments, which only the call checks.
+ * Reads the tool and arguments of a call from the command line, and adds `--account` and `--plan` to the arguments. Only the call itself
+ * checks the arguments.
  * @throws UsageError
  */
 export async function readCall(invocation: Invocation): Promise<Call> {

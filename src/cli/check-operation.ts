@@ -117,8 +117,8 @@ function* probeCalls(operation: Operation, example: ExampleInput): Generator<Pro
       yield call;
       continue;
     }
-    // Wrong arguments are refused before anything is sent, with and without `planOnly`. With it, the refusal has warnings about the other
-    // arguments as well, so more functions of the operation run.
+    // A change is called and planned. With wrong arguments, it is only planned: the call would be refused in the same way, but the refusal of
+    // a plan has warnings about the other arguments as well, so more functions of the operation run.
     if (isValid) yield call;
     yield { ...call, args: { ...args, planOnly: true } };
   }

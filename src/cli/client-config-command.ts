@@ -192,15 +192,15 @@ function localServer(
   );
 
   // Most clients look up the secrets in variables of their own environment. For the others, the settings name files for the secrets.
+  const secretsToLookUp = cannotLookUpVariables ? [] : secretsToSet;
   if (cannotLookUpVariables) for (const name of secretsToSet) env[`${name}_FILE`] = fileFor(name, launch);
-  const secrets = cannotLookUpVariables ? [] : secretsToSet;
 
   // `by view`: the client shows plans with a button. If an account takes planIds, a model could send one back without any click, so
   // CLOUDOPS_CONFIRM=human is added, with which only the click counts. A value that the user has given stays.
   if (decisionWay === 'by view' && takesPlanIds(config)) env.CLOUDOPS_CONFIRM ??= 'human';
 
   const [command = '', ...args] = commandLineOf(launch);
-  return { server: { command, args, env, secrets }, secretsToSet };
+  return { server: { command, args, env, secrets: secretsToLookUp }, secretsToSet };
 }
 
 /** The variables that the user has to set: the secrets that are given here, and the access key if an account lacks it. */

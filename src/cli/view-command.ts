@@ -151,6 +151,7 @@ function changeContent(planResult: unknown, callTool: CallTool, { stdout, stderr
   let shownResult = planResult;
   /** The result with the final outcome of the plan, which decides on the exit code. Undefined while nobody has decided. */
   let finalResult: unknown;
+  /** Aborts when the page is not needed any more. */
   const over = new AbortController();
 
   /** Called with the result of each call that the view makes: to accept or decline the plan, to look at its state, or to plan again. */

@@ -120,7 +120,6 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
   return { accounts: writtenAccounts, defaultName };
 }
 
-/** Matches a bracket, or a text and the colon after it, if there is one. */
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|[[\]{}]/g;
 
 /** Returns the paths of fields that an object has twice. `JSON.parse` cannot find them: it silently keeps the last value. */
@@ -129,6 +128,7 @@ function repeatedFields(json: string): SafeText[] {
   const containers: { readonly names: Set<string>; currentName: string | undefined }[] = [];
   /** The repeated fields by path, so that a field that is there three times is reported once. */
   const repeated = new Map<string, SafeText>();
+  // A token is a bracket, or a text and the colon after it, if there is one.
   for (const [token, text, colon] of json.matchAll(jsonToken)) {
     const container = containers.at(-1);
     if (token === '{' || token === '[') {
@@ -136,7 +136,7 @@ function repeatedFields(json: string): SafeText[] {
     } else if (token === '}' || token === ']') {
       containers.pop();
     } else if (text !== undefined && colon !== undefined && container !== undefined) {
-      // A text before a colon is the name of a field. The current names of all containers are the path of this field.
+      // The text is the name of a field. The current names of all containers are the path of this field.
       const name = String(JSON.parse(text));
       container.currentName = name;
       const path = containers.map(({ currentName }) => currentName).filter((step) => step !== undefined);
