@@ -206,8 +206,8 @@ function localServer(
 /** The variables that the user has to set: the secrets that are given here, and the access key if an account lacks it. */
 function variablesToSet(config: Config): readonly string[] {
   const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
+  // All other settings are copied to the client's configuration. With a copy of the path of a key's file, the key itself need not be set.
   const copiedNames = config.origins.filter(({ secret }) => !secret).map(({ name }) => name);
-  // If the path of a key's file is copied, the key itself need not be set.
   const isCopied = (name: string) => copiedNames.includes(name) || copiedNames.includes(`${name}_FILE`);
   const accessKey = lacksKeys(config) ? ['CLOUDOPS_ACCESS_KEY_ID', 'CLOUDOPS_SECRET_ACCESS_KEY'] : [];
   return [...new Set([...accessKey.filter((name) => !isCopied(name)), ...givenSecrets])];

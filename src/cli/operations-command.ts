@@ -101,7 +101,7 @@ async function checkInChild(file: string, { script, node, stdout, stderr }: Term
   child.stdout?.on('data', (chunk: Buffer) => stdout.write(chunk));
 
   const code = await new Promise<number | null>((resolve) => {
-    // Node.js cannot be started. This hardly ever happens, because the same program runs this process, so it has no message of its own.
+    // Node.js cannot be started. This hardly ever happens, because the same Node.js runs this process, so there is no message for it.
     child.once('error', () => resolve(null));
     child.once('close', resolve);
   });

@@ -79,7 +79,7 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
   if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
   // Set by `attach`, because the runtime is started only after this function has returned.
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
-  /** The server of the page. Undefined until the first plan is shown. */
+  /** Resolves with the server of the page. Undefined until the first plan is shown, and after an attempt that failed. */
   let pageServer: ReturnType<typeof loadAndServePage> | undefined;
 
   const showPlans = async (): Promise<void> => {
