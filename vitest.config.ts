@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export const mocking = [
   'calls/validate',
   'calls/secrets-race',
+  'consent/plan-decision',
   'consent/plan-race',
   'consent/stored-plan',
   'journal/file-faults',

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { mocking } from '../vitest.config.js';
 
 /** Imports point down this list (docs/ARCHITECTURE.md). A name is a folder or a file of `src`. */
 const order = [
@@ -133,6 +134,14 @@ describe('a name in src', () => {
   test('belongs to one file', () => {
     expect(repeated(ours.map((file) => basename(file)).filter((name) => name !== 'index.ts'))).toEqual([]);
   });
+});
+
+test('a test that replaces modules or loads them afresh runs in the project with module graphs of its own', () => {
+  const replaces = /\bvi\s*\.(mock|doMock|resetModules)\(/;
+  const tests = readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((name) => /(?<!\.process)\.test\.ts$/.test(name))
+    .map((name) => join('test', name));
+  expect(tests.filter((file) => replaces.test(readFileSync(file, 'utf8'))).toSorted()).toEqual(mocking.toSorted());
 });
 
 test('reads imports at all', () => {

@@ -103,7 +103,7 @@ export const listMultipartUploads = defineOperation({
   extract(body) {
     const page = xmlRecord(isObject(body) ? body.ListMultipartUploadsResult : undefined, {
       lists: { Upload: 'uploads' },
-      parsed: ['IsTruncated'],
+      values: ['IsTruncated'],
       structures: ['Initiator', 'Owner', 'Upload'],
       names: { Key: 'object', 'Encoding-Type': 'encodingType' },
     });

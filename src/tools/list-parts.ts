@@ -161,7 +161,7 @@ export const listParts = defineOperation({
   extract(body) {
     const page = xmlRecord(isObject(body) ? body.ListPartsResult : undefined, {
       lists: { Part: 'parts' },
-      parsed: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts', 'IsTruncated'],
+      values: ['PartNumber', 'Size', 'PartNumberMarker', 'NextPartNumberMarker', 'MaxParts', 'IsTruncated'],
       structures: ['Initiator', 'Owner', 'Part'],
       names: { Key: 'object', ETag: 'etag', 'Encoding-Type': 'encodingType' },
     });

@@ -5,7 +5,7 @@ interface XmlShape {
   /** Elements that may be repeated, at any depth, and the name of their list: `{ Upload: 'uploads' }`. One element makes a list of one. */
   readonly lists: Readonly<Record<string, string>>;
   /** Names of elements whose text becomes a number, true or false. Other text stays as it is. */
-  readonly parsed: readonly string[];
+  readonly values: readonly string[];
   /** Names of elements that have child elements. If such an element is empty, it becomes an empty object, not an empty text. */
   readonly structures: readonly string[];
   /** Names of fields that do not follow from the names of their elements: `{ ETag: 'etag' }`. */
@@ -14,13 +14,13 @@ interface XmlShape {
 
 /**
  * Turns the content of an XML element into a record: `LastModified` becomes the field `lastModified`, `ID` becomes `id`. Four lists of
- * element names are exceptions: `lists` become lists even if there is one element, the text of `parsed` becomes a number or boolean,
+ * element names are exceptions: `lists` become lists even if there is one element, the text of `values` becomes a number or boolean,
  * `structures` become objects even if they are empty, and `names` has other names of fields.
  * @returns undefined if `element` is no object with child elements
  */
 export function xmlRecord(
   element: unknown,
-  { lists, parsed, structures, names }: XmlShape,
+  { lists, values, structures, names }: XmlShape,
 ): Record<string, unknown> | undefined {
   // Starts with the given names. Derived names are added, because a page has thousands of elements with the same few names.
   const fieldNames = new Map([...Object.entries(names), ...Object.entries(lists)]);
@@ -37,7 +37,7 @@ export function xmlRecord(
     if (typeof content !== 'string') return content;
     // An empty structure is an object without fields, not an empty text.
     if (content === '' && structures.includes(elementName)) return {};
-    return parsed.includes(elementName) ? parseValue(content) : content;
+    return values.includes(elementName) ? parseValue(content) : content;
   };
 
   const convertElement = (children: Readonly<Record<string, unknown>>): Record<string, unknown> => {
