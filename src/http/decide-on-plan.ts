@@ -54,8 +54,8 @@ export function reasonAgainst(plan: FoundPlan, user: PageUser, accounts: Account
 /** The result of a click that decides. */
 interface ClickResult {
   readonly outcome: EndedOutcome;
-  /** Set if the plan was decided before the click: sentences about the earlier decision. */
-  readonly earlierSentences?: SafeText | undefined;
+  /** The earlier decision in sentences, if the plan was decided before the click. */
+  readonly earlierDecision?: SafeText | undefined;
 }
 
 /** Codes of failures that another click may avoid. After such a failure, the plan continues to wait for a click. */
@@ -71,8 +71,8 @@ const temporaryFailures = [
 
 /**
  * Carries out a person's decision on a plan by making the call of the plan with the click. So policy, scopes and limits are checked again.
- * The call also refuses the click if the call's request is no longer the one that the person saw. Only the first click that decides stores
- * its person with the plan. Any later click gets the outcome of the first decision.
+ * The call also refuses the click if the call's request is no longer the one that the person saw. The first click that decides stores its
+ * decision with the plan. Any later click gets the outcome of this first decision.
  */
 async function decideOnPlan(
   plan: FoundPlan,
@@ -87,35 +87,43 @@ async function decideOnPlan(
   const callOfPlan = await createCall(plan, dependencies);
   if (callOfPlan === undefined)
     return refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
-  if (plan.state === 'decided') return earlierDecision(plan, callOfPlan, dependencies);
+  if (plan.state === 'decided') return resultOfEarlierDecision(plan, callOfPlan, dependencies);
 
-  let hasDecided = false;
-  const page = {
-    person,
-    // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
-    repeats: plan.repeats,
-    // Called when the call has stored this decision with the plan, by `plans.claim`.
-    onClaim: () => {
-      hasDecided = true;
+  let hasStoredDecision = false;
+  const outcome = await callOfPlan({
+    click: {
+      decision,
+      reason,
+      typedName,
+      claims: claimsOf(plan),
+      page: {
+        person,
+        // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
+        repeats: plan.repeats,
+        // Called when the call has stored this decision with the plan.
+        onClaim: () => {
+          hasStoredDecision = true;
+        },
+      },
     },
-  };
-  const outcome = await callOfPlan({ click: { decision, claims: claimsOf(plan), reason, typedName, page } });
-  // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. So any refusal will do.
+  });
+  // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. So any code of a refusal will do.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
   if (outcome.kind === 'succeeded') return { outcome };
 
   const { code } = outcome.failure;
-  if (code === 'AlreadyDecided') return earlierDecision(plan, callOfPlan, dependencies);
+  if (code === 'AlreadyDecided') return resultOfEarlierDecision(plan, callOfPlan, dependencies);
   // A call that has stored the decision also stores its outcome.
-  if (hasDecided) return { outcome };
+  if (hasStoredDecision) return { outcome };
   // The plan continues to wait for a click, so neither a decision nor an outcome is stored.
   if (temporaryFailures.includes(code)) return { outcome };
 
-  // The call was refused, for example by the policy, before it stored the decision. So the decision is stored here, with the refusal.
+  // The call was refused before it stored the decision, for example by the policy. Another click would be refused too, so the plan ends here:
+  // its decision is stored, and the refusal becomes its outcome.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
   const storedDecision: PlanDecision = { kind, person, at: dependencies.now().getTime() };
   const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
-  return isFirst ? { outcome } : earlierDecision(plan, callOfPlan, dependencies);
+  return isFirst ? { outcome } : resultOfEarlierDecision(plan, callOfPlan, dependencies);
 }
 
 /** Stores a person's decision on a plan, with the refusal of the call as its outcome. False if an earlier click decided the plan. */
@@ -135,7 +143,7 @@ async function endWithRefusal(
 }
 
 /** The result of a click on a plan that is decided already. The call of the plan looks up the outcome of the earlier decision. */
-async function earlierDecision(
+async function resultOfEarlierDecision(
   plan: FoundPlan,
   callOfPlan: CallOfPlan,
   dependencies: DecisionDependencies,
@@ -147,7 +155,7 @@ async function earlierDecision(
   const outcome = await callOfPlan({ look: claimsOf(plan) });
   return {
     outcome: isEnd(outcome) ? outcome : decidedBefore(decidedPlan),
-    earlierSentences: say`${decisionSentence(decidedPlan)} This click sent nothing.`,
+    earlierDecision: say`${describeDecision(decidedPlan)} This click sent nothing.`,
   };
 }
 
@@ -168,8 +176,8 @@ const refusedChange = ({ tool }: FoundPlan, refusal: Refusal): EndedOutcome => (
   failure: refusalFailure(tool, refusal, true),
 });
 
-/** The decision on a plan for people: a sentence, and the reason if there is one. */
-function decisionSentence({ decision }: FoundPlan): SafeText {
+/** Describes the decision on a plan to people: in a sentence, and another with the reason if there is one. */
+function describeDecision({ decision }: FoundPlan): SafeText {
   if (decision === undefined) return words('This was decided before.');
   const { reason } = decision;
   const because = reason === undefined ? words('') : say` Reason: ${quoted(reason, longestReason)}.`;
@@ -222,7 +230,7 @@ export function relatedTexts(
  */
 export function shownPlan(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): object {
   if (stored.state === 'waiting') return resultOf(waitingOutcome(stored, mayDecide, related), stored);
-  return resultOf(stored.outcome ?? decidedBefore(stored), stored, decisionSentence(stored));
+  return resultOf(stored.outcome ?? decidedBefore(stored), stored, describeDecision(stored));
 }
 
 /** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no ticket (see `resultOf`). */
@@ -245,12 +253,12 @@ function waitingOutcome(stored: FoundPlan, mayDecide: boolean, related: readonly
  * Makes the result of a call for the change view: an outcome together with its plan. The view shows buttons only if it gets a ticket, which
  * it sends with a click. In chats, the ticket is a sealed action token. On our pages, it is the plan's nonce, because the page proves who
  * clicks.
- * @param decisionNote says how the plan was decided, if the view should show that
+ * @param decision the decision on the plan in sentences, if the view should show the decision
  */
-function resultOf(outcome: EndedOutcome, stored: FoundPlan, decisionNote?: SafeText): object {
+function resultOf(outcome: EndedOutcome, stored: FoundPlan, decision?: SafeText): object {
   const structuredContent = outcome.kind === 'failed' ? outcome.failure : outcome.success;
   const metaOf = (shown: EndedOutcome) =>
-    viewMeta(shown, stored, { seal: () => stored.nonce }, { onPage: true, earlier: decisionNote });
+    viewMeta(shown, stored, { seal: () => stored.nonce }, { onPage: true, earlier: decision });
   const planMeta = metaOf(waitingOutcome(stored, false));
   // If both have the same field, the outcome's field counts.
   return { content: [], structuredContent, _meta: { ...planMeta, ...metaOf(outcome) } };
@@ -289,7 +297,10 @@ const toolCall = z.object({
   arguments: decisionSchema.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
 });
 
-/** Carries out a click. Returns the new content of the change view: the outcome with the plan, and a sentence about who decided. */
+/**
+ * Carries out a click. Returns the new content of the change view: for `look`, the plan in its present state, and for a decision, the outcome
+ * with the plan, and sentences about who decided.
+ */
 export async function answerClick(
   plan: FoundPlan,
   click: Omit<PlanClick, 'nonce'>,
@@ -301,14 +312,16 @@ export async function answerClick(
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, user, accounts) === undefined);
 
   // `decision` is repeated for its type, which excludes `look` here.
-  const { outcome, earlierSentences } = await decideOnPlan(plan, { ...click, decision }, user, dependencies);
+  const { outcome, earlierDecision } = await decideOnPlan(plan, { ...click, decision }, user, dependencies);
   log('info', 'decision', { tool: plan.tool, decision, person: user.person, caller: plan.caller });
   // An earlier click decided the plan, so this click did nothing.
-  if (earlierSentences !== undefined) return resultOf(outcome, plan, earlierSentences);
+  if (earlierDecision !== undefined) return resultOf(outcome, plan, earlierDecision);
   // Only the person at this machine has no name, and knows who decided.
   if (user.person === undefined) return resultOf(outcome, plan);
 
-  // A signed-in person reads who decided and when, as everybody does who opens the plan later. After a temporary failure, nobody has decided.
-  const decidedPlan = await plans.find(plan.nonce).catch(() => undefined);
-  return resultOf(outcome, plan, decidedPlan?.decision && decisionSentence(decidedPlan));
+  // A signed-in person reads who decided and when, as everybody does who opens the plan later. The sentences are left out after a temporary
+  // failure, because nobody has decided, and if the plan cannot be read now.
+  const storedPlan = await plans.find(plan.nonce).catch(() => undefined);
+  const isDecided = storedPlan?.decision !== undefined;
+  return resultOf(outcome, plan, isDecided ? describeDecision(storedPlan) : undefined);
 }

@@ -53,7 +53,7 @@ export interface IssuerKeysOptions {
  * makes a pause after each attempt. After a failed attempt, `source` gives jose the last good keys, and jose takes these for new.
  */
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
-  /** Names of keys that the issuer did not have at the last attempt to fetch its keys. */
+  /** Names of keys that the last attempt to fetch the keys did not find. Each new attempt clears the names. */
   const unknownKeys = new Set<string>();
   const source = createKeySource({ ...options, onAttempt: () => unknownKeys.clear() });
   // jose needs an address, but `source` finds the address of the keys itself.
@@ -61,7 +61,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     cacheMaxAge: freshMs,
     // jose never fetches by itself for a key that it does not have. `keyOf` does that.
     cooldownDuration: Number.POSITIVE_INFINITY,
-    // Rejects only if there are no good keys.
+    // Rejects if there are no good keys, or if they are too old.
     [customFetch]: async () => Response.json(await source.fetchKeys()),
   });
   const enterWaiting = createCounter(mostWaiting);
@@ -79,7 +79,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   const refreshCache = async (): Promise<void> => {
     // `fresh` is true for `freshMs` after jose got keys, even if these were the last good keys. So their own age counts too.
     if (!keySet.fresh || source.isLastGoodTooOld()) return waitForFetch();
-    // For the same reason, jose would not try again for `freshMs` after a failed attempt.
+    // After a failed attempt, jose holds the last good keys, takes them for fresh, and would not fetch. So the next attempt begins here, once
+    // the pause is over.
     if (source.lastProblem() !== undefined && source.pauseLeft() === 0) void fetchInBackground();
   };
 
@@ -100,7 +101,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       const knownKey = await cachedKey(header, token);
       if (knownKey !== undefined) return knownKey;
 
-      // In the pause after an attempt, a key that the issuer did not have is refused at once. After the pause, it is looked for again.
+      // In the pause after an attempt, a key that this attempt did not find is refused at once. After the pause, the key is looked for again.
       const name = nameOfKey(header);
       if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
       await waitForFetch();
@@ -146,15 +147,17 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
     onAttempt();
   };
 
-  /** Fetches the keys once. Never rejects, because `lastAttempt` keeps the problem. */
-  const attempt = async (): Promise<void> => {
+  /** Fetches the keys once. Never rejects. Resolves with the problem, or with undefined after a success. */
+  const attempt = async (): Promise<IssuerProblem | undefined> => {
+    let problem: IssuerProblem | undefined;
     try {
       const keys = await findKeys(issuer, httpClient);
       lastGood = { keys, at: now().getTime() };
-      endAttempt(undefined);
     } catch (error) {
-      endAttempt(error instanceof IssuerProblem ? error : new IssuerProblem(words('its keys cannot be read')));
+      problem = error instanceof IssuerProblem ? error : new IssuerProblem(words('its keys cannot be read'));
     }
+    endAttempt(problem);
+    return problem;
   };
 
   return {
@@ -163,15 +166,17 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
      * @throws IssuerProblem if there are no good keys, or if they are too old
      */
     async fetchKeys(): Promise<KeySet> {
-      const isPauseAfterProblem = pauseLeft() > 0 && lastAttempt?.problem !== undefined;
+      let problem = lastAttempt?.problem;
+      const isPauseAfterProblem = pauseLeft() > 0 && problem !== undefined;
       if (!isPauseAfterProblem) {
-        // In the pause after a success, keys are fetched only for a key that was missing. They are fetched at the end of the pause.
+        // In the pause after a success, jose fetches only for a key that it does not have. The issuer may just have added this key, so the
+        // keys are fetched again at the end of the pause.
         if (pauseLeft() > 0) await sleep(pauseLeft());
-        await attempt();
+        problem = await attempt();
       }
-      // Without good keys that are young enough, the last attempt has failed, so there is a problem to throw.
-      if (lastGood === undefined || isLastGoodTooOld()) throw lastAttempt?.problem;
-      return lastGood.keys;
+      if (lastGood !== undefined && !isLastGoodTooOld()) return lastGood.keys;
+      // Set, because an attempt that succeeds leaves good keys that are new.
+      throw problem;
     },
     /** Milliseconds until the next attempt may begin. */
     pauseLeft,

@@ -39,9 +39,9 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
   const { plans, accounts, now } = dependencies;
   /** Number of polls that wait for their answer. */
   let openPolls = 0;
-  /** Between two polls, the tab counts as open until this time (milliseconds since 1970). */
+  /** Between two polls, and while the browser starts, the tab counts as open until this time (milliseconds since 1970). */
   let tabIsOpenUntil = Number.NEGATIVE_INFINITY;
-  /** The file by which the browser was last opened, if a file was needed. It may be removed several times. */
+  /** A file that redirects the browser to the page, so that no command line has the secret address. `remove` may be called again. */
   let redirectFile: Awaited<ReturnType<LocalPageOptions['open']>>;
 
   /** Returns the content of the tab. `follows` makes the tab poll for other plans, and `shown` is the plan that its polls name. */

@@ -48,17 +48,18 @@ interface Exchange {
 }
 
 /**
- * Serves requests to `/mcp`. The state of a session is in its ID, so nothing is kept between requests. The checks run from cheap to
- * expensive: token, method, rate, content type, number of the caller's messages that are being received, size, number of the caller's calls
- * and of all calls, JSON, scope. Then the SDK answers.
+ * Serves requests to `/mcp`. No session is kept here, because the state of a session is in its ID. The checks run from cheap to expensive:
+ * token, method, rate, content type, number of the caller's messages that are being received, size, number of the caller's calls and of all
+ * calls, JSON, scope. Then the SDK answers. Only a short message is parsed earlier, because it may be a client's reply to a question.
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
-  const { authenticate, resource, limits, server, newId, log, now } = options;
+  const { authenticate, resource, limits, newId, log, now } = options;
+  const { stateKeys } = options.server;
   const onFailedLogin = createFailedLogins(now, log);
   const secondsUntilAllowed = createRateLimiter(options.rate, now);
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
-  const sessions = createMcpSessions(server.stateKeys, newId);
-  const inbox = createInbox({ shared: options.shared, stateKeys: server.stateKeys, log });
+  const sessions = createMcpSessions(stateKeys, newId);
+  const inbox = createInbox({ shared: options.shared, stateKeys, log });
   const serveCall = createCallServer(options, metrics, concurrency, { sessions, inbox });
   // Parsing a large body blocks the event loop for milliseconds, so large bodies take turns with other work.
   const takeTurn = createTurns();
@@ -87,11 +88,11 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     const caller = principal?.name ?? '';
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
 
-    // Only a short message can be a reply, and has to be parsed here. A long message is parsed when its call has a place.
+    // A long message is never a reply. It is parsed later, when its call has a place.
     const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
     const reply = replyIn(shortMessage);
     if (session !== undefined && reply !== undefined) {
-      // A reply takes no place among the calls, because the calls that wait for replies could occupy all places.
+      // A reply takes no place among the calls. It would wait for a place while other calls have all places, or would be refused.
       await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
         throw unavailable('reply', 'The reply cannot be passed on now.', { retryAfterSeconds: 1 });
       });
@@ -106,14 +107,14 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
 
 /** Serves all messages except replies, within the limits on concurrent calls. Each message gets its own SDK server. */
 function createCallServer(
-  { resource, server, newId, log, now }: McpEndpointOptions,
+  { resource, server: serverOptions, newId, log, now }: McpEndpointOptions,
   metrics: Metrics,
   concurrency: ConcurrencyLimiter,
   { sessions, inbox }: { readonly sessions: McpSessions; readonly inbox: Inbox },
 ) {
-  const catalog = createToolCatalog(server.operations, server.accounts);
+  const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts);
 
-  /** What a request before the 2026-07-28 protocol needs of the client's session. */
+  /** The ways to use the client's session, for a request of a protocol before 2026-07-28. Later requests do not use them. */
   const conversationOf = ({ caller, session }: Exchange): Conversation => ({
     newId,
     begin: (client) => sessions.begin(caller, client),
@@ -124,20 +125,21 @@ function createCallServer(
   return async (exchange: Exchange): Promise<void> => {
     const { request, response, principal, session } = exchange;
     const place = await concurrency.take(principal?.name);
-    const { call, allEnded } = observeCalls(server.call, metrics, now);
-    // `serveMessage` gives `listenWhile`, which does work that waits for a person, and listens for the client's cancellation meanwhile.
+    const { call, allEnded } = observeCalls(serverOptions.call, metrics, now);
+    // A call that waits for a person gives up its place (`waitOutside`). Meanwhile, it listens for the client's cancellation (`listenWhile`,
+    // which `serveMessage` brings).
     const createSdkServer = (listenWhile: Wait) => {
-      // During such work, the call also gives up its place.
       const wait: Wait = (work) => place.waitOutside(() => listenWhile(work));
       // In an old protocol, the SDK server knows the client only by its session.
-      return createServer({ ...server, principal, call, session: session?.client, listLifeMs, wait }, catalog);
+      const client = session?.client;
+      return createServer({ ...serverOptions, principal, call, session: client, listLifeMs, wait }, catalog);
     };
 
     try {
       // The client may have closed the connection while its request waited for a place.
       if (response.destroyed || request.socket.destroyed) return;
       const message = await exchange.readMessage();
-      if (principal !== undefined) checkScope(message, principal, server.operations, resource);
+      if (principal !== undefined) checkScope(message, principal, serverOptions.operations, resource);
       await serveMessage(createSdkServer, message, request, response, { log, conversation: conversationOf(exchange) });
     } finally {
       // If the client has gone, its call is cancelled. But a change that was sent still runs, and keeps its place until it ends.

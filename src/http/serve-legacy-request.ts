@@ -40,8 +40,6 @@ const eventStream = {
  * Serves a request of a protocol before 2026-07-28. The answer is JSON. It becomes a stream of events if a notification or a question
  * comes before the result, or if the result takes longer than `keepAliveMs`. The SDK's own transport is not used: it streams every answer,
  * which takes a quarter of the CPU time of a call, and it keeps sessions in one process.
- *
- * The SDK's `server` is connected to `transport`: `send` gets the server's messages, and `receive` passes the client's messages to it.
  * @param create makes the SDK server, which must wait for people by `wait`. During the wait, a cancellation from the client is received
  */
 export async function serveLegacyRequest(
@@ -52,37 +50,14 @@ export async function serveLegacyRequest(
   conversation: Conversation,
 ): Promise<void> {
   const questions = createQuestions(conversation);
-
-  const sendEvent = (sent: JSONRPCMessage): void =>
-    writeEvent(response, `event: message\ndata: ${JSON.stringify(sent)}\n\n`);
-  /** Ends the answer with the result, or with the error, of the request. Called by `server`, which is created below. */
-  const sendResult = (result: JSONRPCMessage): void => {
-    if (!response.headersSent) {
-      sendJson(response, 200, result, sessionHeader(message, result, server, conversation));
-      return;
-    }
-    sendEvent(result);
-    response.end();
-  };
-
-  /** Passes a message of the client on to the SDK server, which sets `onmessage` when it connects. */
-  const receive: NonNullable<Transport['onmessage']> = (received, extra) => transport.onmessage?.(received, extra);
-  const transport: Transport = {
-    start: async () => {},
-    send: async (sent, options) => {
-      // The server gets a single request, so a message without a method is the answer to this request.
-      if (!('method' in sent)) return sendResult(sent);
-      // Only messages that belong to this request can be sent, because there is no other connection to the client.
-      if (options?.relatedRequestId !== message.id) return;
-      // A message with an ID is a question, and any other is a notification.
-      sendEvent('id' in sent ? await questions.ask(sent, receive) : questions.withClientId(sent));
-    },
-    close: async () => transport.onclose?.(),
-  };
+  // `transport` asks for the headers when it sends the result. Until then, `server` has been created below.
+  const transport = createTransport(message, response, questions, (result) =>
+    sessionHeader(message, result, server, conversation),
+  );
 
   /** Takes the client's cancellation of this request, which comes with another HTTP request. */
   const cancel = (notification: JSONRPCMessage): void => {
-    receive(notification);
+    transport.onmessage?.(notification);
     // A cancelled request gets no result, so its stream ends with a comment.
     writeEvent(response, ': cancelled\n\n');
     response.end();
@@ -99,14 +74,53 @@ export async function serveLegacyRequest(
   try {
     await server.connect(transport);
     // Our handlers read only these two headers.
-    receive(message, { request: webRequest(webHeaders(incoming, ['traceparent', 'tracestate'])) });
+    transport.onmessage?.(message, { request: webRequest(webHeaders(incoming, ['traceparent', 'tracestate'])) });
     await closed;
   } finally {
     clearInterval(keepAlive);
     questions.end();
-    // If the client has gone before the answer was complete, closing the server cancels the call.
+    // If the client has gone before the answer was complete, the call still runs. Closing the server cancels the call.
     if (!response.writableFinished) await server.close();
   }
+}
+
+/**
+ * Creates the transport between the SDK server and the client for one request. The SDK server sets `onmessage`, which takes the client's
+ * messages, and calls `send` with its own messages, which become the answer to the request.
+ * @param resultHeaders the HTTP headers of an answer that is only the result
+ */
+function createTransport(
+  request: JSONRPCRequest,
+  response: ServerResponse,
+  questions: Questions,
+  resultHeaders: (result: JSONRPCMessage) => Readonly<Record<string, string>>,
+): Transport {
+  const sendEvent = (sent: JSONRPCMessage): void =>
+    writeEvent(response, `event: message\ndata: ${JSON.stringify(sent)}\n\n`);
+  /** Ends the answer with the result, or with the error, of the request: as JSON if no stream of events has begun. */
+  const sendResult = (result: JSONRPCMessage): void => {
+    if (!response.headersSent) {
+      sendJson(response, 200, result, resultHeaders(result));
+      return;
+    }
+    sendEvent(result);
+    response.end();
+  };
+
+  const transport: Transport = {
+    start: async () => {},
+    send: async (sent, options) => {
+      // The server gets a single request, so a message without a method is the result of this request.
+      if (!('method' in sent)) return sendResult(sent);
+      // Only messages that belong to this request can be sent, because there is no other connection to the client.
+      if (options?.relatedRequestId !== request.id) return;
+      // A message with an ID is a question, and any other is a notification.
+      if ('id' in sent) sendEvent(await questions.expectAnswer(sent, (answer) => transport.onmessage?.(answer)));
+      else sendEvent(questions.withIdForClient(sent));
+    },
+    close: async () => transport.onclose?.(),
+  };
+  return transport;
 }
 
 /** Writes to the stream of events, which the first write starts. Does nothing if the answer has ended. */
@@ -116,32 +130,37 @@ function writeEvent(response: ServerResponse, text: string): void {
   response.write(text);
 }
 
+type Questions = ReturnType<typeof createQuestions>;
+
 /** The questions of one call. The client gets other IDs than the SDK server's, which repeat and which other clients could guess. */
 function createQuestions({ expect, newId }: Conversation) {
   /** The questions of the call, also those that were answered, by the ID that the SDK server gave them. */
-  const questions = new Map<RequestId, { readonly clientId: string; stopExpecting: () => void }>();
+  const questions = new Map<RequestId, { readonly idForClient: string; stopExpecting: () => void }>();
   let hasEnded = false;
 
   return {
-    /** Starts to wait for the answer. Returns the question with the client's ID. `receive` gets the answer with the SDK server's ID. */
-    async ask(question: JSONRPCRequest, receive: (reply: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
+    /** Starts to wait for the answer, with which `receive` is called. Returns the question to send, with its ID for the client. */
+    async expectAnswer(question: JSONRPCRequest, receive: (answer: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
       if (expect === undefined) throw new Error('There is no session in which the client could answer.');
-      const clientId = newId();
+      const idForClient = newId();
       // `stopExpecting` is replaced below, when the wait has begun.
-      const asked = { clientId, stopExpecting: () => {} };
+      const asked = { idForClient, stopExpecting: () => {} };
       questions.set(question.id, asked);
-      const expectedReply = { kind: 'answer', id: clientId } as const;
-      asked.stopExpecting = await expect(expectedReply, (reply) => receive({ ...reply, id: question.id }));
+      // The SDK server knows the question only by its own ID, so the answer gets this ID back.
+      const expectedReply = { kind: 'answer', id: idForClient } as const;
+      asked.stopExpecting = await expect(expectedReply, (answer) => receive({ ...answer, id: question.id }));
       // The call ended while the wait began, so `end` could not stop the wait.
       if (hasEnded) asked.stopExpecting();
-      return { ...question, id: clientId };
+      return { ...question, id: idForClient };
     },
-    /** Writes the client's ID into a notification that cancels a question. Returns other notifications unchanged. */
-    withClientId(notification: JSONRPCNotification): JSONRPCNotification {
-      const asked = questions.get(cancelledIn(notification) ?? '');
+    /** Writes the ID for the client into a notification that cancels a question. Returns other notifications unchanged. */
+    withIdForClient(notification: JSONRPCNotification): JSONRPCNotification {
+      const cancelledId = cancelledIn(notification);
+      const asked = cancelledId === undefined ? undefined : questions.get(cancelledId);
       if (asked === undefined) return notification;
-      return { ...notification, params: { ...notification.params, requestId: asked.clientId } };
+      return { ...notification, params: { ...notification.params, requestId: asked.idForClient } };
     },
+    /** Ends the waits for answers, when the call has ended. */
     end(): void {
       hasEnded = true;
       for (const { stopExpecting } of questions.values()) stopExpecting();

@@ -43,11 +43,13 @@ export async function serveViewPage({ port, pageHtml, viewHtml, content, callToo
   const pages = createPages<PageEnv>();
   pages.get(`${path}/`, hostHeaders('no-referrer'), (context) => context.html(pageHtml));
   pages.get(`${path}/view`, viewHeaders('no-referrer'), (context) => context.html(viewHtml));
-  // The page sends these requests: `call` for the content of the view, `tool` for a call by the view, and `next` to wait for other content.
   pages.post(`${path}/*`, requireJson);
+  // The page asks for the content of the view: a call with its result.
   pages.post(`${path}/call`, async (context) => context.json(await content()));
+  // The view calls a tool.
   pages.post(`${path}/tool`, async (context) => context.json(await callTool(await jsonOf(context))));
   if (poll !== undefined) {
+    // The page waits for its next content.
     pages.post(`${path}/next`, async (context) => {
       const gone = new AbortController();
       context.env.outgoing.once('close', () => gone.abort());
@@ -58,6 +60,7 @@ export async function serveViewPage({ port, pageHtml, viewHtml, content, callToo
   const server = createServer({ headersTimeout: headersMs, connectionsCheckingInterval: 1000 }, (request, response) => {
     const answer = async () => {
       checkHostAndOrigin(request, ['127.0.0.1']);
+      // The handlers above use only the path of a URL, so the origin needs no port.
       await servePages(pages, 'http://127.0.0.1', request, response);
     };
     answer().catch((error: unknown) => {

@@ -14,10 +14,10 @@ import { canLeaveFieldsEmpty } from './client-quirks.js';
 const declineLabel = 'Do nothing';
 
 /** The form of a question: two labels to choose from, the name if it has to be typed, and an optional reason for declining. */
-export const consentForm = (client: Pick<Client, 'name'>, accept: string, typedName?: string) => ({
+export const consentForm = (client: Pick<Client, 'name'>, acceptLabel: string, typedName?: string) => ({
   type: 'object' as const,
   properties: {
-    decision: { type: 'string' as const, title: 'Decision', enum: [accept, declineLabel], default: declineLabel },
+    decision: { type: 'string' as const, title: 'Decision', enum: [acceptLabel, declineLabel], default: declineLabel },
     ...(typedName !== undefined && {
       name: { type: 'string' as const, title: 'Name', description: say`Type ${typedName} to agree.`.text },
     }),
@@ -36,7 +36,8 @@ const progressMs = 10_000;
 
 /**
  * Returns the way to ask the client's user; undefined if the client cannot show forms. In protocols before 2026-07-28, the question is
- * sent during the call. Since 2026-07-28, the call ends with the question, and a second call brings the reply.
+ * sent during the call. Since 2026-07-28, the call ends with the question, and a second call brings the answer. The answer is the message of
+ * the client, from which `replyOf` reads the user's reply.
  * @param onWaiting called every ten seconds while a question waits for its answer
  */
 export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
@@ -46,37 +47,39 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   // Without an envelope, the protocol is older than 2026-07-28.
   if (envelope === undefined) {
     return {
-      // Not with the SDK's `elicitInput`, which drops replies that choose none of the options. Here they count as `notChosen`.
-      ask: async (message, accept, cancel, typedName) => {
-        const requestedSchema = consentForm(client, accept.text, typedName);
+      ask: async (message, acceptLabel, cancelSignal, typedName) => {
+        const requestedSchema = consentForm(client, acceptLabel.text, typedName);
         const params = { mode: 'form', message: message.text, requestedSchema };
-        const answer = await sendQuestion(context, params, cancel, onWaiting);
-        return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, accept.text, typedName);
+        // Not sent with the SDK's `elicitInput`, which drops answers that choose none of the options. `replyOf` makes them `notChosen`.
+        const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
+        return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, acceptLabel.text, typedName);
       },
     };
   }
 
-  // `later` ends the call with the question.
+  // With `later`, the call ends with the question.
   const ask: Elicitor['ask'] = async () => 'later';
   const answer = inputResponse(inputResponses, 'consent');
+  // The claims of the question, which the second call brings back with the answer. If the user was sent to a URL (`guideFor`), the use of the
+  // claims is not `question`.
   const claims = requestState<ConsentClaims>();
-  // The first call brings no answer. The answer may also be about a URL (`guideFor`): only claims of a form have the use `question`.
-  if (answer.kind !== 'elicit' || claims?.use !== 'question') return { ask };
-  return { ask, resumedReply: { claims, read: (accept, typedName) => replyOf(answer, accept, typedName) } };
+  const isAnswerToForm = answer.kind === 'elicit' && claims?.use === 'question';
+  if (!isAnswerToForm) return { ask };
+  return { ask, resumedReply: { claims, read: (acceptLabel, typedName) => replyOf(answer, acceptLabel, typedName) } };
 }
 
-/** Sends a question during the call, and cancels it when `cancel` aborts. Returns undefined if there is no reply. */
+/** Sends a question during the call, and cancels the question when `cancelSignal` aborts. Returns undefined if there is no answer. */
 async function sendQuestion(
   { mcpReq: { send, signal } }: ServerContext,
   params: Readonly<Record<string, unknown>>,
-  cancel: AbortSignal,
+  cancelSignal: AbortSignal,
   onWaiting: () => void,
 ) {
   const timer = setInterval(onWaiting, progressMs);
   try {
     return await send(
       { method: 'elicitation/create', params },
-      { timeout: answerMs, signal: AbortSignal.any([signal, cancel]) },
+      { timeout: answerMs, signal: AbortSignal.any([signal, cancelSignal]) },
     );
   } catch {
     // The client refused the request, did not answer in time, or the question was cancelled.
@@ -88,30 +91,31 @@ async function sendQuestion(
 
 /**
  * Returns the way to send the client's user to a URL, where the user decides on a plan; undefined if the client cannot open URLs. The client
- * and its model may read the URL that `send` gets, so a person must have to sign in there before deciding.
+ * and its model may read the URL, so a person must have to sign in there before deciding.
  * @param onWaiting called every ten seconds while the request to open the URL waits for its answer
  */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
   if (!client.url) return undefined;
   const { envelope, inputResponses, requestState } = context.mcpReq;
 
-  // Without an envelope, the protocol is older than 2026-07-28, and the request is sent during the call.
+  // Without an envelope, the protocol is older than 2026-07-28, and the client gets the URL during the call.
   if (envelope === undefined) {
     return {
-      send: async (message, url, cancel) => {
+      send: async (message, url, cancelSignal) => {
         const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };
-        return visitOf(await sendQuestion(context, params, cancel, onWaiting));
+        return visitOf(await sendQuestion(context, params, cancelSignal, onWaiting));
       },
     };
   }
 
-  // With `later`, the call ends with the request to open the URL. The client makes the same call again, and brings the user's answer.
+  // With `later`, the call ends with the URL. The client makes the same call again, and brings the user's answer.
   const send: Guide['send'] = async () => 'later';
   const answer = inputResponse(inputResponses, 'consent');
+  // The claims of the plan, which the second call brings back with the answer. Their use is `handle`, because they only name the plan at the
+  // URL, and give no right to carry out the plan. If the user was asked in a form (`elicitorFor`), the use is `question`.
   const claims = requestState<ConsentClaims>();
-  // The first call brings no answer. The answer may also be about a form (`elicitorFor`): only claims of a plan on the page have the use
-  // `handle`.
-  if (answer.kind !== 'elicit' || claims?.use !== 'handle') return { send };
+  const isAnswerToUrl = answer.kind === 'elicit' && claims?.use === 'handle';
+  if (!isAnswerToUrl) return { send };
   return { send, resumedReply: { claims, visit: visitOf(answer) } };
 }
 
@@ -129,7 +133,7 @@ const answerSchema = lazy(() => {
 /** Reads the answer of a client to a form. An answer with neither the accepting nor the declining label counts as `notChosen`. */
 function replyOf(
   { action, content }: { action: string; content?: unknown },
-  accept: string,
+  acceptLabel: string,
   typedName: string | undefined,
 ): UserReply {
   if (action === 'decline') return { kind: 'declined' };
@@ -137,6 +141,6 @@ function replyOf(
 
   // The form was submitted. The label that was chosen decides.
   const { data } = answerSchema().safeParse(content);
-  if (data?.decision === accept) return { kind: isTyped(typedName, data.name) ? 'agreed' : 'wrongName' };
+  if (data?.decision === acceptLabel) return { kind: isTyped(typedName, data.name) ? 'agreed' : 'wrongName' };
   return data?.decision === declineLabel ? { kind: 'declined', reason: data.reason } : { kind: 'notChosen' };
 }

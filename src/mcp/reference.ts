@@ -54,26 +54,28 @@ interface ValueList {
 
 /** Returns a row for each argument of an operation, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
-  // `longValuesOf(schema)` returns the allowed values as a list named A, B and so on. Undefined if they are few enough for a row.
-  const longValuesOf = createValueLists();
-  const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
+  // `valueListOf(schema)` returns the allowed values as a list named A, B and so on. Undefined if they are few enough for a row.
+  const valueListOf = createValueLists();
+  const presetByPath = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, isRequired }) => {
     // The schema of the items of an array; undefined if the argument is no array.
     const items = itemsOf(field);
     // The row of an array of texts also has the rules of these texts, which have no row. Objects in an array have rows for their fields.
     const textItems = items?.type === 'string' ? items : undefined;
     // Of an array, only the texts in it can have allowed values, and not the array itself.
-    const longValues = longValuesOf(textItems ?? field);
-    const rules = rulesOf(field, textItems === undefined ? longValues : undefined);
-    if (textItems !== undefined) rules.push(...rulesOf(textItems, longValues));
+    const valueList = valueListOf(textItems ?? field);
+    const rules =
+      textItems === undefined
+        ? rulesOf(field, valueList)
+        : [...rulesOf(field, undefined), ...rulesOf(textItems, valueList)];
 
     return {
       path,
       type: items === undefined ? typeName(field) : `list of ${typeName(items)}`,
       rules: isRequired ? ['required', ...rules] : rules,
       about: String(field.description ?? ''),
-      preset: defaultByPath.get(path) ?? '',
-      list: longValues,
+      preset: presetByPath.get(path) ?? '',
+      list: valueList,
     };
   });
 }
@@ -162,10 +164,10 @@ const typeNames = new Map<unknown, string>([
 ]);
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
-/** Returns the rules of a schema, such as `1 to 40 characters`. `longValues` are its allowed values if they are too many for a row. */
-function rulesOf(schema: JsonSchema, longValues: ValueList | undefined): string[] {
+/** Returns the rules of a schema, such as `1 to 40 characters`. `valueList` has the allowed values if they are too many for a row. */
+function rulesOf(schema: JsonSchema, valueList: ValueList | undefined): string[] {
   return sentences(
-    Array.isArray(schema.enum) && allowedValues(schema.enum, longValues),
+    Array.isArray(schema.enum) && allowedValues(schema.enum, valueList),
     ...range(schema.minimum, schema.maximum),
     ...range(schema.minLength, schema.maxLength, 'character', 'characters'),
     ...range(schema.minItems, schema.maxItems, 'entry', 'entries'),
@@ -176,8 +178,8 @@ function rulesOf(schema: JsonSchema, longValues: ValueList | undefined): string[
 /** If an argument has more allowed values, they are listed below the table. */
 const maximumInlineValues = 8;
 
-function allowedValues(values: readonly unknown[], longValues: ValueList | undefined): string {
-  if (longValues !== undefined) return `one of list ${longValues.name} below`;
+function allowedValues(values: readonly unknown[], valueList: ValueList | undefined): string {
+  if (valueList !== undefined) return `one of list ${valueList.name} below`;
   return values.length === 1 ? `only ${valuesText(values)}` : `one of ${valuesText(values)}`;
 }
 

@@ -47,15 +47,16 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
     delete jsonSchema.unit;
     // Models take for granted that a required string is not empty.
     if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
-    // Left out for a list of `listOfOne`, whose description says that there is one entry: `One zone.`
+    // The description of a list made by `listOfOne` already says that there is one entry: `One zone.`
     if (jsonSchema.minItems === 1 && jsonSchema.maxItems === 1) {
       delete jsonSchema.minItems;
       delete jsonSchema.maxItems;
     }
 
-    // zod calls this twice for a number of a fixed set: for the literal, and for the schema around it, whose description replaces that of the
-    // literal. So only the outer schema gets the numbers in its description.
-    if (zodSchema._zod.def.type !== 'literal' && jsonSchema.enum?.every(Number.isInteger)) {
+    // Bounds and words replace an enumeration of numbers, which some hosts refuse. In zod, the numbers are a literal with another schema around
+    // it (`oneOfNumbers`). Only the outer schema is described, because its description replaces that of the literal.
+    const isInnerLiteral = zodSchema._zod.def.type === 'literal';
+    if (!isInnerLiteral && jsonSchema.enum?.every(Number.isInteger)) {
       describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
     }
     // If another field already shows the same values, `oneOfListed` sets `listed` to a text that names that field, such as `See workstation.`
@@ -65,7 +66,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.listed;
       delete jsonSchema.enum;
     }
-    // Left out, because zod's pattern for CIDR blocks has 200 characters.
+    // The pattern that zod makes for CIDR blocks has 200 characters, and hosts need neither the pattern nor the format.
     if (jsonSchema.format === 'cidrv4') {
       delete jsonSchema.format;
       delete jsonSchema.pattern;
@@ -101,7 +102,7 @@ function joinDigits(values: readonly string[]): string {
   return [...groups].map(([stem, digits]) => stem.replace(/#$/, digits.join('/'))).join(', ');
 }
 
-/** Describes the allowed values of a whole number by bounds and in words, because some hosts refuse an enumeration of numbers. */
+/** Describes the allowed values of a whole number by bounds and in words, in place of an enumeration. */
 function describeNumbers(jsonSchema: z.core.JSONSchema.BaseSchema, values: readonly number[]): void {
   delete jsonSchema.enum;
   jsonSchema.type = 'integer';

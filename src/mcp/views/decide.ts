@@ -8,7 +8,7 @@ import { type SafeText, words } from '../../util/safe-text.js';
 import { decideTool } from './contract/apps.js';
 import { decisionSchema } from './view-of-tool.js';
 
-/** The result of a click. */
+/** The answer to a request of the change view. */
 interface ClickResult {
   readonly outcome: EndedOutcome;
   /** The call that made the plan. If no plan is known, the call of `decide_change` itself. */
@@ -22,8 +22,9 @@ type ClickContext = Pick<CallContext, 'click' | 'look'>;
 type CallTool = (operation: Operation, args: ActionToken['args'], context: ClickContext) => Promise<CallOutcome>;
 
 /**
- * Handles a click on the change view, which calls the tool `decide_change` with the ticket of a plan: an action token, in which the call that
- * made the plan is sealed. If the plan was already decided, the click gets the outcome of the earlier decision.
+ * Answers a request of the change view, which calls the tool `decide_change`: a click that accepts or declines a plan, a click for a new plan
+ * (`again`), or a question for the state of a plan (`look`). The request has a ticket. This is an action token that holds the call that made
+ * the plan, and claims, by which the plan is found. If the plan was already decided, a click gets the outcome of the earlier decision.
  * @param operations the operations whose tools are offered to this caller
  */
 export async function decide(
@@ -32,22 +33,23 @@ export async function decide(
   operations: readonly Operation[],
   callTool: CallTool,
 ): Promise<ClickResult> {
-  const click = decisionSchema.safeParse(args);
-  if (!click.success) return refused('TicketRefused');
-  const { ticket, decision, reason, name: typedName } = click.data;
+  const request = decisionSchema.safeParse(args);
+  if (!request.success) return refused('TicketRefused');
+  const { ticket, decision, reason, name: typedName } = request.data;
   const opened = openTicket(tickets, ticket);
-  const operation = operations.find(({ name }) => name === opened?.planned.tool);
+  const operation = operations.find(({ name }) => name === opened?.content.tool);
   if (opened === undefined || operation === undefined) return refused('TicketRefused');
 
-  const { tool, args: plannedArgs, claims } = opened.planned;
+  const { tool, args: plannedArgs, claims } = opened.content;
   const callPlanned = async (context: ClickContext, callArgs = plannedArgs): Promise<ClickResult> => {
     const outcome = await callTool(operation, callArgs, context);
     // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
+    // A ticket for the new plan of `again` also holds the planned call, without the `planOnly` of `callArgs`.
     return { outcome, call: { tool, args: plannedArgs } };
   };
 
-  // `look` reads the state of the plan, and `again` makes a new plan. Neither sends the change, so the ticket may have expired.
+  // `look` and `again` do not send the change, so the ticket may have expired.
   if (decision === 'look') return callPlanned({ look: claims });
   // A new plan has nothing to do with the old plan or its click, so the context is empty.
   if (decision === 'again') return callPlanned({}, { ...plannedArgs, planOnly: true });
@@ -58,19 +60,19 @@ export async function decide(
     : await callPlanned({ click: { decision, claims, reason, typedName } });
   if (!mayBeDecidedBefore(result.outcome)) return result;
 
-  // The click failed, perhaps because an earlier click decided on the plan. Then the outcome of that decision says more than the failure.
+  // The click failed, perhaps because an earlier click decided on the plan. Then the outcome of that decision replaces the failure.
   const state = await callPlanned({ look: claims });
-  return saysMore(state.outcome) ? { ...state, earlier: earlierClick } : result;
+  return replacesFailure(state.outcome) ? { ...state, earlier: earlierClick } : result;
 }
 
 /** Opens a ticket. `isExpired` is true if it is too old for a decision. Undefined if this server did not seal the ticket for this caller. */
 function openTicket(tickets: ActionTokens, ticket: string) {
   try {
-    return { planned: tickets.open(ticket), isExpired: false };
+    return { content: tickets.open(ticket), isExpired: false };
   } catch (error) {
     if (!(error instanceof InvalidToken)) throw error;
     if (error.reason !== 'expired') return undefined;
-    return { planned: tickets.open(ticket, Number.POSITIVE_INFINITY), isExpired: true };
+    return { content: tickets.open(ticket, Number.POSITIVE_INFINITY), isExpired: true };
   }
 }
 
@@ -89,9 +91,9 @@ const mayBeDecidedBefore = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && decidedBefore.includes(outcome.failure.code);
 
 /**
- * True if the state of the plan, which was read after the click failed, says more than that failure. A plan that waits or is under way
- * (`waiting`) says no more, nor does another failure of `decidedBefore`. Any other failure is the outcome of the change, or says why the
- * state cannot be read.
+ * True if the state of the plan, which was read after a click failed, is shown in place of that failure. It is not if the plan still waits or
+ * is under way (`waiting`), or for another failure of `decidedBefore`. Any other failure is the outcome of the change, or says why the state
+ * cannot be read.
  */
-const saysMore = (outcome: EndedOutcome) =>
+const replacesFailure = (outcome: EndedOutcome) =>
   outcome.kind === 'succeeded' ? outcome.success.outcome !== 'waiting' : !decidedBefore.includes(outcome.failure.code);

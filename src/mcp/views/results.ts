@@ -1,6 +1,6 @@
 import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
 import { fieldsSentence } from '../../consent/other-arguments.js';
-import type { EndedOutcome, Failure } from '../../consent/outcome.js';
+import type { EndedOutcome, Failure, Success } from '../../consent/outcome.js';
 import { consentWays } from '../../consent/outcome.js';
 import { requestLines } from '../../consent/request-lines.js';
 import { tokenLifetimeMs } from '../../consent/tokens.js';
@@ -85,13 +85,14 @@ function proposedChange(
     return undefined;
 
   const { plan } = outcome.success;
-  // Only a plan on the page says when it expires. In a chat, a plan can be decided for ten minutes.
+  const { found: presentState, also: otherArguments, others: otherPlans = [] } = plan;
+  // Only a plan on the page says when it expires. In a chat, a plan can be decided for the life of its ticket, which is a token.
   const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims, typedName } = outcome.view;
-  // The change in one sentence, in which long names are cut.
+  // The change in one sentence, in which long names are cut. `inFull(shortened)` gives these names in full.
   const shortened = fitted(plan.summary);
-  // A click makes the planned call again without its control arguments, because the click itself is the decision.
-  const { planOnly: _, planId: __, withdraw: ___, replaces: ____, ...changeArgs } = args;
-  // A click sends the ticket back. Without claims, no click may decide on the plan, so the view gets no ticket, and shows no buttons.
+  // A click sends the ticket back, and makes the planned call again, without control arguments, because the click itself is the decision.
+  // Without claims, no click may decide on the plan, so the view gets no ticket, and shows no buttons.
+  const changeArgs = withoutControlArguments(args);
   const ticket = claims && tokens.seal({ tool, args: changeArgs, claims: { ...claims, issuedAt } });
 
   return {
@@ -99,14 +100,14 @@ function proposedChange(
     risks: plan.risks,
     isSandbox: plan.sandbox === true,
     where: plainTexts(plan.where),
-    // The cut names in full, the present state, the consequences, and the arguments that neither the sentence nor the consequences name.
     effects: [
       ...inFull(shortened),
-      ...(plan.found === undefined ? [] : [plan.found]),
+      ...(presentState === undefined ? [] : [presentState]),
       ...plan.consequences,
-      ...fieldsSentence(plan.also),
+      ...fieldsSentence(otherArguments),
     ].map(timedText),
-    warnings: [...(plan.others ?? []), ...plan.warnings].map(timedText),
+    // `otherPlans` are sentences about other plans for the same thing.
+    warnings: [...otherPlans, ...plan.warnings].map(timedText),
     notChecked: plainTexts(plan.notChecked),
     defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),
     tables: (plan.tables ?? []).map(({ title, columns, rows, more }) => ({
@@ -122,12 +123,21 @@ function proposedChange(
     accept: accept.text,
     decline: 'Do nothing',
     ...(typedName !== undefined && { typedName }),
-    // On the page, people only decide, and only there. A new plan comes from the caller.
+    // On the page, a person can decide, but only the caller can make a new plan.
     canPlanAgain: !onPage,
+    // The page takes the clicks itself, so nobody there needs another way to decide.
     otherWays: onPage ? [] : plainTexts(waysToDecide(tool, outcome)),
     ...(ticket !== undefined && { ticket }),
   };
 }
+
+const withoutControlArguments = ({
+  planOnly: _,
+  planId: __,
+  withdraw: ___,
+  replaces: ____,
+  ...changeArgs
+}: ActionToken['args']) => changeArgs;
 
 /** Lists the ways to decide on a plan if the host does not forward clicks. */
 const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
@@ -146,20 +156,25 @@ function changeOutcome(result: EndedOutcome, wasDecidedBefore: boolean): ChangeO
   if (kind !== 'accepted' && kind !== 'partly') return undefined;
 
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
-  const ended = view?.kind === 'ended' ? view : undefined;
-  const followUp = ended?.continues ? 'It continues in the cloud. Follow it in the console.' : undefined;
-  // After a change that was done in part, the next step of the result is also for people. Otherwise, it is only for agents.
-  const next = kind === 'partly' && success.next ? timedText(textFor('person', success.next.text)) : followUp;
+  const change = view?.kind === 'ended' ? view : undefined;
+  const next = nextForPerson(success, change?.continues === true);
   return {
     kind,
     sentence: timedText(summary),
-    isSandbox: ended?.isSandbox === true,
+    isSandbox: change?.isSandbox === true,
     where: plainTexts(where),
     details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)).map(timedText),
     requestIds,
     ...(sentAt !== undefined && { sentAt }),
     ...(next !== undefined && { next }),
   };
+}
+
+/** Returns the next step of a person after an accepted change. `continues` is true if the change still runs in the cloud. */
+function nextForPerson({ outcome, next }: Success, continues: boolean): TimedText | undefined {
+  // If only some entries of the change succeeded, the next step of the result is also for people. Otherwise, that step is only for agents.
+  if (outcome === 'partly' && next !== undefined) return timedText(textFor('person', next.text));
+  return continues ? 'It continues in the cloud. Follow it in the console.' : undefined;
 }
 
 /** Describes the consent to the person who sees the view. Consent by a click or in a form was given by this person. */
@@ -175,7 +190,7 @@ function failedOutcome(failure: Failure, wasDecidedBefore: boolean): ChangeOutco
   if (kind === undefined) return undefined;
 
   if (kind === 'declined') {
-    // If the plan was decided before, `earlier` says who declined.
+    // If the plan was decided before, `viewMeta` adds a sentence that says who declined.
     const sentence = wasDecidedBefore ? 'Nothing was sent.' : 'Nothing was sent: you did not agree to it.';
     return { kind, sentence, details: [], requestIds };
   }
@@ -189,9 +204,9 @@ function failedOutcome(failure: Failure, wasDecidedBefore: boolean): ChangeOutco
       ...notes,
     ).map(timedText),
     requestIds,
-    // `own` puts the code of a service in quotation marks if it is not a single word.
+    // The service's code if the service answered, and otherwise our code. A code that is not a single word gets quotation marks.
     code: own(serviceSays?.code ?? code).text,
-    // For other kinds, `next` is a step for models.
+    // Of a failure, the `next` is also for people only if the change was rejected. After an unknown outcome, people get a text of their own.
     ...(kind === 'rejected' && { next: timedText(textFor('person', next.text)) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
