@@ -73,38 +73,39 @@ type ExpectedReply = Pick<ClientReply, 'kind' | 'id'>;
  * replicas share. A reply for which no call waits is dropped: it came twice, too late, or from another session or caller.
  */
 export function createInbox({ shared, stateKeys, log }: InboxOptions) {
-  /** For each reply that a call of this process waits for, by `keyOf`: the function that takes the reply. */
+  /** For each reply that a call of this process waits for, by its reply key: the function that takes the reply. */
   const receivers = new Map<string, Receive>();
-  const keyOf = ({ caller, session }: Correspondent, { kind, id }: ExpectedReply) =>
+  /** The reply key: the same text in all replicas for one reply of one session. */
+  const replyKeyOf = ({ caller, session }: Correspondent, { kind, id }: ExpectedReply) =>
     digestOf([caller, session, kind, id]);
   // Sealing makes a text longer by about a third, because of base64, so twice the size is enough.
-  const sealFor = (key: string) =>
-    createSeal(stateKeys, { purpose: 'cloudops reply', associatedData: key, longest: 2 * maximumReply });
+  const sealFor = (replyKey: string) =>
+    createSeal(stateKeys, { purpose: 'cloudops reply', associatedData: replyKey, longest: 2 * maximumReply });
   const logFailure = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
-  const endWait = (key: string, receive: Receive): void => {
+  const endWait = (replyKey: string, receive: Receive): void => {
     // If the wait has ended before, a call with the same ID may wait by now.
-    if (receivers.get(key) !== receive) return;
-    receivers.delete(key);
-    shared?.forget(key).catch(logFailure);
+    if (receivers.get(replyKey) !== receive) return;
+    receivers.delete(replyKey);
+    shared?.forget(replyKey).catch(logFailure);
   };
 
   /** Gives a message to the call that waits for it. Returns false if no call of this process does. */
-  const deliverHere = (key: string, message: JSONRPCMessage): boolean => {
-    const receive = receivers.get(key);
+  const deliverHere = (replyKey: string, message: JSONRPCMessage): boolean => {
+    const receive = receivers.get(replyKey);
     if (receive === undefined) return false;
-    endWait(key, receive);
+    endWait(replyKey, receive);
     receive(message);
     return true;
   };
 
   /** Delivers the messages that other replicas have received for calls of this process. */
   const deliverShared = async (messages: SharedMessages): Promise<void> => {
-    for (const { key, message: sealed } of await messages.read([...receivers.keys()])) {
-      // Undefined if no replica with the same keys sealed the text for this key.
-      const text = sealFor(key).open(sealed);
+    for (const { key: replyKey, message: sealed } of await messages.read([...receivers.keys()])) {
+      // Undefined if the text was sealed with other state keys, or for another reply.
+      const text = sealFor(replyKey).open(sealed);
       const reply = text === undefined ? undefined : replyIn(JSON.parse(text));
-      if (reply !== undefined) deliverHere(key, reply.message);
+      if (reply !== undefined) deliverHere(replyKey, reply.message);
     }
   };
 
@@ -122,18 +123,19 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   return {
     /** Starts to wait for a reply, with which `receive` is called once. Resolves with the function that ends the wait. */
     async expect(from: Correspondent, expected: ExpectedReply, receive: Receive): Promise<() => void> {
-      const key = keyOf(from, expected);
-      receivers.set(key, receive);
+      const replyKey = replyKeyOf(from, expected);
+      receivers.set(replyKey, receive);
       // Tells the other replicas that a call waits. The caller sends its question only after this, so that no replica drops the reply. If
       // the other replicas cannot be told, replies to this process still arrive.
-      await shared?.expect(key).catch(logFailure);
+      await shared?.expect(replyKey).catch(logFailure);
       if (shared !== undefined && !isPolling) void poll(shared);
-      return () => endWait(key, receive);
+      return () => endWait(replyKey, receive);
     },
     /** Delivers a reply that this process has received. Rejects if it is for another replica and cannot be passed on. */
     async deliver(from: Correspondent, reply: ClientReply): Promise<void> {
-      const key = keyOf(from, reply);
-      if (!deliverHere(key, reply.message)) await shared?.put(key, sealFor(key).seal(JSON.stringify(reply.message)));
+      const replyKey = replyKeyOf(from, reply);
+      if (!deliverHere(replyKey, reply.message))
+        await shared?.put(replyKey, sealFor(replyKey).seal(JSON.stringify(reply.message)));
     },
   };
 }

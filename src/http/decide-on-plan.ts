@@ -90,23 +90,13 @@ async function decideOnPlan(
   if (plan.state === 'decided') return resultOfEarlierDecision(plan, callOfPlan, dependencies);
 
   let hasStoredDecision = false;
-  const outcome = await callOfPlan({
-    click: {
-      decision,
-      reason,
-      typedName,
-      claims: claimsOf(plan),
-      page: {
-        person,
-        // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
-        repeats: plan.repeats,
-        // Called when the call has stored this decision with the plan.
-        onClaim: () => {
-          hasStoredDecision = true;
-        },
-      },
-    },
-  });
+  /** Called when the call has stored this decision with the plan (`plans.claim`). */
+  const onClaim = () => {
+    hasStoredDecision = true;
+  };
+  const click = { decision, reason, typedName, claims: claimsOf(plan) };
+  // `repeats` is the earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
+  const outcome = await callOfPlan({ click: { ...click, page: { person, repeats: plan.repeats, onClaim } } });
   // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. So any code of a refusal will do.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
   if (outcome.kind === 'succeeded') return { outcome };
@@ -297,10 +287,7 @@ const toolCall = z.object({
   arguments: decisionSchema.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
 });
 
-/**
- * Carries out a click. Returns the new content of the change view: for `look`, the plan in its present state, and for a decision, the outcome
- * with the plan, and sentences about who decided.
- */
+/** Carries out a click. Returns the new content of the change view: the plan for `look`, and otherwise the outcome and who decided. */
 export async function answerClick(
   plan: FoundPlan,
   click: Omit<PlanClick, 'nonce'>,
@@ -322,6 +309,5 @@ export async function answerClick(
   // A signed-in person reads who decided and when, as everybody does who opens the plan later. The sentences are left out after a temporary
   // failure, because nobody has decided, and if the plan cannot be read now.
   const storedPlan = await plans.find(plan.nonce).catch(() => undefined);
-  const isDecided = storedPlan?.decision !== undefined;
-  return resultOf(outcome, plan, isDecided ? describeDecision(storedPlan) : undefined);
+  return resultOf(outcome, plan, storedPlan?.decision && describeDecision(storedPlan));
 }

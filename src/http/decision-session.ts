@@ -36,9 +36,9 @@ const schema = lazy(() =>
 export const createSessionCookie = (keys: SealingKeys, now: () => Date) =>
   createSealedCookie<DecisionSession>({ name: 'session', purpose: 'cloudops decisions session', schema, keys, now });
 
-/** Makes a session with a new `csrf` proof. */
-export const newSession = (session: Omit<DecisionSession, 'csrf'>): DecisionSession => ({
-  ...session,
+/** Makes a session of a person who has just signed in, by adding a new `csrf` proof. */
+export const withNewProof = (signedIn: Omit<DecisionSession, 'csrf'>): DecisionSession => ({
+  ...signedIn,
   csrf: randomBytes(16).toString('base64url'),
 });
 

@@ -17,7 +17,7 @@ import {
 } from './decide-on-plan.js';
 import { filterIn, listPage } from './decision-list.js';
 import { decisionPageHeaders, pageTop, planLinks, problemPage, signInPage } from './decision-pages.js';
-import { createSessionCookie, type DecisionSession, isOwnPage, newSession } from './decision-session.js';
+import { createSessionCookie, type DecisionSession, isOwnPage, withNewProof } from './decision-session.js';
 import { createBodyReader, HttpError } from './http-helpers.js';
 import { createFailedLogins } from './limits-by-address.js';
 import {
@@ -69,7 +69,7 @@ export function createDecisions(options: DecisionsOptions) {
   pages.use(decisionPageHeaders);
   // Hono would also accept requests from the same site, and for browsers another port of this host is the same site.
   pages.use(csrf({ origin: publicUrl, secFetchSite: () => false }));
-  addSignIn(pages, options, sessionCookie, readForm);
+  addSignInRoutes(pages, options, sessionCookie, readForm);
   // Without a session: the view holds no secrets, and the browser sends no cookies from its sandboxed frame.
   pages.get(`${planPath}/view`, viewHeaders('same-origin'), async (context) => context.html(await readView('change')));
 
@@ -81,9 +81,10 @@ export function createDecisions(options: DecisionsOptions) {
     sessionCookie.clear(context);
     return context.redirect('/decisions', 303);
   });
-  addList(pages, options, checks);
+  addListRoute(pages, options, checks);
+  // Hono's `/*` also matches the path without a slash at its end, which `addPlanRoutes` redirects.
   pages.use(`${planPath}/*`, checks.requirePlan);
-  addPlan(pages, options, checks);
+  addPlanRoutes(pages, options, checks);
 
   return (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     servePages(pages, publicUrl, request, response);
@@ -108,7 +109,7 @@ interface Checks {
   readonly requireOwnPage: Check;
 }
 
-/** Creates the checks. All need the session that `requireSession` sets, and `requireRightToDecide` also the plan that `requirePlan` sets. */
+/** Creates the checks. `requireSession` sets the session that all others need. `requireRightToDecide` also needs `requirePlan`. */
 function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): Checks {
   const { publicUrl, signIn, plans, accounts } = options;
   return {
@@ -121,8 +122,8 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
         return next();
       }
 
-      // POST requests come from the script of the page around the view, which shows an error and cannot show the sign-in page. Only
-      // signing out is a form, and without a session it has nothing left to do.
+      // POST requests come from the script of the page around the view, which shows an error and cannot show the sign-in page. Only signing
+      // out is a form. It gets the error too, because a person without a session is signed out already.
       if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
       sessionCookie.clear(context);
       return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
@@ -132,7 +133,7 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
       const nonce = context.req.param('nonce') ?? '';
       const planOrAnswer = await plans.find(nonce).catch((error) => unreadableAnswer(context, error, options));
       if (planOrAnswer instanceof Response) return planOrAnswer;
-      // The answer is the same for both, so that nobody learns which plans others have.
+      // A plan that does not exist and a plan that the person may not see get the same answer, so that nobody learns which plans others have.
       if (planOrAnswer === undefined || !isVisible(planOrAnswer, context.get('session'), options))
         return context.html(problemPage(words('No such plan'), goneText), 404);
       context.set('plan', planOrAnswer);
@@ -164,10 +165,10 @@ function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): 
   };
 }
 
-/** Adds the sign-in page, and the requests with which a person signs in. */
-function addSignIn(
+/** Adds the sign-in page, and the requests with which a person signs in by `signInMethod`: by a token, or at an issuer. */
+function addSignInRoutes(
   pages: Pages,
-  { signIn, stateKeys, now, log }: DecisionsOptions,
+  { signIn: signInMethod, stateKeys, now, log }: DecisionsOptions,
   sessionCookie: SessionCookie,
   readForm: ReadForm,
 ): void {
@@ -178,22 +179,22 @@ function addSignIn(
     readForm,
     refuse(context, { status, text, reason }, planNonce) {
       logRefusal(context.env.incoming, reason);
-      return context.html(signInPage(words('Sign in'), signIn.form(queryOf(planNonce)), text), status);
+      return context.html(signInPage(words('Sign in'), signInMethod.form(queryOf(planNonce)), text), status);
     },
-    admit(context, session, planNonce) {
-      sessionCookie.write(context, newSession(session));
-      log('info', 'sign-in', { person: session.person });
+    admit(context, signedIn, planNonce) {
+      sessionCookie.write(context, withNewProof(signedIn));
+      log('info', 'sign-in', { person: signedIn.person });
       return context.redirect(planNonce === undefined ? '/decisions' : `/decisions/${planNonce}/`, 303);
     },
   };
 
-  pages.route('/', signIn.routes(reception));
+  pages.route('/', signInMethod.routes(reception));
   pages.get('/decisions/sign-in', (context) =>
-    context.html(signInPage(words('Sign in'), signIn.form(queryOf(planInQuery(context))), undefined)),
+    context.html(signInPage(words('Sign in'), signInMethod.form(queryOf(planInQuery(context))), undefined)),
   );
 }
 
-function addList(pages: Pages, { accounts, now }: DecisionsOptions, checks: Checks): void {
+function addListRoute(pages: Pages, { accounts, now }: DecisionsOptions, checks: Checks): void {
   pages.on('GET', ['/decisions', '/decisions/'], checks.readVisiblePlans, (context) => {
     const { session, visiblePlans: plans } = context.var;
     const filter = filterIn((name) => context.req.query(name));
@@ -201,8 +202,8 @@ function addList(pages: Pages, { accounts, now }: DecisionsOptions, checks: Chec
   });
 }
 
-/** Adds the page of a plan, the link to the next plan, and the page's requests: `call` for the view's content, and `tool` for a click. */
-function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void {
+/** Adds the page of a plan, the link to the next plan, and the requests of the page. All need the plan that `requirePlan` sets. */
+function addPlanRoutes(pages: Pages, options: DecisionsOptions, checks: Checks): void {
   const { accounts } = options;
   const readBody = createBodyReader(maximumBody, maximumBodies);
   const canDecide = (plan: FoundPlan, session: DecisionSession) => reasonAgainst(plan, session, accounts) === undefined;
@@ -222,11 +223,13 @@ function addPlan(pages: Pages, options: DecisionsOptions, checks: Checks): void 
   });
 
   pages.post(`${planPath}/*`, requireJson, checks.requireOwnPage);
+  // The page asks for the content of the view: a call with its result.
   pages.post(`${planPath}/call`, checks.readVisiblePlans, (context) => {
     const { session, plan, visiblePlans } = context.var;
     const related = relatedTexts(plan, visiblePlans, options);
     return context.json({ note: noteOf(plan), result: shownPlan(plan, canDecide(plan, session), related) });
   });
+  // The view calls a tool. The only call that is answered is a click on the plan.
   pages.post(`${planPath}/tool`, async (context) => {
     const { session, plan } = context.var;
     const click = readClick(jsonOf(await readBody(context.env.incoming)));

@@ -169,13 +169,13 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
       let problem = lastAttempt?.problem;
       const isPauseAfterProblem = pauseLeft() > 0 && problem !== undefined;
       if (!isPauseAfterProblem) {
-        // In the pause after a success, jose fetches only for a key that it does not have. The issuer may just have added this key, so the
-        // keys are fetched again at the end of the pause.
+        // In the pause after a success, `fetchKeys` is called only for a key that was not found. The issuer may just have added this key, so
+        // the keys are fetched again at the end of the pause.
         if (pauseLeft() > 0) await sleep(pauseLeft());
         problem = await attempt();
       }
       if (lastGood !== undefined && !isLastGoodTooOld()) return lastGood.keys;
-      // Set, because an attempt that succeeds leaves good keys that are new.
+      // There is a problem, because an attempt that succeeds leaves good keys that are new.
       throw problem;
     },
     /** Milliseconds until the next attempt may begin. */

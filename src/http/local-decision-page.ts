@@ -41,7 +41,7 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
   let openPolls = 0;
   /** Between two polls, and while the browser starts, the tab counts as open until this time (milliseconds since 1970). */
   let tabIsOpenUntil = Number.NEGATIVE_INFINITY;
-  /** A file that redirects the browser to the page, so that no command line has the secret address. `remove` may be called again. */
+  /** Redirects the browser to the page, so that no command line has the secret address. Undefined if `open` needed no file. */
   let redirectFile: Awaited<ReturnType<LocalPageOptions['open']>>;
 
   /** Returns the content of the tab. `follows` makes the tab poll for other plans, and `shown` is the plan that its polls name. */
@@ -60,7 +60,7 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
   const decide = async (params: unknown) => {
     const click = readClick(params);
     const plan = click && (await plans.find(click.nonce));
-    if (click === undefined || plan === undefined) throw new Error('this is no decision on a plan that waits');
+    if (click === undefined || plan === undefined) throw new Error('this is no decision on a known plan');
     // The click makes the call of the plan in the name of its caller. Over stdio, callers have no names.
     return answerClick(plan, click, personHere, { ...dependencies, callerOf: async () => undefined });
   };
@@ -98,7 +98,7 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
     /** Opens a tab for the waiting plans. If a tab is open, does nothing, because that tab will show them. */
     async show(): Promise<void> {
       if (openPolls > 0 || now().getTime() < tabIsOpenUntil) return;
-      // The file of an earlier tab is still there if that tab never loaded.
+      // The file of an earlier tab is still there if that tab never loaded. It is no error if the file has been removed.
       await redirectFile?.remove();
       // The tab cannot poll before the browser has started.
       tabIsOpenUntil = now().getTime() + startMs + goneMs;

@@ -23,8 +23,8 @@ interface SealedCookieOptions<Value extends Expiring> {
 }
 
 /**
- * Creates a cookie that only servers with the key can read or make. Hono's signed cookies can be read by anybody who sees them. Any replica
- * with the same key can read the cookie.
+ * Creates a cookie that only servers with the key can read or make, which all replicas are. Hono's signed cookies would not do, because
+ * anybody who sees them can read them.
  */
 export function createSealedCookie<Value extends Expiring>(options: SealedCookieOptions<Value>) {
   const { purpose, schema, keys, now } = options;
@@ -36,7 +36,8 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
   return {
     /** Returns the value of the request's cookie; undefined if the cookie is missing, forged or expired, or came twice. */
     read(context: Context): Value | undefined {
-      const text = hasTwo(context, name) ? undefined : seal.open(getCookie(context, name) ?? '');
+      // If the cookie came twice, another host may have set the one that Hono reads.
+      const text = cameTwice(context, name) ? undefined : seal.open(getCookie(context, name) ?? '');
       const value = text === undefined ? undefined : schema().safeParse(JSON.parse(text)).data;
       return value !== undefined && value.expiresAt > now().getTime() ? value : undefined;
     },
@@ -51,8 +52,8 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
   };
 }
 
-/** True if a cookie came twice. In browsers that do not know `__Host-`, another host may have set the first, which Hono would read. */
-function hasTwo(context: Context, name: string): boolean {
+/** True if a cookie came twice, which happens only in browsers that do not know the prefix `__Host-`. */
+function cameTwice(context: Context, name: string): boolean {
   const pairs = (context.req.header('cookie') ?? '').split(';');
   return pairs.filter((pair) => pair.trim().startsWith(`${name}=`)).length > 1;
 }

@@ -50,7 +50,7 @@ export async function serveLegacyRequest(
   conversation: Conversation,
 ): Promise<void> {
   const questions = createQuestions(conversation);
-  // `transport` asks for the headers when it sends the result. Until then, `server` has been created below.
+  // `server` is created below, before the transport can send a result.
   const transport = createTransport(message, response, questions, (result) =>
     sessionHeader(message, result, server, conversation),
   );

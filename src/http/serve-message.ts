@@ -79,6 +79,6 @@ export async function serveByHandler(
     // That the client has gone is no failure.
     if (!clientGone.signal.aborted) throw error;
   });
-  // If the client has gone, `pipeline` would still wait for the next part of the body, which may never come.
+  // After an abort, `pipeline` ends only with the next part of the body, which may never come. So the closed connection also ends the wait.
   await Promise.race([sent, closed]);
 }

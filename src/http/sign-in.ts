@@ -22,7 +22,7 @@ export interface SignIn {
 /** Functions of the pages for decisions that every way to sign in needs. */
 export interface Reception {
   /** Signs the person in. Redirects to the plan that the person wants to see, or to the list. */
-  admit(context: Context<PageEnv>, session: NewSession, planNonce: string | undefined): Response;
+  admit(context: Context<PageEnv>, signedIn: NewSession, planNonce: string | undefined): Response;
   /** Shows the sign-in page again with `text`, and logs `reason`: a fixed word, or the code of an error. */
   refuse(
     context: Context<PageEnv>,
@@ -34,6 +34,7 @@ export interface Reception {
   readonly stateKeys: SealingKeys;
 }
 
+/** The session of a person who has just signed in, still without its proof. */
 export type NewSession = Omit<DecisionSession, 'csrf'>;
 
 /** The nonce of the plan that the query of a request names; undefined if it names none. */

@@ -91,8 +91,8 @@ type AuthenticateByFile = Authenticate & {
   readonly principalNamed: (name: string) => Promise<Principal | undefined>;
 };
 
-/** The accepted tokens, and the text that they were read from. Undefined while the file cannot be read. */
-type Contents = { readonly text: string; readonly tokens: readonly StaticToken[] } | undefined;
+/** The accepted tokens, and the text that they were read from. */
+type Contents = { readonly text: string; readonly tokens: readonly StaticToken[] };
 
 /**
  * Authenticates by a tokens file. The file is read again at most once a second, so that a token can be revoked without a restart. A
@@ -101,16 +101,17 @@ type Contents = { readonly text: string; readonly tokens: readonly StaticToken[]
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): AuthenticateByFile {
   /** The tokens of the last file without a mistake. */
   let lastGoodTokens = parseTokens(text).tokens;
-  let contents: Promise<Contents> = Promise.resolve({ text, tokens: lastGoodTokens });
+  /** Undefined while the file cannot be read. Then no token is accepted. */
+  let contents: Promise<Contents | undefined> = Promise.resolve({ text, tokens: lastGoodTokens });
   let readAt = now().getTime();
 
-  /** Reads the file again. Logs a problem only once, and nothing if the text has not changed. */
-  const readAgain = async (previous: Contents): Promise<Contents> => {
+  /** Reads the file again; undefined if it cannot be read. Logs a problem only once, and nothing if the text has not changed. */
+  const readAgain = async (previous: Contents | undefined): Promise<Contents | undefined> => {
     let newText: string;
     try {
       newText = await read();
     } catch (error) {
-      // Without `previous`, the file could not be read before either, and that was logged.
+      // If the file could not be read the last time either, there is no `previous`, and the problem was logged then.
       if (previous !== undefined)
         log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
       return undefined;

@@ -59,9 +59,9 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
 
   // With `later`, the call ends with the question.
   const ask: Elicitor['ask'] = async () => 'later';
+  // The second call brings the answer, and the claims of the question. The first call brings neither. If the user was sent to a URL
+  // (`guideFor`), the claims have another use.
   const answer = inputResponse(inputResponses, 'consent');
-  // The claims of the question, which the second call brings back with the answer. If the user was sent to a URL (`guideFor`), the use of the
-  // claims is not `question`.
   const claims = requestState<ConsentClaims>();
   const isAnswerToForm = answer.kind === 'elicit' && claims?.use === 'question';
   if (!isAnswerToForm) return { ask };
@@ -110,9 +110,9 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
 
   // With `later`, the call ends with the URL. The client makes the same call again, and brings the user's answer.
   const send: Guide['send'] = async () => 'later';
+  // The second call brings the answer, and the claims of the plan. The first call brings neither. The use of the claims is `handle`, because
+  // they only name the plan, and give no right to carry it out. If the user was asked in a form (`elicitorFor`), the claims have another use.
   const answer = inputResponse(inputResponses, 'consent');
-  // The claims of the plan, which the second call brings back with the answer. Their use is `handle`, because they only name the plan at the
-  // URL, and give no right to carry out the plan. If the user was asked in a form (`elicitorFor`), the use is `question`.
   const claims = requestState<ConsentClaims>();
   const isAnswerToUrl = answer.kind === 'elicit' && claims?.use === 'handle';
   if (!isAnswerToUrl) return { send };

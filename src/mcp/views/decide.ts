@@ -45,7 +45,7 @@ export async function decide(
     const outcome = await callTool(operation, callArgs, context);
     // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
-    // A ticket for the new plan of `again` also holds the planned call, without the `planOnly` of `callArgs`.
+    // After `again`, the ticket of the new plan holds the planned call, and not `callArgs` with `planOnly`.
     return { outcome, call: { tool, args: plannedArgs } };
   };
 

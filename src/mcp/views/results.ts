@@ -92,7 +92,7 @@ function proposedChange(
   const shortened = fitted(plan.summary);
   // A click sends the ticket back, and makes the planned call again, without control arguments, because the click itself is the decision.
   // Without claims, no click may decide on the plan, so the view gets no ticket, and shows no buttons.
-  const changeArgs = withoutControlArguments(args);
+  const changeArgs = withoutControls(args);
   const ticket = claims && tokens.seal({ tool, args: changeArgs, claims: { ...claims, issuedAt } });
 
   return {
@@ -131,13 +131,8 @@ function proposedChange(
   };
 }
 
-const withoutControlArguments = ({
-  planOnly: _,
-  planId: __,
-  withdraw: ___,
-  replaces: ____,
-  ...changeArgs
-}: ActionToken['args']) => changeArgs;
+type Args = ActionToken['args'];
+const withoutControls = ({ planOnly: _, planId: __, withdraw: ___, replaces: ____, ...changeArgs }: Args) => changeArgs;
 
 /** Lists the ways to decide on a plan if the host does not forward clicks. */
 const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
