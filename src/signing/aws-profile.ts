@@ -68,7 +68,7 @@ interface ProfileOptions extends FileAccess {
   readonly name: string;
   readonly files: ProfileFiles;
   /** Loads the parser at the first use, because most servers have no profile. */
-  readonly load: () => Promise<ParseProfiles>;
+  readonly loadParser: () => Promise<ParseProfiles>;
   readonly run: RunProgram;
 }
 
@@ -86,11 +86,11 @@ export function openProfile(options: ProfileOptions): {
   readonly keys: KeySource;
   readonly profile: () => Promise<ProfileFacts>;
 } {
-  const { name, files, load, run, now, log } = options;
+  const { name, files, loadParser, run, now, log } = options;
   const id = `profile ${name}`;
 
   const readFromFiles = async (): Promise<Profile> => {
-    const parseProfiles = await load();
+    const parseProfiles = await loadParser();
     const init = { profile: name, configFilepath: files.config, filepath: files.credentials, ignoreCache: true };
     const profiles = await parseProfiles(init);
     const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
@@ -105,9 +105,9 @@ export function openProfile(options: ProfileOptions): {
   // Without an initial value, the files are read at the first use.
   const watched = watchFiles({ ...options, paths, initial: undefined, read: readFromFiles });
 
-  // A source of process keys remembers the keys that the program has printed, so a new source is made only when the profile has changed.
-  // Until then, `watched` returns the same object.
-  const sourceOf = memoized(({ keySetting }: Profile) => {
+  // A source of process keys remembers the keys that the program has printed, so it is used until the profile changes. Until then,
+  // `watched` returns the same `Profile` object, for which `memoizeLast` returns the same source.
+  const sourceOf = memoizeLast(({ keySetting }: Profile) => {
     if (!('command' in keySetting)) return fixedKeys(keySetting);
     const { command } = keySetting;
     return createProcessKeys({ id, command, name: say`credential_process of ${name}`, run, now, log });
@@ -121,8 +121,10 @@ export function openProfile(options: ProfileOptions): {
         // New keys may just be written, so this waits until the files have stopped changing.
         const source = sourceOf(await watched.settled());
         const keys = await source.current();
-        // Keys other than the refused ones come from a changed file. Otherwise, only the program can print new keys.
-        return areSameKeys(keys, refused) ? source.renewed(refused) : keys;
+        // The keys have been renewed already if a file has changed, or if the program has printed new keys for another call.
+        if (!areSameKeys(keys, refused)) return keys;
+        // Otherwise, the source runs the program. A source of fixed keys returns undefined.
+        return source.renewed(refused);
       },
     },
     profile: () => watched.current(),
@@ -133,7 +135,8 @@ const correctProfile = words('Correct the profile in ~/.aws/config or ~/.aws/cre
 
 /**
  * Reads the keys, region and endpoint of a profile.
- * @throws KeysUnavailable if it has neither keys nor a program that prints keys, if its command cannot be split, or if it needs a sign-in
+ * @throws KeysUnavailable if the profile needs a role or a sign-in, has neither keys nor a program that prints keys, or has a command with
+ * a quotation mark without its pair
  */
 function readProfile(name: string, settings: Readonly<Record<string, string | undefined>>): Profile {
   const { region, endpoint_url: endpointUrl, credential_process: commandLine = '' } = settings;
@@ -143,9 +146,10 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
     aws_session_token: sessionToken,
   } = settings;
 
-  // Only AWS's own tools can get keys by a role or a sign-in. The message has their command as the JSON list that the variable needs, in
-  // which `say` adds the quotation marks of the name, and then as people know it.
+  // Only AWS's own tools can get keys by a role or a sign-in. Keys in such a profile are not used, because they may be meant only for
+  // getting those of the role.
   const needsAwsTools = Object.keys(settings).some((setting) => federated.test(setting));
+  // The message has the command twice: as the JSON list for the variable (`say` puts the name in quotation marks), and as people type it.
   if (needsAwsTools)
     throw new KeysUnavailable(
       say`the profile ${name} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${name}, "--format", "process"], which is aws configure export-credentials --format process`,
@@ -158,7 +162,7 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
     return { region, endpointUrl, keySetting };
   }
 
-  // The words of the command; none if the profile has no `credential_process`.
+  // The words of the command. Without `credential_process`, the list is empty.
   const command = splitCommand(commandLine);
   if (command === undefined)
     throw new KeysUnavailable(
@@ -171,7 +175,7 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
 }
 
 /** Wraps a function of one argument. A call with the same argument as the previous call returns the previous result. */
-function memoized<Argument, Result>(make: (argument: Argument) => Result): (argument: Argument) => Result {
+function memoizeLast<Argument, Result>(make: (argument: Argument) => Result): (argument: Argument) => Result {
   let last: { readonly argument: Argument; readonly result: Result } | undefined;
   return (argument) => {
     if (last === undefined || last.argument !== argument) last = { argument, result: make(argument) };

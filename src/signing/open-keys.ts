@@ -64,8 +64,8 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
       return { keys: createProcessKeys({ id, command, name, run, now, log }) };
     }
     case 'profile': {
-      const load = () => import('@smithy/shared-ini-file-loader').then(parserOfProfiles);
-      return openProfile({ ...access, name: settings.name, files: filesOfProfiles(env), load, run });
+      const loadParser = () => import('@smithy/shared-ini-file-loader').then(parserOfProfiles);
+      return openProfile({ ...access, name: settings.name, files: filesOfProfiles(env), loadParser, run });
     }
   }
 }

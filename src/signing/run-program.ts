@@ -50,8 +50,9 @@ const stopped: ProgramResult = { kind: 'failed', problem: words('was stopped, be
 const heldOutputMs = 500;
 
 /**
- * Resolves with the outcome of a running program, and kills the program after `limitMs`, at `stop` or after too much output. A process that
- * the program started may keep the output open, so the wait for the rest of the output ends `heldOutputMs` after the program.
+ * Waits for the end of a running program, and resolves a promise with the outcome. Kills the program after `limitMs`, at `stop` or after too
+ * much output. A process that the program started may keep the output open, so the rest of the output is awaited for `heldOutputMs` only.
+ * @param resolve resolves the promise. Only its first call counts
  */
 function resolveWithOutcome(
   child: ChildProcess,
@@ -61,7 +62,8 @@ function resolveWithOutcome(
 ): void {
   /** Removes the timers and listeners that are added below. */
   const cleanUps: (() => void)[] = [];
-  // May be called several times. The promise keeps its first result, and a later call clears the timer that `exit` has added meanwhile.
+  // For a killed program, this is called twice: in `killAndFinish`, and at the child's `close`. The second call clears `outputTimer`, which
+  // the child's `exit` has started between the two.
   const finish = (result: ProgramResult) => {
     for (const cleanUp of cleanUps) cleanUp();
     resolve(result);
@@ -91,7 +93,8 @@ function resolveWithOutcome(
     if (bytes > maximumOutputBytes) fail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
   });
 
-  // There is no process to kill. Only the error's code is shown (by `own` without quotation marks), because its message has the arguments.
+  // The program could not be started, so there is no process to kill. Of the error, only the code is shown (by `own`, without quotation
+  // marks), because the message has the program's arguments.
   child.once('error', (error) => finish({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
 
   const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
@@ -99,8 +102,8 @@ function resolveWithOutcome(
     const problem = signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`;
     return { kind: 'failed', problem };
   };
-  // At `exit`, the program has ended. At `close`, which usually follows at once, its output has ended, too. If processes that the program
-  // started keep the output open for `heldOutputMs`, they are killed, and the output so far counts as complete.
+  // At the child's `exit`, the program has ended. At its `close`, which usually follows at once, the output has ended, too. If processes
+  // that the program started keep the output open for `heldOutputMs`, they are killed, and the output so far counts as complete.
   child.once('exit', (code, signal) => {
     const outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
     cleanUps.push(() => clearTimeout(outputTimer));

@@ -135,7 +135,7 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
   }
 
   /**
-   * Reads the files. If that fails, the value of the last successful read stays in use, until the files change again.
+   * Reads the files, and logs a new value or a failure. After a failure, the earlier value stays in use until the files change again.
    * @param fingerprint text that describes the files just before this read, and changes when a file is written
    */
   async #read(fingerprint: string): Promise<void> {
@@ -144,18 +144,20 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
       (value) => ({ value }),
       (error: unknown) => ({ problem: error instanceof KeysUnavailable ? error : unreadableKeys(error) }),
     );
-    // While there is no value, callers get the problem of the last failed read, even if a file was written during that read.
-    if ('problem' in result) this.#problem = result.problem;
-
-    // If a file was written during the read, the value may be a mixture, so it is dropped. The next call reads again.
-    if ((await this.#filesState()).fingerprint !== fingerprint) return;
-    this.#readFingerprint = fingerprint;
+    const wasWritten = (await this.#filesState()).fingerprint !== fingerprint;
+    // Files that were written during the read do not count as read, so the next call reads them again.
+    if (!wasWritten) this.#readFingerprint = fingerprint;
 
     if ('problem' in result) {
-      log('error', 'keys', { problem: result.problem.shown });
-    } else if (!isDeepStrictEqual(result.value, this.#value)) {
-      this.#value = result.value;
-      log('info', 'keys', { read: paths });
+      // A later success need not clear the problem, because callers get it only while there is no value.
+      this.#problem = result.problem;
+      if (!wasWritten) log('error', 'keys', { problem: result.problem.shown });
+      return;
     }
+
+    // A value from files that were written during the read may be a mixture of old and new. Callers get the earlier value or `#problem`.
+    if (wasWritten || isDeepStrictEqual(result.value, this.#value)) return;
+    this.#value = result.value;
+    log('info', 'keys', { read: paths });
   }
 }

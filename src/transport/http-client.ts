@@ -135,17 +135,18 @@ function createAgents(
   const options = { pipelining, connect, headersTimeout: headersMs, bodyTimeout: bodyMs, maxHeaderSize: headerBytes };
   return {
     direct: new Agent(options),
-    // Unset proxies are empty strings here, because undici reads the environment for undefined ones.
+    // Proxies that are not set are `''` and not undefined, because undici would take undefined ones from the environment.
     proxied: new EnvHttpProxyAgent({
       ...options,
       httpProxy,
       httpsProxy,
       noProxy,
-      // The connection to the proxy, and the connection to the service in the proxy's tunnel.
+      // Each request to a service, also over plain HTTP, goes through a tunnel that the proxy opens (CONNECT). The first time limit is for the
+      // connection to the proxy, and the second for TLS with the service through the tunnel.
       proxyTls: connect,
       requestTls: connect,
-      // Makes the pool that asks a proxy for tunnels (CONNECT) and sends nothing else. A tunnel is a part of the connection, so the proxy
-      // must answer within `connectMs`. Services, whose responses come through the tunnel, keep `headersMs`.
+      // Makes the pool that asks the proxy for tunnels and sends nothing else. A tunnel is a part of the connection, so the proxy must answer
+      // within `connectMs`. Services keep `headersMs`, because their responses do not come through this pool.
       clientFactory: (proxy, poolOptions) => new Pool(proxy, { ...poolOptions, headersTimeout: connectMs }),
     }),
   };

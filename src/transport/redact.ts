@@ -21,15 +21,15 @@ const shortestSecret = 8;
  * private keys and signatures even if they are not among the secrets. Its time is proportional to the lengths of secrets and texts.
  */
 export function createRedactor(secrets: readonly (string | undefined)[]): Redactor {
-  /** The forms to search for: each secret as it is and in base64, and a part of every private key in base64. */
+  /** The texts to search for: each secret as it is and encoded, and the words `PRIVATE KEY` of key files in base64. */
   const secretForms = new Set([
     ...secrets.flatMap((secret) => (secret === undefined ? [] : formsOf(secret))),
     ...privateKeyForms,
   ]);
-  // A run is `sharedLength` characters in a row. A form that long is found by any run that a text shares with it, and a shorter form only
-  // as a whole. Forms shorter than `shortestSecret` are ignored, because ordinary words would match them.
+  // Long forms are found by any `sharedLength` characters in a row (a run) that a text shares with them, and short forms only as a whole.
+  const longForms = [...secretForms].filter((form) => form.length >= sharedLength);
   const shortForms = [...secretForms].filter((form) => form.length >= shortestSecret && form.length < sharedLength);
-  const sharesRun = createRunSearch(secretForms);
+  const sharesRun = createRunSearch(longForms);
   const finds = (text: string): boolean => {
     const plain = normalise(text);
     return looksSecret.test(plain) || shortForms.some((form) => plain.includes(form)) || sharesRun(plain);
@@ -45,7 +45,7 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   };
   return {
     finds,
-    // One search in all texts together comes first. Hardly any data holds a secret, so it is mostly the only one.
+    // All texts are first searched together. They are searched one by one only if they hold a secret, which hardly any data does.
     clean: (data) => (finds([...textsOf(data)].join('\0')) ? (removeSecrets(data) as typeof data) : data),
   };
 }
@@ -55,9 +55,9 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
  * closer only around a piece that is part of a secret, which hardly any piece is. No run is missed, because 16 characters at any position
  * of the text contain a whole piece.
  */
-function createRunSearch(secretForms: ReadonlySet<string>): (text: string) => boolean {
-  const secretPieces = substrings(secretForms, pieceLength);
-  const secretRuns = lazy(() => substrings(secretForms, sharedLength));
+function createRunSearch(secrets: readonly string[]): (text: string) => boolean {
+  const secretPieces = substrings(secrets, pieceLength);
+  const secretRuns = lazy(() => substrings(secrets, sharedLength));
 
   /** True if any run that contains the piece at `pieceStart` is part of a secret. */
   const hasRunAround = (text: string, pieceStart: number): boolean => {

@@ -164,17 +164,19 @@ class CallClient implements SignedClient {
     const { repeatable, span, byteLimit } = this.#options;
     const { origin } = this.#endpoint;
     const { method, target, body } = request;
-    // If signing fails, this span never ends, so it is not exported.
+    // If signing fails, nothing is sent. The span then never ends, so that it is not exported.
     const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, attemptsBefore));
 
     const { headers, credentials } = await this.#sign(request, renewed).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
+    // Adds a redactor only if the credentials have changed, because the same credentials have the same redactor.
     this.#credentialRedactors.add(this.#redactorOfCredentials(credentials));
 
     // A request that must not be repeated gets a new connection. The service may just be closing a kept one, and then nobody would know
     // whether the request arrived.
     const newConnection = !repeatable;
+    // In `HttpRequest`, `path` includes the query, as `target` does. `request.path` does not.
     const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
     const result = await this.#dependencies.httpClient.send(signed, this.#limit.signal);
     // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret.

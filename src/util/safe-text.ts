@@ -76,12 +76,12 @@ function renderPart(part: Part): string {
     case 'words':
       return part.text;
     case 'quoted':
-      // `limit` always applies. `shortNames` sets `longest` on values and names of a text that has to be shorter.
-      return shortQuotation(part.value, quote(part.value, part.limit), part.longest);
+      // `quote` applies the value's own limit. `longest` is set if `shortNames` has shortened the values and names of the text.
+      return shortQuotation({ quotation: quote(part.value, part.limit), value: part.value, longest: part.longest });
     case 'name':
-      return shortQuotation(part.name, quoteName(part.name), part.longest);
+      return shortQuotation({ quotation: quoteName(part.name), value: part.name, longest: part.longest });
     case 'argument':
-      // Without `longest`, because the beginning of a path would name another argument.
+      // `shortNames` leaves the path of an argument whole, because its beginning would name another argument.
       return quoteName(part.path);
     case 'exact':
       return escapeInvisible(part.value);
@@ -94,11 +94,18 @@ function renderPart(part: Part): string {
   }
 }
 
+interface Quotation {
+  /** `value` in quotation marks, or a name that needs none. */
+  readonly quotation: string;
+  readonly value: string;
+  readonly longest: number | undefined;
+}
+
 /**
- * Returns `quotation`, which is `value` in quotation marks. If more than `longest` characters are between the marks, it quotes the beginning
- * of `value` instead, because cutting the quotation could split an escape sequence. A name without quotation marks stays whole.
+ * Returns the quotation if at most `longest` characters are between its marks, or if `longest` is undefined. Otherwise, quotes the beginning
+ * of the value, because cutting the quotation could split an escape sequence. A name without quotation marks stays whole.
  */
-function shortQuotation(value: string, quotation: string, longest: number | undefined): string {
+function shortQuotation({ quotation, value, longest }: Quotation): string {
   if (longest === undefined || !quotation.startsWith('"')) return quotation;
   // Only the beginning is split, because a value may have megabytes. A character has one or two units of UTF-16.
   const characters = [...value.slice(0, 2 * longest + 2)].map(escapeQuoted);
