@@ -52,7 +52,8 @@ export async function openSharedMessages({ openDatabase }: Store): Promise<Share
 }
 
 /**
- * Opens the page on which people decide on plans, and the plans if they are in the store. Empty if there is no page.
+ * Opens the page on which people decide on plans, if there is one. With a public URL, the plans are in the store, and are opened too.
+ * Otherwise, `wireCalls` keeps plans in memory for the returned `planLifetimeMs`.
  * @param localPage the page in the browser of this machine, if there is one. Never given together with a public URL
  */
 async function openPageAndPlans(
@@ -63,13 +64,13 @@ async function openPageAndPlans(
   localPage: DecisionPage | undefined,
 ): Promise<Pick<RuntimeParts, 'page' | 'plans' | 'planLifetimeMs'>> {
   const { publicUrl, stateKeys, planLifetimeMs } = config;
-  // With a public URL, people sign in to decide. The configuration then always has state keys.
+  // With a public URL, people sign in on the page. The configuration then always has state keys, which the compiler does not know.
   if (publicUrl !== undefined && stateKeys !== undefined) {
     const keys = () => stateKeys;
     const plans = createPlans({ store: await store.openPlans(), keys, now, lifetimeMs: planLifetimeMs, log });
     return { plans, page: await signInPage(config, now, log) };
   }
-  // Otherwise, `wireCalls` keeps the plans in memory, with the same lifetime if there is a local page, and else with that of planIds.
+  // Without any page, plans are kept only as long as a planId, the token that names a plan, is valid. That is the default of `wireCalls`.
   return localPage === undefined ? {} : { page: localPage, planLifetimeMs };
 }
 
@@ -95,7 +96,6 @@ export async function startRuntime(
   now: () => Date,
   localPage?: DecisionPage,
 ): Promise<Runtime> {
-  const started = now();
   const { proxies, secretsDir, timeoutMs, maximumAttempts } = config;
 
   const sandbox = config.sandbox ? await openSandbox(config, now, log) : undefined;
@@ -111,10 +111,11 @@ export async function startRuntime(
   const eraseTimer = setInterval(() => void pageAndPlans.plans?.erase().catch(() => undefined), eraseMs).unref();
 
   const thisProcess = { pid: process.pid, host: hostname() };
-  const recoveryOptions = { journal, process: thisProcess, started, now, timeoutMs, log };
-  // `createNotices` starts the recovery now, in the background. The recovery ends the changes that earlier processes left unfinished in the
-  // journal. `notices.take` waits for the recovery, and returns the notices about those changes for one caller.
-  const notices = createNotices(() => recoverInterrupted(recoveryOptions));
+  // This process has made no change yet, so a change before `started` is of an earlier process, even if that had the same process ID.
+  const recoveryOptions = { journal, process: thisProcess, started: now(), now, timeoutMs, log };
+  // `createNotices` starts the recovery in the background. The recovery ends the changes that earlier processes left unfinished in the
+  // journal. `notes.take` waits for the recovery, and returns the notes about those changes for one caller.
+  const notes = createNotices(() => recoverInterrupted(recoveryOptions));
 
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
@@ -126,10 +127,11 @@ export async function startRuntime(
     accounts,
     journal,
     process: thisProcess,
-    pendingNotes: notices.take,
+    pendingNotes: notes.take,
     ...pageAndPlans,
     openCallStack: (callDependencies) =>
       openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
+    // `operator` is the reader of this text. A server for callers over HTTP has another text.
     configuration: async (names) => (await import('./config/describe.js')).describeConfig(config, 'operator', names),
     sandbox: sandbox?.describe,
     tracer: telemetry?.tracer,
@@ -147,11 +149,12 @@ export async function startRuntime(
     close: async (graceMs) => {
       // First, because changes under way need everything else.
       await wired.inFlight.finish(graceMs);
+
       keyPrograms.abort();
       clearInterval(eraseTimer);
 
-      // The journal closes last of these, because notices and refusals write their last entries into it.
-      await notices.settled();
+      // The journal closes last of these. The recovery still writes how unfinished changes ended, and `refusals` which changes were declined.
+      await notes.settled();
       await wired.refusals.close();
       await wired.plans.close();
       await journal.close();
@@ -252,7 +255,7 @@ function openLazily(options: CallStackOptions): CallStack {
   return {
     call: async (operation, args, context) => {
       loading ??= load().catch((error: unknown) => {
-        // The next call loads again.
+        // The next call loads again, in case the cause has passed. The refusal below nevertheless tells people to start this server again.
         loading = undefined;
         throw error;
       });
@@ -261,7 +264,7 @@ function openLazily(options: CallStackOptions): CallStack {
         // Not awaited here, so that only errors of loading are caught.
         return callStack.call(operation, args, context);
       } catch (error) {
-        // Files of this server are missing, so nothing was sent.
+        // The call stack could not be loaded, mostly because files of this server are missing. Nothing was sent.
         const { name, effect } = operation;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
         const isChange = effect !== 'read';
@@ -279,7 +282,7 @@ const partUnavailable = () => new Refusal('SenderUnavailable', []);
 /** Returns a sandbox that starts when it is first needed. If any option is set, it starts at once, so that wrong options are reported. */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
   let starting: Promise<Sandbox> | undefined;
-  // All callers share one start. A failed start is not tried again, and the refusal below says that this server has to be started again.
+  // All callers share one start, even if it has failed. This server then has to be started again, as the refusal below says.
   const start = () => {
     starting ??= import('../sandbox/sandbox.js').then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }));
     return starting;
@@ -287,7 +290,7 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
 
   if (Object.values(sandboxOptions).some((option) => option !== undefined)) await start();
   return {
-    // For calls, which answer a refusal with the next step.
+    // For calls. They turn a refusal into a result that tells the agent the next step.
     cloud: async () => {
       try {
         return (await start()).cloud;
@@ -296,7 +299,7 @@ async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log
         throw partUnavailable();
       }
     },
-    // For a resource. Its client gets the error itself, because only calls have an answer for a refusal.
+    // For a resource. Its client gets the error itself, because resources turn no refusals into results.
     describe: async () => (await start()).describe(),
     close: async () => (await starting?.catch(() => undefined))?.close(),
   };

@@ -68,7 +68,8 @@ export function createServer(
   const { version, principal, stateKeys, planKeys, now } = dependencies;
   // A token is valid only for the caller who got it. Callers that are not authenticated share the empty name.
   const caller = principal?.name ?? '';
-  // A consent token stands for a question to the user or for a plan. Tokens with which a call carries out a plan may have keys of their own.
+  // A consent token stands for a question to the user or for a plan. The token of a plan is called planId. If `planKeys` are given, they sign
+  // the planIds with which a call can carry out the plan, and `stateKeys` sign the other tokens.
   const consentTokens = createConsentTokens(stateKeys, caller, now, planKeys);
   // An action token comes with a plan in a view, and returns with a click on one of the plan's buttons.
   const actionTokens = createActionTokens(stateKeys, caller, now);
@@ -88,7 +89,8 @@ export function createServer(
         completions: {},
         extensions: { [skillsExtension]: {} },
       },
-      // `resources/read` gets no hint, because the contents of the journal and the configuration change at any time. Lists do not change.
+      // Lists change only when this server is started again. `resources/read` gets no hint, because the contents of resources, such as the
+      // journal, change at any time.
       cacheHints: {
         'tools/list': listLife,
         'prompts/list': listLife,
@@ -99,8 +101,8 @@ export function createServer(
   );
 
   /** The client of a request, which may differ between the requests of a connection. */
-  const clientFor = (context: ServerContext) => {
-    const client = clientOf(server, context, dependencies.session);
+  const clientFor = (requestContext: ServerContext) => {
+    const client = clientOf(server, requestContext, dependencies.session);
     // Some clients show views without declaring them, so this server may be configured to offer views to all.
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
@@ -109,6 +111,7 @@ export function createServer(
   serveResources(server, offer.operations, { ...dependencies, accounts: offer.accounts }, clientFor);
   servePrompts(server, offer.operations);
   serveCompletions(server, offer.operations);
+  // The SDK adds `cacheHints` only to the protocol's own methods, so the methods for the skill get the lifetime here.
   serveSkill(server, listLife);
   return server;
 }
@@ -150,7 +153,7 @@ interface Connection {
   readonly dependencies: ServerDependencies;
   readonly consentTokens: ConsentTokens;
   readonly actionTokens: ActionTokens;
-  readonly clientFor: (context: ServerContext) => Client;
+  readonly clientFor: (requestContext: ServerContext) => Client;
 }
 
 /** Lists the offered tools and calls any tool, because `dependencies.call` says why it refuses a tool that is not offered. */
@@ -162,20 +165,20 @@ function serveTools(connection: Connection, allTools: readonly Tool[], offeredTo
   // A client that shows views also gets the tool that is behind the buttons of the change view.
   const hasDecideTool = (client: Client) => client.views && changingOperations.length > 0;
 
-  server.setRequestHandler('tools/list', (_request, context) => {
-    const client = clientFor(context);
+  server.setRequestHandler('tools/list', (_request, requestContext) => {
+    const client = clientFor(requestContext);
     const tools = offeredTools.map((tool) => toolListing(tool, client));
     return { tools: hasDecideTool(client) ? [...tools, decideToolListing] : tools };
   });
 
-  server.setRequestHandler('tools/call', ({ params }, context) => {
+  server.setRequestHandler('tools/call', ({ params }, requestContext) => {
     const { name } = params;
     // Some clients add arguments of their own to every call.
     const args = withoutAddedArguments(params.arguments ?? {});
     const tool = allTools.find(({ operation }) => operation.name === name);
-    if (tool !== undefined) return callOperation(connection, tool, args, context);
-    if (name === decideToolListing.name && hasDecideTool(clientFor(context))) {
-      return callDecideTool(connection, changingOperations, args, context);
+    if (tool !== undefined) return callOperation(connection, tool, args, requestContext);
+    if (name === decideToolListing.name && hasDecideTool(clientFor(requestContext))) {
+      return callDecideTool(connection, changingOperations, args, requestContext);
     }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
   });
@@ -201,24 +204,24 @@ async function callOperation(
   connection: Connection,
   { operation, input }: Tool,
   clientArgs: Readonly<Record<string, unknown>>,
-  context: ServerContext,
+  requestContext: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { dependencies, consentTokens, actionTokens, clientFor } = connection;
-  const client = clientFor(context);
+  const client = clientFor(requestContext);
   // Some clients get other names for arguments. `swapName` translates a name in either direction.
   const swapName = argumentNamesFor(client, input);
   const args = swapArguments(clientArgs, swapName);
 
-  const sendProgress = progressSender(context);
+  const sendProgress = progressSender(requestContext);
   const onWaiting = () => sendProgress('waiting for the answer of the user');
   const isRead = operation.effect === 'read';
   const outcome = await dependencies.call(operation, args, {
-    ...contextOf(connection, client, context, sendProgress),
+    ...callContextOf(connection, client, requestContext, sendProgress),
     argumentName: swapName,
     // Asks the user in a form of the client.
-    elicitor: isRead ? undefined : elicitorFor(client, context, onWaiting),
+    elicitor: isRead ? undefined : elicitorFor(client, requestContext, onWaiting),
     // Sends the user to a page.
-    guide: isRead ? undefined : guideFor(client, context, onWaiting),
+    guide: isRead ? undefined : guideFor(client, requestContext, onWaiting),
   });
 
   if (outcome.kind === 'inputRequired') return questionResult(outcome, client, consentTokens);
@@ -247,10 +250,15 @@ async function callDecideTool(
   connection: Connection,
   operations: readonly Operation[],
   args: Readonly<Record<string, unknown>>,
-  context: ServerContext,
+  requestContext: ServerContext,
 ): Promise<CallToolResult> {
   const { dependencies, actionTokens, clientFor } = connection;
-  const callContext = contextOf(connection, clientFor(context), context, progressSender(context));
+  const callContext = callContextOf(
+    connection,
+    clientFor(requestContext),
+    requestContext,
+    progressSender(requestContext),
+  );
   const { outcome, call, earlier } = await decide(args, actionTokens, operations, (operation, callArgs, click) =>
     dependencies.call(operation, callArgs, { ...callContext, ...click }),
   );
@@ -258,31 +266,33 @@ async function callDecideTool(
 }
 
 /** Returns the context of a call, without the ways to ask the user. */
-function contextOf(
+function callContextOf(
   { dependencies, consentTokens }: Connection,
   client: Client,
-  context: ServerContext,
+  requestContext: ServerContext,
   sendProgress: (message: string) => void,
 ): CallContext {
   const { principal, session, stop, wait } = dependencies;
-  const { signal, envelope } = context.mcpReq;
+  const { signal, envelope } = requestContext.mcpReq;
   // Since protocol 2026-07-28, each request declares its client in an envelope.
   const isOldProtocol = envelope === undefined;
   return {
-    // `signal` aborts when the client cancels, and `stop` when this server shuts down. `wait` runs work that waits for a person.
+    // `signal` aborts when the client cancels, and `stop` when this server shuts down. `wait` runs the part of a call that waits for a person,
+    // so that the call meanwhile does not count against the limit of concurrent calls. Absent if there is no such limit.
     signal,
     stop,
     wait,
-    // Reads call it after each page of results but the last, because some clients cannot handle progress together with the answer.
+    // A read calls this after each page that another page follows. The last page reports no progress, because the answer comes with it, and
+    // some clients cannot handle both together.
     onFollowedPage: (pages: number, entries: number) =>
       sendProgress(`${pages} ${pages === 1 ? 'page' : 'pages'} read, ${entries} entries`),
     tokens: consentTokens,
     hasView: client.views,
     // Over HTTP in an old protocol, a client is known only by its session.
-    isUnknownClient: context.http !== undefined && isOldProtocol && session === undefined,
+    isUnknownClient: requestContext.http !== undefined && isOldProtocol && session === undefined,
     client: client.name,
     principal,
-    trace: () => traceOrigin(context),
+    trace: () => traceOrigin(requestContext),
   };
 }
 
