@@ -9,7 +9,7 @@ import { planBody, planHead, riskList, sandboxBanner, whereLine } from './plan.j
 
 interface ChangePage {
   readonly main: HTMLElement;
-  /** Shows a stage of the decision. Elements that do not change keep the focus. */
+  /** Shows a stage of the decision. If the focused element goes away, the focus moves to the heading of the outcome. */
   show(stage: Stage, host: HostFacts): void;
   /** Updates the line that says for how long an open plan is valid. */
   showExpiry(stage: Stage, host: HostFacts): void;
@@ -46,6 +46,13 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
     if (text !== undefined) setText(expiry, text);
   };
 
+  /**
+   * True if `show` took the focused element away. A removed element has lost the focus, but a hidden button keeps the focus until the browser
+   * next draws the page. Without buttons, any focus therefore counts as lost, even a focus in the plan: only the new outcome is left to read.
+   * Inputs and the second button can also be hidden alone. That loss is ignored, because the first button is still there.
+   */
+  const isFocusLost = () => buttons.element.hidden || !main.contains(document.activeElement);
+
   return {
     main,
     show(stage, host) {
@@ -63,11 +70,8 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
       buttons.show(shownButtons);
       inputs.show(change, { canDecide: shownButtons?.kind === 'decision' });
 
-      // Keyboard users whose focused element went away continue at the heading of the outcome. A removed element has lost the focus already.
-      // Hidden buttons keep it until the browser next draws the page, so while they are hidden, any focus counts as lost, even one in the plan.
-      // The loss is not noticed if only an input or the second button was hidden.
-      const isFocusLost = buttons.element.hidden || !main.contains(document.activeElement);
-      if (hadFocus && isFocusLost) outcome.querySelector<HTMLElement>('h1')?.focus();
+      // Keyboard users continue at the heading of the outcome, if there is one.
+      if (hadFocus && isFocusLost()) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
     showExpiry,
     typedArguments: inputs.typedArguments,
@@ -101,7 +105,7 @@ function createPlanPanel() {
   };
 }
 
-/** The two inputs: the name of the thing that will be deleted, if the plan asks for it, and a reason for declining. */
+/** Creates the two inputs: the name of the thing that will be deleted, if the plan asks for it, and a reason for declining. */
 function createInputs() {
   const nameInput = element('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
   const namePrompt = element('span');
@@ -110,6 +114,7 @@ function createInputs() {
   const reasonInput = element('input', { type: 'text', maxlength: String(longestReason), autocomplete: 'off' });
   const reasonPrompt = 'Reason, if you decline (optional) ';
   const reasonField = element('label', { class: 'field', hidden: '' }, reasonPrompt, reasonInput);
+
   /** True if the plan that was shown last asks for a name. */
   let needsName = false;
 
@@ -124,13 +129,14 @@ function createInputs() {
       if (nameToType !== undefined) setText(namePrompt, `Type ${nameToType} to agree`);
     },
     typedArguments(decision: Decision['decision']): Pick<Decision, 'reason' | 'name'> {
-      const reason = reasonInput.value.trim();
       switch (decision) {
         case 'accept':
-          // "Ask again" also sends `accept`, with the same name, because the name input is hidden by then, but not emptied.
+          // "Ask again" sends a lost `accept` once more. The name input is hidden by then, but keeps its text, so the name is the same.
           return needsName ? { name: nameInput.value } : {};
-        case 'decline':
+        case 'decline': {
+          const reason = reasonInput.value.trim();
           return reason === '' ? {} : { reason };
+        }
         default:
           // `look` asks for the state of the plan, and `again` for a new plan. Neither needs a typed text.
           return {};
@@ -179,21 +185,22 @@ interface ShownButtons {
 }
 
 /**
- * The buttons at a stage: accept and decline, or a single "Ask again" or "Plan again". They stay while a click on one of them is sent.
- * Undefined if the stage has no buttons.
+ * The buttons at a stage: accept and decline for an open plan, "Ask again" after a click to accept got no answer, and "Plan again" for an
+ * expired plan. They stay while a click on one of them is sent. Undefined if the stage has no buttons.
  */
 function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | undefined {
   // Each click is a tool call with the ticket of the plan.
   if (!callsTools || changeOf(stage)?.ticket === undefined) return undefined;
 
   const areBusy = stage.kind === 'sending' || stage.kind === 'planning';
-  // Without the warning style of `hasNoWayBack`, because neither of the single buttons agrees to anything new.
-  const singleButton = (label: string): ShownButtons => {
-    return { kind: 'single', firstLabel: label, areBusy, hasNoWayBack: false };
+  // A single button never has the warning style of `hasNoWayBack`: "Ask again" repeats an agreement, and "Plan again" only makes a plan.
+  const singleButton = (firstLabel: 'Ask again' | 'Plan again'): ShownButtons => {
+    return { kind: 'single', firstLabel, areBusy, hasNoWayBack: false };
   };
 
-  const isUnanswered = stage.kind === 'lost' || (stage.kind === 'sending' && stage.earlierClickLost);
-  if (isUnanswered) return singleButton('Ask again');
+  // Only a click to accept can be lost. A click to decline without an answer leaves the plan open.
+  const isAcceptLost = stage.kind === 'lost' || (stage.kind === 'sending' && stage.earlierAcceptLost);
+  if (isAcceptLost) return singleButton('Ask again');
 
   if (stage.kind === 'open' || stage.kind === 'sending') {
     const { accept, decline, risks } = stage.change;

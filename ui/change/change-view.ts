@@ -89,7 +89,10 @@ class ChangeView {
     if (result !== undefined) this.#enter(stateReported(this.#stage, result));
   }
 
-  /** Sends a click to cloudops-mcp, and shows its progress and its outcome. */
+  /**
+   * Sends a click to cloudops-mcp, and shows its progress and its outcome. If the answer is late, the person can click again while this call
+   * goes on, so the stage may belong to a later click when this call ends.
+   */
   async #decide(decision: 'accept' | 'decline'): Promise<void> {
     const stage = click(this.#stage, decision);
     // `click` returns the same stage if it ignores the click, for example because an earlier click is being sent.
@@ -98,17 +101,18 @@ class ChangeView {
     // Only for the types: `click` returned a new stage, which is always `sending` and has a ticket.
     if (stage.kind !== 'sending' || stage.change.ticket === undefined) return;
 
-    // Long before the call's own time limit, `unanswered` ends the stage `sending`, so that the person can click again. It changes no other
-    // stage. A late answer is still shown.
+    // Ends the stage `sending` long before the call's own time limit.
     const lateTimer = setTimeout(() => this.#enter(unanswered(this.#stage)), lateMs);
     try {
       const result = await this.#call(stage.change.ticket, decision, answerMs);
       const stageAfter = answered(this.#stage, result);
-      // `answered` returns the same stage if it ignores the answer, for example because an earlier answer was final.
+      // `answered` returns the same stage if it ignores the answer, for example because the answer to another click was final.
       if (stageAfter.kind === 'ended' && stageAfter !== this.#stage)
         this.#host?.updateModelContext(textForModel(stageAfter, result));
       this.#enter(stageAfter);
     } catch (error) {
+      // Both functions change only the stage `sending`, which by now may be that of a click on "Ask again". The stage then becomes `lost`, where
+      // `answered` still accepts the answer to "Ask again".
       const isNotForwarded = error instanceof RequestFailed && error.code === methodNotFound;
       this.#enter(isNotForwarded ? notPassedOn(this.#stage) : unanswered(this.#stage));
     } finally {

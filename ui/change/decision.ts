@@ -20,8 +20,8 @@ export type Stage =
       readonly kind: 'sending';
       readonly change: ProposedChange;
       readonly decision: Extract<Decision['decision'], 'accept' | 'decline'>;
-      /** True if an earlier click to accept got no answer, so that the change may have happened. */
-      readonly earlierClickLost: boolean;
+      /** True for a click on "Ask again": an earlier click to accept got no answer, so the change may have happened. */
+      readonly earlierAcceptLost: boolean;
     }
   /** The expired plan in `change` is being replaced by a new plan. */
   | { readonly kind: 'planning'; readonly change: ProposedChange }
@@ -72,10 +72,10 @@ export function stateReported(stage: Stage, result: ToolResult): Stage {
 /** The stage while a click is sent. Returns the same stage if a click is not possible, for example during another click. */
 export function click(stage: Stage, decision: 'accept' | 'decline'): Stage {
   if (stage.kind === 'open' && stage.change.ticket !== undefined)
-    return { kind: 'sending', change: stage.change, decision, earlierClickLost: false };
+    return { kind: 'sending', change: stage.change, decision, earlierAcceptLost: false };
   // "Ask again" is safe because cloudops-mcp accepts a ticket only once.
   if (stage.kind === 'lost' && decision === 'accept')
-    return { kind: 'sending', change: stage.change, decision, earlierClickLost: true };
+    return { kind: 'sending', change: stage.change, decision, earlierAcceptLost: true };
   return stage;
 }
 
@@ -102,11 +102,14 @@ export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: 
   return { kind: 'expired', change: stage.change, note: [sentence, ...details].map(textInUtc).join(' ') };
 }
 
-/** The stage after the tool answered a click to accept or to decline. */
+/**
+ * The stage after the tool answered a click to accept or to decline. After "Ask again", the answers to several clicks may arrive, in any order.
+ * Returns the same stage if it ignores the answer.
+ */
 export function answered(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   const isChangeMade = outcome?.kind === 'accepted' || outcome?.kind === 'partly';
-  // After "Ask again", the first click's answer may arrive last. It knows the outcome that the second answer left unknown.
+  // The answer to the first click may arrive last. It knows the outcome that the answer to "Ask again" left unknown.
   if (stage.kind === 'ended' && stage.outcome.kind === 'unknown' && isChangeMade) return { ...stage, outcome };
 
   // Otherwise, an answer counts only while a click waits for it: at `sending`, and at `lost`, where the answer is late.
@@ -115,13 +118,13 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   if (outcome === undefined) return unanswered(stage);
   const { change } = stage;
 
-  // These outcomes say only that the answered click did not start the change. Another click may have started it.
-  const startedNothing = ['expired', 'refused', 'misnamed'].includes(outcome.kind);
-  // A click on "Ask again" can be lost too, so at `lost` the view cannot tell if there was one click or several.
-  const mayHaveOtherClick = stage.kind === 'lost' || stage.earlierClickLost;
-  if (startedNothing && mayHaveOtherClick) return { kind: 'ended', change, outcome: stillUnknown(outcome) };
+  const thisClickStartedNothing = ['expired', 'refused', 'misnamed'].includes(outcome.kind);
+  // `lost` does not record how many clicks got no answer. To be safe, even a single click counts as several.
+  const mayHaveOtherClick = stage.kind === 'lost' || stage.earlierAcceptLost;
+  // Another click may have started the change, so the decision ends as unknown, even after a wrong name.
+  if (thisClickStartedNothing && mayHaveOtherClick) return { kind: 'ended', change, outcome: stillUnknown(outcome) };
 
-  // After a wrong name, the plan still waits.
+  // With a single click, a wrong name leaves the plan open.
   if (outcome.kind === 'misnamed') return { kind: 'open', change, note: 'That is not the name. Nothing was sent.' };
   return { kind: 'ended', change, outcome };
 }
@@ -157,7 +160,7 @@ export function unanswered(stage: Stage): Stage {
 export function notPassedOn(stage: Stage): Stage {
   if (stage.kind !== 'sending') return stage;
   const { change } = stage;
-  if (stage.earlierClickLost) return { kind: 'lost', change };
+  if (stage.earlierAcceptLost) return { kind: 'lost', change };
   // Leaves out the ticket, so that the view shows the other ways to decide in place of the buttons.
   const { ticket: _, ...undecidable } = change;
   return { kind: 'open', change: undecidable, note: 'This chat did not pass your click on. Nothing was sent.' };

@@ -91,7 +91,7 @@ test('once a click got no answer, nothing but an answer of the server says what 
 
 test('a click that is under way stops the next, and the clock', () => {
   const sending = click(open, 'accept');
-  expect(sending).toMatchObject({ kind: 'sending', decision: 'accept', earlierClickLost: false });
+  expect(sending).toMatchObject({ kind: 'sending', decision: 'accept', earlierAcceptLost: false });
   expect(click(sending, 'decline')).toBe(sending);
   expect(expire(sending, after)).toBe(sending);
 });
