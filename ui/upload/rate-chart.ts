@@ -13,8 +13,8 @@ export interface Rates {
 const maximumSteps = 48;
 
 /**
- * Returns the rates from the first arrival of a part until the answer (`checkedAt`). Undefined if fewer than two parts have a time, or if no
- * time passed between the first arrival and the answer.
+ * Returns the rates from the first arrival of a part until the answer (`checkedAt`), or until the last arrival if that is later or if the time of
+ * the answer is not known. Undefined if fewer than two parts have a time, or if the chart would have no duration.
  */
 export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefined): Rates | undefined {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
@@ -23,7 +23,8 @@ export function ratesOf(parts: readonly UploadPart[], checkedAt: number | undefi
   const to = Math.max(last, checkedAt ?? 0);
   if (timed.length < 2 || to <= from) return undefined;
 
-  // A step is long enough for two parts on average. In shorter steps, a steady upload would seem to have pauses.
+  // The chart has a rate for each step of time. A step is long enough for two parts on average, because in shorter steps, a steady upload would
+  // seem to have pauses.
   const shortestStepMs = (2 * (last - from)) / timed.length;
   // If all parts arrived at the same time, `shortestStepMs` is 0, the quotient is infinite, and `maximumSteps` applies.
   const possibleSteps = Math.floor((to - from) / shortestStepMs);

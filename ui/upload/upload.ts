@@ -3,7 +3,7 @@ import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../../src/mcp
 import { countOf, type Range, rangesOf, type UploadPart } from '../../src/tools/upload/part.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
-import { fromServer } from '../../src/util/safe-text.js';
+import { fromServer as markAsSafe } from '../../src/util/safe-text.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
@@ -105,22 +105,22 @@ const rangesIn = (value: unknown): Range[] =>
 
 /** The tool's sentences about speed and time left, with times in the zone of the host. */
 function paceIn(answer: Fields, formatTime: FormatTime): string {
-  // `paceSentences` takes only texts that are marked as safe. A formatted time has no words from outside, so `fromServer` may mark it.
-  const formatSafely = (time: string, style: 'minute' | 'zone') => fromServer(formatTime(Date.parse(time), style));
-  // The text of a time. Left out if it is not a valid time, because it could not be formatted.
-  const readTimeText = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
+  // `paceSentences` takes only texts that are marked as safe. A formatted time is safe, because it has no words from outside.
+  const formatSafely = (time: string, style: 'minute' | 'zone') => markAsSafe(formatTime(Date.parse(time), style));
+  // Undefined for an invalid time, which could not be formatted.
+  const validTime = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
   return paceSentences(
     {
       partCount: numberOf(answer.partCount),
       idleSeconds: numberOf(answer.idleSeconds),
       bytesPerSecond: numberOf(answer.bytesPerSecond),
       bytesPerSecondBefore: numberOf(answer.bytesPerSecondBefore),
-      rateSince: readTimeText(answer.rateSince),
+      rateSince: validTime(answer.rateSince),
       noRate: readText(answer.noRate),
       rateInSeconds: numberOf(answer.rateInSeconds),
       estimatedSecondsLeft: numberOf(answer.estimatedSecondsLeft),
       secondsLeft: rangeOfSeconds(answer.secondsLeft),
-      checkedAt: readTimeText(answer.checkedAt),
+      checkedAt: validTime(answer.checkedAt),
     },
     { timeOfDay: (time) => formatSafely(time, 'minute'), zoneAt: (time) => formatSafely(time, 'zone') },
   ).join(' ');
