@@ -17,24 +17,24 @@ export type NamedOperation = (typeof operations)[number];
 /** The operation of a request, the request's path parameters, and the query names that the operation requires. */
 export type Route = NonNullable<ReturnType<typeof findOperation>>;
 
-/** Each operation with its `request`, such as `GET /{bucket}/{key}?uploadId`, split into method, pattern of the path, and query names. */
+/** Each operation with its `request`, such as `GET /{bucket}/{key}?uploadId`, split into method, pattern of the path, and required query. */
 const templates = operations.map((operation) => {
-  const [, method = '', path = '', query = ''] = /^(\w+) ([^?]+)\??(.*)$/.exec(operation.request) ?? [];
+  const [, method = '', path = '', names = ''] = /^(\w+) ([^?]+)\??(.*)$/.exec(operation.request) ?? [];
   const groups = path.replace(/\{(\w+)\}/g, (_, name) => `(?<${name}>${name === 'key' ? '.+' : '[^/]+'})`);
-  return { operation, method, pattern: new RegExp(`^${groups}$`), query: query.split('&').filter(Boolean) };
+  return { operation, method, pattern: new RegExp(`^${groups}$`), requiredQuery: names.split('&').filter(Boolean) };
 });
 
 /** Finds the operation of a request. If several match, returns the one that requires the most query names. */
 export function findOperation(request: ApiRequest) {
-  const routes = templates.flatMap(({ operation, method, pattern, query }) => {
+  const routes = templates.flatMap(({ operation, method, pattern, requiredQuery }) => {
     const { service = 'storage' } = operation;
     if (service !== request.service || method !== request.method) return [];
-    if (!query.every((name) => request.query.has(name))) return [];
+    if (!requiredQuery.every((name) => request.query.has(name))) return [];
     const match = pattern.exec(request.path);
     const parameters = match === null ? undefined : decodeParameters(match.groups ?? {});
-    return parameters === undefined ? [] : [{ operation, parameters, query }];
+    return parameters === undefined ? [] : [{ operation, parameters, requiredQuery }];
   });
-  return routes.sort((a, b) => b.query.length - a.query.length)[0];
+  return routes.sort((a, b) => b.requiredQuery.length - a.requiredQuery.length)[0];
 }
 
 /** Decodes path parameters. Undefined if any is badly encoded, or if any but `key` is empty, `.` or `..`, or contains a slash. */
@@ -60,16 +60,19 @@ export async function answer(route: Route | undefined, request: ApiRequest, clou
   }
 }
 
-/** Runs the operation of a request. Throws a `ServiceError` for a request that no operation answers, or that breaks a rule. */
+/**
+ * Runs the operation of a request, and marks in the answer what the sandbox had to invent. Throws a `ServiceError` for a request that no
+ * operation answers, or that breaks a rule.
+ */
 async function runOperation(route: Route | undefined, request: ApiRequest, cloud: Cloud): Promise<Answer> {
   const isStorage = request.service === 'storage';
   if (route === undefined)
     throw isStorage ? notOffered('this operation') : refuse(404, 'URLNotFound', 'The sandbox knows no such operation.');
 
-  const { operation, parameters, query: requiredNames } = route;
-  const { options: optionalNames = [] } = operation;
+  const { operation, parameters, requiredQuery } = route;
+  const { options: optionalQuery = [] } = operation;
   // AWS SDKs add `x-id` with the name of the operation to some requests.
-  const allowedNames = [...requiredNames, ...optionalNames, 'x-id'];
+  const allowedNames = [...requiredQuery, ...optionalQuery, 'x-id'];
   const refusedName = [...request.query.keys()].find((name) => !allowedNames.includes(name));
   if (refusedName !== undefined) throw notOffered(`"${refusedName}" in the query here`);
   if (isStorage) checkStorageRequest(request, operation.headers, parameters.key);
@@ -79,6 +82,7 @@ async function runOperation(route: Route | undefined, request: ApiRequest, cloud
   const body = isBodyReadHere ? await readShort(request) : request.body;
   const answer = await operation.handle({ ...request, body, parameters, input: inputOf(operation, body) }, cloud);
   await cloud.flushChanges();
+  // A header of the answer names what docs/API.md does not describe, so that nobody takes it for the behaviour of the real cloud.
   return markInvented(answer, inventedIn(operation));
 }
 

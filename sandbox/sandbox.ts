@@ -62,9 +62,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 /** Starts the HTTP server of a sandbox whose records are kept in `state`. */
 async function serveState(state: State, rules: FaultRules, options: SandboxOptions) {
   const { now, port = 0, keys = derivedKeys(state) } = options;
-  const cloud = openCloud(now, state, seedsOf(state));
+  const simulatedCloud = openCloud(now, state, seedsOf(state));
   // Only a durable state can have files that a killed process left. The folder of any other state is new.
-  if (state.durable) await cloud.storage.tidy();
+  if (state.durable) await simulatedCloud.storage.tidy();
   const requestLog = createRequestLog(now);
   const faults = createFaults(rules, seededRandom(state));
 
@@ -73,7 +73,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
       const [path] = splitOnce(incoming.url ?? '', '?');
       // Requests come only after `listen`, so `describe`, which needs the port, is defined by then.
       if (path === statePagePath) await respond(incoming, outgoing, statePage(incoming, describe));
-      else await answerRequest({ cloud, keys, faults, requestLog }, incoming, outgoing);
+      else await answerRequest({ cloud: simulatedCloud, keys, faults, requestLog }, incoming, outgoing);
     } catch {
       // An answer is no longer possible, for example because the client closed the connection.
       outgoing.destroy();
@@ -86,14 +86,14 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const endpoints = { storage: url, catalog: url + prefixes.catalog, devops: url + prefixes.devops };
-  const describe = () => describeCloud(cloud, endpoints, requestLog.entries);
-  const clientSettings = { credentials: keys, endpoints, signingServices };
+  const describe = () => describeCloud(simulatedCloud, endpoints, requestLog.entries);
 
   return {
-    /** The settings that a client of this sandbox has under the name `cloud`. */
-    cloud: clientSettings,
+    /** Settings for clients of this sandbox, which have them under the name `cloud`. */
+    cloud: { credentials: keys, endpoints, signingServices },
     /** The records of object storage, to which tests add their own. */
-    storage: cloud.storage,
+    storage: simulatedCloud.storage,
+    /** Describes the endpoints, the records and the last requests in Markdown. */
     describe,
     close: async () => {
       server.close();

@@ -64,6 +64,7 @@ export class Table<T> extends Map<string, T> {
 
 /** The place where a state keeps changes and bodies: files for later starts, or only a temporary folder. */
 interface Medium {
+  /** Takes the changes. A state file gets them as one line, and the promise resolves when that line is on disk. */
   write(changes: readonly Change[]): Promise<void>;
   /** The folder with the bodies of objects and parts, one file each. */
   folder(): Promise<string>;
@@ -72,7 +73,10 @@ interface Medium {
   close(): Promise<void>;
 }
 
-/** Creates a state on a medium. @param changes the changes of earlier starts, oldest first */
+/**
+ * Creates a state on a medium: files that later starts read, or only a temporary folder for the bodies of objects.
+ * @param changes the changes of earlier starts, oldest first
+ */
 function createState(origin: Origin, changes: readonly Change[], medium: Medium) {
   /** Changes that were not passed to the medium yet. */
   const queuedChanges: Change[] = [];
@@ -81,9 +85,10 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
   let lastWrite = Promise.resolve();
 
   return {
-    ...medium,
     origin,
     changes,
+    durable: medium.durable,
+    folder: medium.folder,
     /** Queues a change, which the next call of `flushChanges` writes. */
     queueChange: (change: Change) => {
       count += 1;
@@ -91,7 +96,7 @@ function createState(origin: Origin, changes: readonly Change[], medium: Medium)
     },
     /** The number of changes since the first start. */
     changeCount: () => count,
-    /** Writes all queued changes as one line, and resolves when it is on disk. After a failed write, every later call rejects too. */
+    /** Passes all queued changes to the medium, and resolves when the medium has taken them. After a failed write, every later call rejects too. */
     flushChanges: () => {
       lastWrite = lastWrite.then(() => (queuedChanges.length > 0 ? medium.write(queuedChanges.splice(0)) : undefined));
       return lastWrite;

@@ -69,6 +69,7 @@ function listPage(storage: Storage, bucket: string, query: ApiRequest['query'], 
   const page = [...entries].sort(([a], [b]) => byBytes(a, b)).slice(0, maximum);
   const groups = page.filter(([, object]) => object === undefined).map(([name]) => ({ Prefix: encode(name) }));
   const contents = page.flatMap(([key, object]) => (object === undefined ? [] : contentsOf(encode(key), object)));
+  // With `max-keys=0`, S3 says that nothing follows. An empty page also has no last name after which a client could continue.
   const isTruncated = maximum > 0 && entries.size > page.length;
 
   return {

@@ -21,6 +21,7 @@ export const listParts = defineOperation({
       .sort((a, b) => a.partNumber - b.partNumber);
     const page = partsAfterMarker.slice(0, maximum);
     const isTruncated = partsAfterMarker.length > page.length;
+    // With `max-parts=0`, the page is empty, and the marker stays.
     const nextMarker = page.at(-1)?.partNumber ?? marker;
 
     return xmlAnswer('ListPartsResult', {
@@ -28,7 +29,7 @@ export const listParts = defineOperation({
       Key: encode(upload.key),
       UploadId: upload.uploadId,
       ...aboutUpload(upload),
-      // Spelt with a hyphen here, and without one in the other listing. The client reads both spellings.
+      // docs/API.md does not name this element. The tools of cloudops-mcp read it with and without a hyphen, so each listing has one spelling.
       'Encoding-Type': type,
       // The sample in docs/API.md has these elements only if more parts follow.
       ...(isTruncated && { PartNumberMarker: marker, MaxParts: maximum, NextPartNumberMarker: nextMarker }),

@@ -11,8 +11,8 @@ export const readShort = (request: ApiRequest): Promise<Buffer> =>
 
 /**
  * Decodes a body while `store` reads it, and then checks it against the headers and against the trailers, which follow the body. Throws a
- * `ServiceError` if it does not match them, or has more than `maximum` bytes. Resolves with `stored`, the result of `store`, and with
- * `checksums` by header: those that the client announced, and that of `wantedAlgorithm`, which need not be announced.
+ * `ServiceError` if the body does not match them, or has more than `maximum` bytes. Resolves with `stored`, the result of `store`, and with the
+ * computed `checksums` by header: one for each checksum that the client sends, and one for `wantedAlgorithm`, even if the client sends none.
  */
 export async function receiveBody<Stored>(
   request: ApiRequest,
@@ -25,16 +25,17 @@ export async function receiveBody<Stored>(
   const tooLarge = () => new ServiceError(400, 'EntityTooLarge', `The body may have at most ${maximum} bytes.`);
   if (Number(headers['x-amz-decoded-content-length'] ?? headers['content-length']) > maximum) throw tooLarge();
 
-  const announcedNames = [...Object.keys(headers), announcedTrailer];
+  // A client sends a checksum in a header, or in the trailer that the header `x-amz-trailer` announces.
+  const clientSends = (name: string) => name in headers || name === announcedTrailer;
   const algorithms = checksumAlgorithms.filter(
-    (algorithm) => algorithm === wantedAlgorithm || announcedNames.includes(checksumHeader(algorithm)),
+    (algorithm) => algorithm === wantedAlgorithm || clientSends(checksumHeader(algorithm)),
   );
   const digests = new Map(algorithms.map((algorithm) => [checksumHeader(algorithm), createDigest(algorithm)]));
-  // The MD5 is always computed, because it is also the ETag of the body.
+  // The MD5 is always computed, because the MD5 is also the ETag of the body.
   const md5 = createHash('md5');
   const sha256OfBody = declaredSha256 === undefined ? undefined : createHash('sha256');
 
-  /** Checks the signature of a chunk. Undefined for a body without signed chunks. */
+  // `request.checkNext` checks the signature of a chunk. It is missing only in tests, where the signature of the request is not checked.
   const checkNext = hasSignedChunks ? (request.checkNext ?? refuseSignedChunks) : undefined;
   /** The trailers that came. `unchunked` adds them at the end of the body. */
   const trailers: Record<string, string> = {};
@@ -63,7 +64,7 @@ export async function receiveBody<Stored>(
   const checksums = Object.fromEntries(
     [...digests].map(([header, digest]) => [header, digest.digest().toString('base64')] as const),
   );
-  // Compares each computed checksum that the client sent, or announced as a trailer.
+  // Each checksum that the client sent must match, and the announced trailer must have come.
   const computed = { ...checksums, 'content-md5': md5OfBody.toString('base64') };
   checkChecksums(computed, { ...headers, ...trailers }, announcedTrailer);
   return { stored, size, etag: md5OfBody.toString('hex'), checksums };
