@@ -36,18 +36,17 @@ const spanMs = 10 * 60_000;
 export function createAnnouncer({ webhook, openClient, now, log, pause = quietDelay }: AnnouncerOptions) {
   const openClientOnce = lazy(openClient);
   let underWay = 0;
-  /** The announcements of the last `spanMs`, by caller. */
-  let recent: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
+  /** The messages of the last `spanMs`, without those that a limit stopped. */
+  let recentMessages: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
 
-  /** Counts an announcement. If a limit is reached, counts nothing and returns the reason for sending no message. */
-  const countAnnouncement = (caller: string | undefined): string | undefined => {
+  /** The limit that allows no message of a caller now; undefined if there is none. */
+  const reachedLimit = (caller: string | undefined): string | undefined => {
     if (underWay >= mostUnderWay) return 'too many announcements are under way';
-    const at = now().getTime();
-    recent = recent.filter((announcement) => at - announcement.at < spanMs);
-    const ofCaller = recent.filter((announcement) => announcement.caller === caller);
-    if (ofCaller.length >= mostOfCaller) return 'too many announcements of this caller in ten minutes';
-    recent = [...recent, { caller, at }];
-    return undefined;
+    const time = now().getTime();
+    recentMessages = recentMessages.filter(({ at }) => time - at < spanMs);
+    const ofCaller = recentMessages.filter((message) => message.caller === caller);
+    // Ten minutes are `spanMs`.
+    return ofCaller.length >= mostOfCaller ? 'too many announcements of this caller in ten minutes' : undefined;
   };
 
   /** Sends a message, with retries. Never rejects. */
@@ -69,9 +68,13 @@ export function createAnnouncer({ webhook, openClient, now, log, pause = quietDe
     log('info', 'decision needed', { tool, caller, decideAt });
     if (webhook === undefined) return;
 
-    const reasonAgainstSending = countAnnouncement(caller);
-    if (reasonAgainstSending === undefined) void sendMessage(webhook, announcement);
-    else log('warn', 'webhook', { caller, error: reasonAgainstSending });
+    const limit = reachedLimit(caller);
+    if (limit !== undefined) {
+      log('warn', 'webhook', { caller, error: limit });
+      return;
+    }
+    recentMessages = [...recentMessages, { caller, at: now().getTime() }];
+    void sendMessage(webhook, announcement);
   };
 }
 

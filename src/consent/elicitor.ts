@@ -52,9 +52,9 @@ export interface Guide {
 }
 
 /**
- * Waits for work that changes nothing, such as asking a person, but not after `stop` aborts because this server shuts down. The work gets a
- * signal that aborts when `stop` or `signal` aborts.
- * @param signal asks the work to end. Unlike `stop`, it does not end the wait
+ * Waits for work until `stop` aborts because this server shuts down. The work changes nothing (it asks a person, for example), so it may be
+ * abandoned. The work gets a signal that aborts when `stop` or `signal` aborts.
+ * @param signal asks the work to end. Unlike after `stop`, the wait goes on until the work has ended
  * @throws Refusal `Stopping` on shutdown, which does not count as a person's refusal
  */
 export async function unlessStopped<Result>(
@@ -64,7 +64,7 @@ export async function unlessStopped<Result>(
 ): Promise<Result> {
   if (stop?.aborted) throw new Refusal('Stopping', []);
 
-  /** Its signal goes to the work. `abort` aborts it when `signal` aborts, and the end of this function on shutdown. */
+  /** Its signal goes to the work. When `signal` aborts, `abort` aborts it, and on shutdown the `finally` below. */
   const workController = new AbortController();
   const abort = () => workController.abort(signal?.reason);
   signal?.addEventListener('abort', abort);
@@ -81,11 +81,11 @@ export async function unlessStopped<Result>(
   try {
     return await Promise.race([stopping, work(workController.signal)]);
   } finally {
-    // Not by the option `signal` of `addEventListener`: up to Node 24, that option removes only the last listener after a garbage collection.
-    // All others would stay on `stop` as long as the process, and keep the results of their work.
+    // The option `signal` of `addEventListener` would not do: after a garbage collection, it removes only the last listener (Node.js issue
+    // 63954). All others would stay on `stop` as long as the process runs, and keep the results of their work in memory.
     signal?.removeEventListener('abort', abort);
     stop?.removeEventListener('abort', endWait);
-    // On shutdown, the work may still run.
+    // On shutdown, the work may still run. It is aborted only after the wait, so that its error cannot replace `Stopping`.
     if (stop?.aborted) workController.abort();
   }
 }

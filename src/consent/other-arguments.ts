@@ -17,8 +17,8 @@ export interface OtherArguments {
 
 /**
  * Describes the arguments of a change that its headline and its consequences do not name.
- * @param named paths of the arguments that the headline and the consequences name. The path of an object covers its fields, but the path of a
- *   list covers no fields of its entries: `pools[].name` has a path of its own
+ * @param named paths of the arguments that the headline and the consequences name. The path of an object covers its fields, and `pools[]` covers
+ *   all entries of the list `pools`. Without brackets, the path of a list covers nothing
  * @param input arguments without secrets
  * @param longestList lists with more entries are shortened
  */
@@ -30,6 +30,7 @@ export function otherArguments(
   const isNamed = (path: string) => named.some((name) => path === name || path.startsWith(`${name}.`));
   // The path of a leaf has the index of its entry (`pools[2].name`), and a path in `named` has none (`pools[].name`).
   const leaves = [...leavesOf(input)].filter(([path]) => !isNamed(path.replace(/\[\d+\]/g, '[]')));
+  // A list whose only entry is a plain value is not among these lists. It is shown like that value.
   const lists = outerListsIn(input);
 
   const listTexts: SafeText[] = [];
@@ -41,7 +42,7 @@ export function otherArguments(
   }
 
   const outsideLists = leaves.filter(([path]) => !lists.some(([listPath]) => path.startsWith(`${listPath}[`)));
-  // `outerListsIn` skips a list whose only entry is a plain value. It is shown like that value: `zones "a"` in place of `zones[0] "a"`.
+  // Leaves out the index of a list's only entry: `zones "a"` in place of `zones[0] "a"`.
   const fields = outsideLists.map(([path, value]) => [path.replace(/\[0\]$/, ''), value] as const);
   return { fields: groupedTexts(fields), lists: listTexts };
 }

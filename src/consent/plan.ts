@@ -97,31 +97,35 @@ export interface PlanInput {
   readonly secretNames?: Readonly<Record<string, string>>;
 }
 
-/** Makes the plan of a change from `call` alone, without reading or sending anything. No text of the plan has a secret. */
+/**
+ * Makes the plan of a change from `call` alone, without reading or sending anything. `call.change` makes the operation's own texts, such as the
+ * headline. No text of the plan has a secret.
+ */
 export function makePlan(call: PlanInput): Plan {
-  const { operation, change, input, endpoint, found, alert } = call;
+  const { operation, change: ownTexts, input, endpoint, found, alert } = call;
   const { region, isSandbox = false } = endpoint;
   const schema = operation.input();
   /** Replaces names of arguments in a text by words: `diskSize` becomes `disk size`. Consequences and warnings may name arguments. */
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
 
-  // An operation's own texts, such as the headline, must not name secrets, so they get `input`. Everything else gets `shownInput`.
+  // The own texts get `input`, because they must not name secrets. `also` and `tables` show arguments of any kind, so they get `shownInput`. The
+  // functions that get `call`, such as `requestOf`, replace secrets or show none.
   const shownInput = withoutSecrets(call, input);
   // The arguments that neither the headline nor the consequences name. They are shown after `Also:`.
-  const also = otherArguments(change.named, shownInput, longestListInText);
+  const also = otherArguments(ownTexts.named, shownInput, longestListInText);
   const hasOtherArguments = also.fields.length > 0 || also.lists.length > 0;
   const tables = planTables(operation, shownInput);
-  const hints = hintsOf(operation, change, input, region);
+  const hints = hintsOf(operation, ownTexts, input, region);
   const destruction = operation.effect === 'delete' ? [say`This is destructive.`] : [];
 
   return {
-    summary: say`${change.headline(input, region)}.`,
+    summary: say`${ownTexts.headline(input, region)}.`,
     ...requestOf(call),
     where: whereOf(call),
     // The present state of the thing that would change, as it was read before, and what is dangerous about it. Both may be absent.
     ...(found !== undefined && { found }),
     ...(alert !== undefined && { alert }),
-    consequences: [...destruction, ...change.consequences(input, region)].map(inWords),
+    consequences: [...destruction, ...ownTexts.consequences(input, region)].map(inWords),
     risks: risksOf(call),
     ...(hasOtherArguments && { also }),
     ...(tables.length > 0 && { tables }),
@@ -132,7 +136,7 @@ export function makePlan(call: PlanInput): Plan {
       value: defined(value),
     })),
     warnings: [...pastedSecretWarnings(call), ...hints.warnings].map(inWords),
-    notChecked: change.notChecked.map(defined),
+    notChecked: ownTexts.notChecked.map(defined),
   };
 }
 

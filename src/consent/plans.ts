@@ -98,7 +98,10 @@ interface PlansOptions {
   readonly log?: Log;
 }
 
-/** Creates `Plans` on a store, to which each plan goes as one sealed (encrypted) text. So any change of a plan seals the whole plan again. */
+/**
+ * Creates `Plans` on a store, to which each plan goes as one sealed (encrypted) text. `claim` adds the decision to a waiting plan, and later
+ * `settle` adds the outcome of the change. Each seals the whole plan again.
+ */
 export function createPlans({ store, keys, now, lifetimeMs, log = () => undefined }: PlansOptions): Plans {
   const persistence = createPersistence();
   /** Unseals a plan. Undefined if the plan has expired, or was sealed with another key or by another version. */
@@ -114,37 +117,36 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
     const plan = await find(nonce);
     // The plan has expired or cannot be unsealed, so only the journal gets the outcome.
     if (plan === undefined) return;
-    const sealed = sealPlan(keys, plan, { ...planOf(plan), outcome });
+    const sealed = sealPlan(keys, { ...planOf(plan), outcome }, plan.expiresAt);
     // A plan that gets too long stays without its outcome. The journal has the outcome, but the cloud's answer is lost.
     if (sealed.length <= longestPlan) await store.update(nonce, sealed);
   };
 
   return {
     erase,
-    // When a plan that is made now will expire.
     expiry: () => now().getTime() + lifetimeMs,
     add: async (plan) => {
       // Expired plans would count towards `mostWaiting`.
       await erase();
-      const { nonce } = plan;
       const expiresAt = plan.issuedAt + lifetimeMs;
-      const sealed = sealPlan(keys, { nonce, expiresAt }, plan);
+      const sealed = sealPlan(keys, plan, expiresAt);
+      // A plan that is too long is not added, like a plan for which `store.add` resolves with false because `mostWaiting` plans wait already.
       if (sealed.length > longestPlan) return false;
-      // Resolves with false if `mostWaiting` plans of the same owner wait already.
-      return store.add({ nonce, expiresAt, owner: ownerOf(plan), sealed }, mostWaiting);
+      return store.add({ nonce: plan.nonce, expiresAt, owner: ownerOf(plan), sealed }, mostWaiting);
     },
     find,
     claim: async (nonce, decision) => {
       const plan = await find(nonce);
       if (plan === undefined) return 'unknown';
       // Not compared with `longestPlan`: a decision is short, and must be stored so that no second decision can follow.
-      const sealed = sealPlan(keys, plan, { ...planOf(plan), decision });
+      const sealed = sealPlan(keys, { ...planOf(plan), decision }, plan.expiresAt);
       // The store changes nothing if the plan is decided already.
       return (await store.claim(nonce, sealed)) ? 'claimed' : 'taken';
     },
     settle: (nonce, outcome) =>
       persistence.writeNowOrLater(() =>
         storeOutcome(nonce, outcome).catch((error: unknown) => {
+          // As an error of the journal, because the plans are stored beside the journal.
           log('error', 'journal', { plan: nonce, error: reasonOf(error) });
           // Rejects, so that `persistence` tries again in the background.
           throw error;
@@ -165,18 +167,16 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
   };
 }
 
-type PlanInStore = Pick<StoredPlan, 'nonce' | 'expiresAt'>;
-
 /** The seal is bound to nonce and expiry, so that access to the store is not enough to swap plans or to change when they expire. */
-const sealOf = (keys: SealingKeys, { nonce, expiresAt }: PlanInStore) =>
+const sealOf = (keys: SealingKeys, { nonce, expiresAt }: Pick<StoredPlan, 'nonce' | 'expiresAt'>) =>
   createSeal(keys, {
     purpose: 'cloudops waiting plan',
     associatedData: `${nonce} ${expiresAt}`,
     longest: longestPlan,
   });
 
-const sealPlan = (keys: SealingKeys, planInStore: PlanInStore, plan: KeptPlan): string =>
-  sealOf(keys, planInStore).seal(JSON.stringify(withStoredTexts(plan)));
+const sealPlan = (keys: SealingKeys, plan: KeptPlan, expiresAt: number): string =>
+  sealOf(keys, { nonce: plan.nonce, expiresAt }).seal(JSON.stringify(withStoredTexts(plan)));
 
 /** Unseals a plan. Returns undefined if it was sealed with another key, or if another version of this server wrote it in another form. */
 function openPlan(keys: SealingKeys, { nonce, expiresAt, state, sealed }: StoredPlan): FoundPlan | undefined {

@@ -40,9 +40,10 @@ const mostUnwritten = 1000;
 const mostRemembered = 1000;
 
 /**
- * Creates `Refusals` on a journal. People decline a change, or dismiss (only close) the question about it. A `Refusal` is this server's error.
- * @param newId makes another ID for each retry. The journal may have written an earlier attempt without confirming it. Under the same ID, a
- *   retry would find its nonce spent by that attempt, and replace the outcome `declined` by `not sent`.
+ * Creates `Refusals` on a journal. A person declines a change, or dismisses (only closes) the question about it. The journal records both as
+ * declined. The class `Refusal` is the error of a call that is refused.
+ * @param newId makes another ID for each retry. The journal may already have the first attempt, which has spent the nonce. With the same ID, the
+ *   retry would turn that entry from `declined` into `not sent`.
  */
 export function createRefusals(
   journal: Pick<Journal, 'decline' | 'listDeclined'>,
@@ -53,20 +54,23 @@ export function createRefusals(
   const persistence = createPersistence();
   /** Declined changes that the journal does not have yet, by nonce, or by ID without a nonce. */
   const unwritten = new Map<string, Intent>();
-  /** Questions that were only closed, oldest first. The journal has them as declined changes, so only this process knows the difference. */
+  /** The changes whose questions were dismissed, oldest first. Only this process knows that they were not declined. */
   let dismissed: readonly Intent[] = [];
-  /** Keys of clients that answer by themselves: see `clientKey`. Protocols from 2026-07-28 on have no sessions that could be the key. */
+  /** Keys, by `clientKey`, of the clients in which a program has answered in place of the user. */
   let answeringClients: readonly string[] = [];
 
   /** The time before which declined changes do not count any more (milliseconds since 1970). */
   const countsSince = () => now().getTime() - tokenLifetimeMs;
 
-  /** Digests of the changes that a caller's user declined or dismissed recently, through `client` or, without it, through any client. */
+  /**
+   * Digests of the changes that a caller's user declined or dismissed recently, through `client` or, without it, through any client. The digest
+   * of a change that was declined twice is there twice.
+   */
   const declinedDigests = async (caller: string | undefined, client?: string): Promise<readonly string[]> => {
     const since = countsSince();
-    // Memory comes first. A change that is written meanwhile then counts twice and not zero times.
+    // Memory comes first. A change that is written meanwhile is then there once too often, which is safe, and never left out.
     const inMemory = [...unwritten.values()].filter(
-      (declined) => Date.parse(declined.time) >= since && isDeclinedBy(declined, caller, client),
+      (intent) => Date.parse(intent.time) >= since && isDeclinedBy(intent, caller, client),
     );
     const inJournal = await journal.listDeclined(since, caller, client);
     return [...inJournal, ...inMemory.map(({ digest }) => digest)];
@@ -74,29 +78,34 @@ export function createRefusals(
 
   /** The error for a question that must not be asked, because the user declined too many changes through this client. */
   const againstAsking: Refusals['againstAsking'] = async ({ caller, client }) => {
-    const declined = await declinedDigests(caller, client).catch(() => undefined);
+    const digests = await declinedDigests(caller, client).catch(() => undefined);
     // If the journal cannot be read, nobody is asked, because the user may have declined too often.
-    if (declined === undefined) return unreadable();
-    return declined.length >= mostDeclined ? new Refusal('TooManyRefusals', []) : undefined;
+    if (digests === undefined) return unreadable();
+    return digests.length >= mostDeclined ? new Refusal('TooManyRefusals', []) : undefined;
   };
 
-  /** The error for a planId that must not carry out its change, after too many declined changes or because the user declined this one. */
+  /**
+   * The error for a planId that must not carry out its change, after too many declined changes or because the user declined this change.
+   * Dismissing the question about this change is no reason.
+   */
   const againstPlanId: Refusals['againstPlanId'] = async (change) => {
     const refusal = await againstAsking(change);
     if (refusal !== undefined) return refusal;
 
-    // Through any client, because the user may have declined this change in another one.
-    const declined = await declinedDigests(change.caller).catch(() => undefined);
-    if (declined === undefined) return unreadable();
-    const timesDeclined = declined.filter((digest) => digest === change.digest).length;
+    // Without a client, because the user may have declined this change in another client.
+    const digests = await declinedDigests(change.caller).catch(() => undefined);
+    if (digests === undefined) return unreadable();
+    const timesDeclinedOrDismissed = digests.filter((digest) => digest === change.digest).length;
 
     const since = countsSince();
     const timesDismissed = dismissed.filter(
       ({ caller, digest, time }) => caller === change.caller && digest === change.digest && Date.parse(time) >= since,
     ).length;
-    // Each dismissed question is in `declined` too. Any further entry there is a real no to this change.
-    if (timesDeclined <= timesDismissed) return undefined;
-    return new Refusal('Declined', [say`the user declined this change less than ten minutes ago`]);
+    // If the journal wrote a dismissed question during the call above, `digests` has its digest twice, so it counts as declined. That is safe.
+    const isDeclined = timesDeclinedOrDismissed > timesDismissed;
+    return isDeclined
+      ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
+      : undefined;
   };
 
   /** Repeats a failed write in the background until it succeeds. */
@@ -113,20 +122,20 @@ export function createRefusals(
   };
 
   /**
-   * Records a declined change. It counts in this process at once, and in other processes as soon as the journal has it.
+   * Records a declined change. The change counts in this process at once, and in other processes as soon as the journal has it.
    * @param isDismissed true if the person only closed the question, without an answer
-   * @returns `declined`; `spent` if the nonce was used before; or `unwritten` if the journal does not have the change yet
+   * @returns `declined`; `spent` if an earlier decision has the same nonce, written or not; or `unwritten` if the change is not written yet
    */
   const decline: Refusals['decline'] = async (intent, isDismissed = false) => {
     const key = intent.nonce ?? intent.id;
-    // An earlier decision with this nonce waits to be written.
+    // An earlier refusal with this nonce waits to be written. An intent without a nonce is never `spent`, because its ID is new.
     if (unwritten.has(key)) return 'spent';
 
-    // A program has answered in place of the user.
+    // A program has answered in place of the user, so its client gets no more questions. `declinedDigests` leaves this change out.
     if (intent.consent === 'program')
       answeringClients = [...answeringClients, clientKey(intent)].slice(-mostRemembered);
 
-    // Without an `await` in between, because a concurrent `againstPlanId` compares how often a change is in `dismissed` and in `unwritten`.
+    // No `await` may come between the next two statements: a concurrent `againstPlanId` compares how often a change is in both collections.
     if (isDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
     unwritten.set(key, intent);
 

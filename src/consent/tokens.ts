@@ -56,8 +56,9 @@ export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
 /**
  * Issues and reads tokens of one caller. A token is only 60 characters long, because models have to copy it: use and time (5 bytes), digest
  * (16), nonce (8), and HMAC-SHA256 over all these and the caller, cut to 16 bytes.
- * @param keys at least 32 bytes each. The first key signs, and all keys verify
- * @param planKeys keys for tokens with the use `plan`. They may be less secret, because such a token proves no person's consent
+ * @param keys returns keys of at least 32 bytes each. The first key signs, and all keys verify. A function, because some keys are made at first use
+ * @param planKeys returns the keys for tokens with the use `plan`, which may be less secret, because such a token only names a plan and proves no
+ *   person's consent
  */
 export function createConsentTokens(
   keys: SealingKeys,
@@ -67,6 +68,7 @@ export function createConsentTokens(
 ): ConsentTokens {
   const keysFor = (use: ConsentUse) => (use === 'plan' ? planKeys() : keys());
 
+  /** Reads a token of any age. Stored plans outlive their tokens, and an expired planId still finds the state of such a plan. */
   const read = (token: string): ConsentClaims => {
     const bytes = Buffer.from(token, 'base64url');
     if (bytes.length !== claimsBytes + macBytes) throw new InvalidToken('forged');
@@ -89,7 +91,8 @@ export function createConsentTokens(
     },
     verify: (token) => {
       const claims = read(token);
-      if (now().getTime() - claims.issuedAt > tokenLifetimeMs) throw new InvalidToken('expired');
+      const ageMs = now().getTime() - claims.issuedAt;
+      if (ageMs > tokenLifetimeMs) throw new InvalidToken('expired');
       return claims;
     },
   };
