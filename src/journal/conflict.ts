@@ -42,9 +42,9 @@ export function changesOf(entries: readonly Entry[]): RecordedChange[] {
     if ('intent' in entry) {
       const { intent } = entry;
       const ending = changes.get(intent.id)?.ending;
-      // An intent is there twice if another process rotated the file during the write. Its last copy decides its position, because a process
-      // that has not seen the first copy may send the same change. At worst, each of two processes finds the other's intent before its own,
-      // and neither sends.
+      // An intent is there twice if another process rotated the file during the write: the writer then wrote it again into the new file. Of two
+      // equal changes, the earlier may be sent. The position of the last copy counts, because some processes may see only that copy. At worst,
+      // each of two processes finds the other's intent before its own, and neither sends.
       // `delete` makes `set` move the change to the end.
       changes.delete(intent.id);
       changes.set(intent.id, { ...intent, ending });

@@ -11,6 +11,12 @@ interface Position {
   readonly last: Buffer;
 }
 
+/** A file that is to be read from `offset` on. */
+interface Rest {
+  readonly path: string;
+  readonly offset: number;
+}
+
 /** Follows a journal in a file that other processes also write and rotate. */
 export class FileTail {
   readonly #path: string;
@@ -32,7 +38,7 @@ export class FileTail {
 
   /**
    * Yields the lines that were appended since the last read. The first read calls `onRestart` and yields all lines, except of rotated files
-   * that were last written before `since` (milliseconds). So does a later read if the place where the last read ended is gone.
+   * that were last written before `since` (milliseconds). A later read does the same if the content that was read last is gone.
    * @param onRestart makes the caller forget the lines of earlier reads
    * @throws if a file cannot be read or is not a journal
    */
@@ -45,21 +51,23 @@ export class FileTail {
       return;
     }
 
-    // The file of the last read may have been renamed. Then its rest comes first, and the files that followed it are next.
+    // The file of the last read may have been renamed. If its rest is not found, all files are read again.
     const rotated = lastPosition && (await this.#rotatedSince(lastPosition));
-    if (lastPosition !== undefined && rotated !== undefined) {
-      yield* this.#readRotatedBefore(current, rotated, lastPosition.offset);
-    } else {
-      // If earlier reads found no line at all, the caller has nothing to forget.
-      const hasFoundNoLine = this.#isStarted && lastPosition === undefined;
-      if (!hasFoundNoLine) onRestart();
-      this.#isStarted = true;
-      this.#position = undefined;
-      yield* this.#readRotatedBefore(current, await rotatedFiles(this.#path, since));
-    }
-
+    yield* this.#readRotatedBefore(current, rotated ?? (await this.#restart(since, onRestart)));
     // The current file comes last, from its start, because the last read ended in another file or in content that is gone.
     if (current !== undefined) yield* this.#readFile(current, 0);
+  }
+
+  /** Forgets the earlier reads, and makes the caller forget them. Returns all rotated files that were last written since `since`. */
+  async #restart(since: number, onRestart: () => void): Promise<readonly Rest[]> {
+    // If earlier reads found no line at all, the caller has nothing to forget.
+    const hasFoundNoLine = this.#isStarted && this.#position === undefined;
+    if (!hasFoundNoLine) onRestart();
+    this.#isStarted = true;
+    // Set again when `#readFile` finds a line. If it finds none, the next read must not continue at the old place.
+    this.#position = undefined;
+    const paths = await rotatedFiles(this.#path, since);
+    return paths.map((path) => ({ path, offset: 0 }));
   }
 
   /** Yields the lines of a file from `offset` on, and remembers how far it was read. */
@@ -72,28 +80,26 @@ export class FileTail {
   }
 
   /** Yields the lines of rotated files, oldest first, up to `current`, which another process may rename meanwhile. */
-  async *#readRotatedBefore(
-    current: FileHandle | undefined,
-    paths: readonly string[],
-    offsetInFirst = 0,
-  ): AsyncGenerator<Lines['lines']> {
+  async *#readRotatedBefore(current: FileHandle | undefined, rotated: readonly Rest[]): AsyncGenerator<Lines['lines']> {
     const currentStats = await current?.stat();
-    for (const [index, path] of paths.entries()) {
+    for (const { path, offset } of rotated) {
       // `current` was renamed after it was opened. The caller reads it next.
       if (currentStats !== undefined && (await isFile(path, currentStats))) return;
       await using file = await openRotatedFile(path);
-      if (file !== undefined) yield* this.#readFile(file, index === 0 ? offsetInFirst : 0);
+      if (file !== undefined) yield* this.#readFile(file, offset);
     }
   }
 
-  /** Finds the file of `position` among the rotated files. Returns its path and all later paths; undefined if it is gone or was changed. */
-  async #rotatedSince(position: Position): Promise<readonly string[] | undefined> {
+  /** Finds the file of `position` among the rotated files. Returns its rest and all later files; undefined if it is gone or was changed. */
+  async #rotatedSince(position: Position): Promise<readonly Rest[] | undefined> {
     const paths = await rotatedFiles(this.#path);
     for (let index = paths.length - 1; index >= 0; index -= 1) {
       const path = paths[index];
       if (path === undefined || !(await isFile(path, position))) continue;
       await using file = await openRotatedFile(path);
-      return file !== undefined && (await canContinue(file, position)) ? paths.slice(index) : undefined;
+      if (file === undefined || !(await canContinue(file, position))) return undefined;
+      const later = paths.slice(index + 1).map((laterPath) => ({ path: laterPath, offset: 0 }));
+      return [{ path, offset: position.offset }, ...later];
     }
     return undefined;
   }

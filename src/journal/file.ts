@@ -24,7 +24,7 @@ import { createPersistence } from './retry-writes.js';
 /**
  * A journal of JSON lines. Each entry is appended in one write and flushed to disk before its change is sent, so the order of the
  * lines decides which of several processes may send. There is no lock that a process could leave behind.
- * @param uptime milliseconds of a monotonic clock. Without it, nothing shows that this server's clock was set.
+ * @param uptime milliseconds of a monotonic clock. Without it, a jump of this server's clock is not noticed
  */
 export function createFileJournal(
   path: string,
@@ -56,7 +56,10 @@ export function createFileJournal(
   const endUnsent = (id: string, code: string) =>
     persistence.writeNowOrLater(() => writeEnding({ id, time: now().toISOString(), outcome: 'not sent', code }));
 
-  /** Decides whether an intent that the file has may be sent. Only the entries before it count. */
+  /**
+   * Decides whether an intent that the file has may be sent. Its place in the file counts, and not its time: only earlier entries are compared.
+   * @throws OtherVersion from `window.before` if the file has recent entries of another version
+   */
   const decide = async (intent: Intent, { allowRepeat, budget }: BeginOptions): Promise<BeginResult> => {
     const time = now().getTime();
     const window = await fileWindow.refresh();
@@ -90,7 +93,7 @@ export function createFileJournal(
     const ending = { id: intent.id, time: now().toISOString(), outcome: 'declined' } as const;
     await write([{ intent }, { ending }]);
 
-    // The file has the entries now. If this read fails, the caller declines the change again with another ID.
+    // The file has the entries now. If a line below throws, the caller declines the change again with another ID.
     const window = await fileWindow.refresh();
     const isSpent = isNonceSpent(window.before(intent, now().getTime()), intent.nonce);
     // The nonce was spent by an earlier decision, so this refusal does not count: `not sent` replaces `declined`.
@@ -104,7 +107,7 @@ export function createFileJournal(
       await checkWritable(path);
       const time = now().getTime();
       const window = await fileWindow.refresh();
-      // `begin` and `decline` require this too, when they ask the window for earlier changes.
+      // `begin` and `decline` would fail with the same error, because `window.before` throws it too.
       window.requireOwnVersion(time);
       return [...clockWarnings(window.offsetMs(time)), ...fileWindow.warnings];
     },

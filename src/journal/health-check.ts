@@ -4,7 +4,7 @@ import { OtherVersion } from './conflict.js';
 import type { Journal } from './journal.js';
 
 /** Pauses between two checks (milliseconds): before and after the first success. */
-const untilReadyMs = 3_000;
+const untilFirstSuccessMs = 3_000;
 const afterwardsMs = 30_000;
 
 /** The state of a journal, for readiness and metrics. */
@@ -23,8 +23,9 @@ interface JournalWatch {
 
 /** Checks a journal regularly until `stop`. Logs each warning once, and each problem when it begins and when it ends. */
 export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
-  let hasSucceeded = false;
-  /** The reason why the last check failed; undefined if it succeeded. */
+  /** True from the first successful check on, even if later checks fail. */
+  let hasEverSucceeded = false;
+  /** The reason why the last check failed; undefined if it succeeded, or before the first check has ended. */
   let lastError: string | undefined;
   /** True if the journal had recent entries of another version at the last check. */
   let hasOtherVersion = false;
@@ -42,7 +43,7 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
     }
     if (lastError !== undefined) log('info', 'journal', { message: words('Changes can be recorded again.') });
     lastError = undefined;
-    hasSucceeded = true;
+    hasEverSucceeded = true;
   };
 
   const noteError = (error: unknown): void => {
@@ -61,16 +62,16 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
     } catch (error) {
       noteError(error);
     }
-    if (!isStopped) timer = setTimeout(check, hasSucceeded ? afterwardsMs : untilReadyMs).unref();
+    if (!isStopped) timer = setTimeout(check, hasEverSucceeded ? afterwardsMs : untilFirstSuccessMs).unref();
   };
 
   void check();
   return {
     // Not ready while there are recent entries of another version, so that a rolling update waits. Other errors do not matter after the first
     // success, because calls that only read the cloud need no journal.
-    isReady: () => hasSucceeded && !hasOtherVersion,
+    isReady: () => hasEverSucceeded && !hasOtherVersion,
     lastCheck: () => lastCheck,
-    lastCheckSucceeded: () => hasSucceeded && lastError === undefined,
+    lastCheckSucceeded: () => hasEverSucceeded && lastError === undefined,
     stop: () => {
       isStopped = true;
       clearTimeout(timer);

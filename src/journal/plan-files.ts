@@ -4,7 +4,7 @@ import { lstat, open, readdir, readFile, rename, unlink } from 'node:fs/promises
 import { join } from 'node:path';
 import { textAt } from '../util/objects.js';
 import { makeFolder } from './file-open.js';
-import { decidedToErase, type PlanStore, type StoredPlan } from './plan-store.js';
+import { excessDecided, type PlanStore, type StoredPlan } from './plan-store.js';
 
 /** `<owner>-<nonce>-<expiry>.<state>`, so that plans can be found and counted by name. The name of a draft ends with an ID. */
 const namePattern = /^([0-9a-f]{16})-([0-9a-f]{16})-(\d{13})\.(waiting|decided)(\.[0-9a-f-]{36})?$/;
@@ -40,10 +40,14 @@ export function createPlanFiles(folder: string): PlanStore {
     if (waiting.length >= mostWaiting) return false;
 
     await writePlan(folder, `${owner}-${nonce}-${expiresAt}.waiting`, sealed);
-    await eraseFiles(folder, decidedToErase(files, owner));
+    // Of the owner's decided plans, only the newest are kept, because callers can withdraw any number of plans.
+    await eraseFiles(folder, excessDecided(files, owner));
     return true;
   };
-  /** Each call waits for the last one, because two calls at once would both count before either adds its plan. Two processes still may. */
+  /**
+   * Each call waits for the previous one, because two calls at once would both count before either adds its plan. Two processes may still do so,
+   * and then a few plans more than `mostWaiting` wait, which does no harm.
+   */
   let lastAdd: Promise<unknown> = Promise.resolve();
 
   return {

@@ -30,11 +30,8 @@ export interface PlanStore {
 /** Decided plans that are kept per owner, because callers can withdraw any number of plans. The journal keeps all decisions. */
 export const mostDecided = 100;
 
-/** The decided plans of an owner to erase: all except the `mostDecided` plans that expire last. */
-export const decidedToErase = <Plan extends Omit<StoredPlan, 'sealed'>>(
-  plans: readonly Plan[],
-  owner: string,
-): Plan[] =>
+/** The decided plans of an owner that are not kept: all except the `mostDecided` plans that expire last. */
+export const excessDecided = <Plan extends Omit<StoredPlan, 'sealed'>>(plans: readonly Plan[], owner: string): Plan[] =>
   plans
     .filter((plan) => plan.owner === owner && plan.state === 'decided')
     .sort((a, b) => b.expiresAt - a.expiresAt)
@@ -48,7 +45,7 @@ export function createMemoryPlanStore(): PlanStore {
       const waiting = [...plans.values()].filter(({ owner, state }) => owner === plan.owner && state === 'waiting');
       if (waiting.length >= mostWaiting || plans.has(plan.nonce)) return false;
       plans.set(plan.nonce, { ...plan, state: 'waiting' });
-      for (const { nonce } of decidedToErase([...plans.values()], plan.owner)) plans.delete(nonce);
+      for (const { nonce } of excessDecided([...plans.values()], plan.owner)) plans.delete(nonce);
       return true;
     },
     find: async (nonce) => plans.get(nonce),

@@ -4,7 +4,7 @@ import type { Database } from './postgres-database.js';
 
 const connections = 2;
 
-/** The most plans that `list` returns. */
+/** The most plans that `list` returns. The table may have the plans of many callers. */
 const mostListed = 1_000;
 
 /** A store in a table of the journal's database, which servers share. */
@@ -22,14 +22,16 @@ export function createPlanTable(database: Database): PlanStore {
            on conflict do nothing`,
           [nonce, owner, new Date(expiresAt), sealed, mostWaiting],
         );
-        // Keeps only the decided plans that expire last.
+        // No row was inserted if the owner has `mostWaiting` plans, or if the nonce exists already.
+        const isAdded = rowCount === 1;
+
+        // Keeps only the owner's decided plans that expire last.
         await client.query(
           `delete from cloudops_plans where nonce in (
              select nonce from cloudops_plans where owner = $1 and decided order by expires desc offset $2)`,
           [owner, mostDecided],
         );
-        // Without room for another waiting plan, or if the nonce exists already, no row was inserted.
-        return rowCount === 1;
+        return isAdded;
       }),
     find: async (nonce) => {
       const { rows } = await query(`${select} where nonce = $1`, [nonce]);
@@ -44,6 +46,7 @@ export function createPlanTable(database: Database): PlanStore {
       await query('update cloudops_plans set sealed = $2 where nonce = $1 and decided', [nonce, sealed]);
     },
     list: async () => {
+      // Waiting plans come first (`decided` is false), so the limit leaves out decided plans first, and of them those that expire first.
       const { rows } = await query(`${select} order by decided, expires desc limit $1`, [mostListed]);
       return plansIn(rows);
     },

@@ -6,7 +6,7 @@ import { keyFormat } from './idempotency-key.js';
 import type { Transaction } from './postgres-database.js';
 import { missingParts } from './postgres-tables.js';
 
-/** If clocks differ by more than this (milliseconds), servers would not agree which changes are recent. */
+/** If this server's clock and the database's differ by more than this (milliseconds), no change may begin. */
 const toleratedMs = 60_000;
 
 /** @throws if the clocks differ by more than `toleratedMs`, so that no change may begin */
@@ -30,7 +30,7 @@ export async function requireOwnVersion({ client, databaseNow }: Transaction): P
 }
 
 /** Missing rights without which changes are refused. */
-const lackingRights = `array(
+const lackingForChanges = `array(
   select name || ' ' || privilege from (values ('cloudops_mutations'), ('cloudops_guards')) tables (name),
     unnest(array['select', 'insert', 'update']) privilege
   where not has_table_privilege(name, privilege))`;
@@ -41,7 +41,7 @@ const lackingForQuestions = `array(
     unnest(array['select', 'insert', 'update', 'delete']) privilege
   where not has_table_privilege(name, privilege))`;
 
-/** The owner of the tables, unless this role is a member of it. Only the owner can alter tables and build indexes. */
+/** The owner of the tables, who alone can alter tables and build indexes. Null if this role is the owner, or a member of the owner's role. */
 const otherOwner = `(select pg_get_userbyid(relowner) from pg_class
   where oid = to_regclass('cloudops_mutations') and not pg_has_role(relowner, 'usage'))`;
 
@@ -62,19 +62,20 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
   const { rows } = await client.query<{
     isReadOnly: boolean;
     standbys: string;
-    lacking: string[];
+    lackingForChanges: string[];
     lackingForQuestions: string[];
+    /** Null if this role can build indexes itself. */
     otherOwner: string | null;
   }>(
     `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
-       current_setting('synchronous_standby_names') as standbys, ${lackingRights} as lacking,
+       current_setting('synchronous_standby_names') as standbys, ${lackingForChanges} as "lackingForChanges",
        ${lackingForQuestions} as "lackingForQuestions", ${otherOwner} as "otherOwner"`,
   );
   const [state] = rows;
 
   if (state?.isReadOnly !== false) throw new ShownError(words('the database is read-only, as a standby is'));
-  if (state.lacking.length > 0)
-    throw new ShownError(say`the role of this server lacks rights: ${rightsOf(state.lacking)}`);
+  if (state.lackingForChanges.length > 0)
+    throw new ShownError(say`the role of this server lacks rights: ${rightsOf(state.lackingForChanges)}`);
   requireSameTime(transaction);
   await requireOwnVersion(transaction);
 
@@ -89,10 +90,9 @@ export async function checkHealth(transaction: Transaction): Promise<readonly Sa
       say`the role of this server lacks rights to ask people over HTTP: ${rightsOf(state.lackingForQuestions)}`,
     );
   if (indexes.length > 0) {
-    // Null if this role may build the indexes itself. `own` shows a single word without quotation marks.
-    const byOwner =
+    const condition =
       state.otherOwner === null ? words('') : say`, if ${own(state.otherOwner)} runs it, who owns the tables`;
-    warnings.push(say`indexes are missing or being built: cloudops-mcp journal migrate builds them${byOwner}`);
+    warnings.push(say`indexes are missing or being built: cloudops-mcp journal migrate builds them${condition}`);
   }
   return warnings;
 }

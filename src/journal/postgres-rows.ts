@@ -27,7 +27,10 @@ export const understoodIn = (rows: readonly unknown[]): RecordedChange[] =>
 /** Rows per query. */
 const pageSize = 1_000;
 
-/** While a journal is followed, the changes of the last minute (milliseconds) are read again, because some may be committed late. */
+/**
+ * While a journal is followed, each pass reads again the changes that were written in this time (milliseconds) before the newest one. A row has
+ * the time at which its transaction began, but can be read only after the commit.
+ */
 const overlapMs = 60_000;
 
 /** The number of a row and the time of its last write, as PostgreSQL returns them. */
@@ -75,16 +78,20 @@ async function* selectWritten(
   }
 }
 
-/** Streams all changes of a journal, as `Journal.read` describes. */
+/**
+ * Streams all changes of a journal, as `Journal.read` describes: a change when it has an outcome, and unfinished changes last. `options.follow`
+ * waits and resolves with true for another pass, or with false to stop. Without it, there is one pass.
+ */
 export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<RecordedChange> {
   const unfinished = new Map<string, RecordedChange>();
-  /** Time and outcome of each ending in the previous pass, by id. The next pass finds the endings of the last minute again. */
+  /** Time and outcome of each ending in the previous pass, by id, because the next pass reads the latest of them again. */
   let previousEndings = new Map<string, string>();
   /** The time of the newest write that was read (milliseconds). At 0, the first pass reads everything. */
   let newest = 0;
 
   do {
     const endings = new Map<string, string>();
+    // Goes back by `overlapMs`, because a row that was committed late has an earlier time than rows that were read already.
     for await (const { change, written } of selectWritten(run, options, newest - overlapMs)) {
       newest = Math.max(newest, written);
       const { id, ending } = change;

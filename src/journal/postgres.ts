@@ -36,7 +36,6 @@ import { changesIn, readRows, understoodIn } from './postgres-rows.js';
 import { CommitPending, createPersistence, Permanent } from './retry-writes.js';
 
 const mostConnections = 5;
-/** For reads of the whole journal. They take long, so they have their own connections, and no change waits for them. */
 const mostReadingConnections = 2;
 
 /** The most unfinished changes that one recovery ends. The next recovery takes the rest. */
@@ -47,8 +46,10 @@ const mostUnfinished = 1_000;
  * locks rows of `cloudops_guards` until its commit. No connection keeps state between transactions, so a connection pooler may be used.
  */
 export function createPostgresJournal(database: Database, now: () => Date, log: Log = () => undefined): Journal {
-  const { run, close } = database.connect(mostConnections);
-  const reading = database.connect(mostReadingConnections);
+  const connections = database.connect(mostConnections);
+  const { run } = connections;
+  /** For reads of many changes. They take long, so they have their own connections, and no change waits for them. */
+  const readingConnections = database.connect(mostReadingConnections);
   const persistence = createPersistence();
   const warnOfClock = createClockWarning(log);
   /** The ending of an intent that is not sent. Its `time` is only shown. Comparisons use the column `ended`, by the database's clock. */
@@ -57,7 +58,8 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
   /** Writes an intent, after its comparison with earlier ones. If it may not be sent, its ending is written in the same row. */
   const writeIntent = async (transaction: Transaction, intent: Intent, options: BeginOptions): Promise<BeginResult> => {
     warnOfClock(transaction.offsetMs);
-    // Servers with different clocks would not agree which changes are recent.
+    // Comparisons are by the database's clock. But recovery on other servers reads `intent.time`, which is by this server's clock, and with a
+    // wrong time it would end the change too early.
     requireSameTime(transaction);
     const result = await lockAndCompare(transaction, intent, options);
     await insert(transaction, intent, result.kind === 'begun' ? undefined : unsent(intent.id, result.kind));
@@ -126,12 +128,12 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
         const ageMs = now().getTime() - since;
         return selectDeclined(transaction, new Date(transaction.databaseNow - ageMs), caller, client);
       }),
-    list: (options) => reading.run((transaction) => selectNewest(transaction, options)),
+    list: (options) => readingConnections.run((transaction) => selectNewest(transaction, options)),
     listUnfinished: () => run(selectUnfinished),
-    read: (options) => readRows(reading.run, options),
+    read: (options) => readRows(readingConnections.run, options),
     close: async () => {
       await persistence.close();
-      await Promise.all([close(), reading.close()]);
+      await Promise.all([connections.close(), readingConnections.close()]);
     },
   };
 }
@@ -203,19 +205,19 @@ async function selectSpent(
 
 /** Digests of the changes that were declined, as `Journal.listDeclined` describes. `since` is by the database's clock. */
 async function selectDeclined(
-  { client }: Transaction,
+  { client: connection }: Transaction,
   since: Date,
   caller: string | undefined,
-  mcpClient: string | undefined,
+  client: string | undefined,
 ): Promise<readonly string[]> {
-  // Changes that their caller withdrew, or that a program declined, are left out (`withoutRefusal`), because no person declined them. The
-  // MCP client matters only if callers are not authenticated.
-  const clientName = caller === undefined && mcpClient !== undefined ? shorten(mcpClient, clientBytes) : null;
-  const { rows } = await client.query(
+  // `client` is the MCP client, and matters only if callers are not authenticated. Null selects the changes of all clients.
+  const clientName = caller === undefined && client !== undefined ? shorten(client, clientBytes) : null;
+  // `withoutRefusal` has the kinds of consent of changes that no person declined: their caller withdrew them, or a program answered.
+  const { rows } = await connection.query(
     `select digest from cloudops_mutations
      where outcome = 'declined' and ended >= $1 and caller is not distinct from $2
-       and intent->>'consent' <> all ($4) and ($3::text is null or intent->>'client' = $3)`,
-    [since, callerJson(caller), clientName, withoutRefusal],
+       and intent->>'consent' <> all ($3) and ($4::text is null or intent->>'client' = $4)`,
+    [since, callerJson(caller), withoutRefusal, clientName],
   );
   return digestsSchema()
     .parse(rows)

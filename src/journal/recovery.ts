@@ -34,29 +34,30 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
 }
 
 /**
- * Creates notices about interrupted changes. Each notice goes once to its caller, with the caller's next change.
+ * Creates notices about interrupted changes. Each notice goes once to its caller, with one of the caller's next changes. A recovery is one call
+ * of `recover`, and runs in the background. The first begins now, and each `take` begins another for the `take` after it.
  * @param recover ends the changes that were interrupted, and resolves with them. No later call returns them again. Never rejects
  */
 export function createNotices(recover: () => Promise<readonly RecordedChange[]>) {
   let unreported: readonly RecordedChange[] = [];
-  let lastRecovery = recover();
+  let newestRecovery = recover();
   return {
     /** Returns the notices for a caller, and forgets them. */
     take: async (caller: string | undefined) => {
-      // Begins a recovery for the next `take`, and waits only for the one that the previous `take`, or the start, began.
-      const recovery = lastRecovery;
-      lastRecovery = recovery.then(recover);
-      const interrupted = await recovery;
-      // Only now, because a concurrent `take` may have changed the list meanwhile.
+      // Waits only for the recovery that the previous `take` began, which has usually ended, and not for a new recovery.
+      const previousRecovery = newestRecovery;
+      newestRecovery = previousRecovery.then(recover);
+      const interrupted = await previousRecovery;
+      // `unreported` is read only now, because a concurrent `take` may have changed it during the wait.
       unreported = [...unreported, ...interrupted];
 
-      // Callers without names get all notices.
+      // If callers are not authenticated, they have no names, and each gets all notices.
       const changesOfCaller = unreported.filter((change) => caller === undefined || change.caller === caller);
       unreported = unreported.filter((change) => !changesOfCaller.includes(change));
       return changesOfCaller.map(interruptedText);
     },
-    /** Resolves when the last recovery has ended. */
-    settled: () => lastRecovery,
+    /** Resolves when the newest recovery has ended. */
+    settled: () => newestRecovery,
   };
 }
 

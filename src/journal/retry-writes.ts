@@ -18,7 +18,10 @@ export class CommitPending extends Error {
 
 type Attempt = () => Promise<void>;
 
-/** Returns functions that repeat a write until it succeeds, and functions that count and stop such writes. */
+/**
+ * Returns functions that repeat a write until it succeeds, and functions that count and stop such writes. One try to write is an attempt. A write
+ * is one or more attempts.
+ */
 export function createPersistence() {
   const closing = new AbortController();
   // Each write under way has a listener, so Node must not warn that many listeners are a leak.
@@ -27,8 +30,8 @@ export function createPersistence() {
   const underWay = new Set<Promise<void>>();
 
   /**
-   * Repeats the attempt until it succeeds. After `close` is called or `signal` aborts, there is one last attempt. If that was before this
-   * call, there is only one attempt.
+   * Repeats the attempt until it succeeds. After `close` is called or `signal` aborts, there is one last attempt. If either happened before
+   * this call, there is only one attempt.
    * @throws the last error, or a `Permanent` error at once
    */
   const write = async (attempt: Attempt, signal?: AbortSignal): Promise<void> => {
@@ -52,19 +55,19 @@ export function createPersistence() {
     /** Makes one attempt, and resolves after it even if it fails. Further attempts then follow in the background. */
     writeNowOrLater: (attempt: Attempt): Promise<void> => {
       const onlyOnce = AbortSignal.abort();
-      // After a `Permanent` error too: `writeLater` then gives up after one attempt.
+      // `writeLater` follows a `Permanent` error too, and then gives up after one attempt.
       return write(attempt, onlyOnce).catch(() => writeLater(attempt));
     },
     /** The number of writes under way. */
     count: () => underWay.size,
-    /** Waits in the background until an earlier commit has succeeded or failed, or until `close`. Then repeats the attempt until it succeeds. */
+    /** Waits in the background until an earlier commit has succeeded or failed, or until `close`. Then repeats `attempt` until it succeeds. */
     writeAfter: (earlier: CommitPending, attempt: Attempt): void =>
       writeLater(async () => {
-        // The attempt follows whether the commit succeeds or fails.
+        // The attempt follows whether the commit succeeds or fails. When the attempt is repeated, this wait is over at once.
         await waitForCommit(earlier, closing.signal);
         await attempt();
       }),
-    /** Stops retries, each write after one last attempt. Resolves when no write is under way. */
+    /** Stops retries, each write after one last attempt. Resolves when the writes that are under way at this call have ended. */
     close: async (): Promise<void> => {
       closing.abort();
       await Promise.all(underWay);

@@ -6,31 +6,31 @@ export interface StorePlace {
   readonly name: string;
   /** The path of the file. Undefined for a database, even if its address is not valid. */
   readonly path: string | undefined;
+  /** True if the address must not be given on the command line, which other users of the machine can read. */
   readonly holdsPassword: boolean;
   /** Why the file or database cannot be used. Does not quote the address, which may hold a password. */
   readonly problem: SafeText | undefined;
 }
 
 /**
- * Returns the place where the journal is stored, with a name that may be shown.
+ * Returns the place where the journal is stored, with a name that may be shown unless there is a `problem`. A `problem` stops the program, so the
+ * other fields do not matter then. An address on the command line is reported if `holdsPassword` is true.
  * @param journal the path of a file, or the address of a PostgreSQL database
  */
 export function storePlace(journal: string): StorePlace {
-  // A text without a scheme is a path. A scheme has two letters or more, because a path on Windows may begin with `C:`.
-  if (!/^[a-z][a-z0-9+.-]+:/i.test(journal))
+  // A scheme has two letters or more, because a path on Windows may begin with `C:`.
+  const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(journal);
+  if (isAddress)
     return {
-      name: journal,
-      path: journal,
-      // False even for `host=db password=…`, because `problem` stops the program before `name` is shown.
-      holdsPassword: false,
-      problem: looksLikeConnection(journal) ? databaseProblem(journal) : undefined,
+      name: databaseName(journal),
+      path: undefined,
+      holdsPassword: mayHoldPassword(journal),
+      problem: databaseProblem(journal),
     };
-  return {
-    name: databaseName(journal),
-    path: undefined,
-    holdsPassword: holdsPassword(journal),
-    problem: databaseProblem(journal),
-  };
+
+  // A text such as `host=db password=…` is a path by its form, but was meant as a database.
+  const problem = looksLikeConnection(journal) ? databaseProblem(journal) : undefined;
+  return { name: journal, path: journal, holdsPassword: false, problem };
 }
 
 /** True if a path looks like a database: `host=db password=…`, or an address that is quoted, follows other text or begins as `p://` does. */
@@ -64,7 +64,8 @@ const tlsProblem = (parameters: URLSearchParams) =>
     ? say`it has a parameter of TLS without a value, or one that is none of ${namesOf(tlsParameters)}`
     : undefined;
 
-function holdsPassword(address: string): boolean {
+/** True also for an address that is not valid, because its parts are not known. */
+function mayHoldPassword(address: string): boolean {
   if (!isPostgres(address)) return true;
   const { password, searchParams } = new URL(address);
   return password !== '' || searchParams.has('password');

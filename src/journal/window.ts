@@ -24,7 +24,7 @@ const afterAll = Number.POSITIVE_INFINITY;
  */
 export class JournalWindow {
   readonly #clock = new JournalClock();
-  /** By id: changes whose outcome may still change, because they are unfinished, unknown or declined. */
+  /** By id: changes that another ending may follow, because they have no ending yet, or one that does not settle them (see `settles`). */
   readonly #unsettled = new Map<string, WindowChange>();
   /** Changes that were made or may have been made. */
   readonly #byDigest: Index = new Map();
@@ -33,7 +33,7 @@ export class JournalWindow {
   readonly #byNonce: Index = new Map();
   /** Changes of earlier versions that may block every change. */
   readonly #older = new Set<WindowChange>();
-  /** Ids of endings whose intents are older than the window. Undefined once the older unfinished intents were added. */
+  /** Ids of endings whose intents were not in `#unsettled`. Undefined after `addUnfinished`, which alone needs them. */
   #orphanEndings: Set<string> | undefined = new Set();
   /** Changes with an ending, in the order of their endings. A change that had two endings is there twice. */
   #ended: WindowChange[] = [];
@@ -51,7 +51,7 @@ export class JournalWindow {
 
   /**
    * Adds an intent. If its id is in the window already, the last position counts, as in `changesOf`. An intent that was written again from
-   * memory keeps its first position, and a change with a final outcome stays as it is.
+   * memory keeps its first position, and a change that was made stays as it is once it is settled.
    */
   #addIntent(intent: IntentLine): void {
     this.#intentCount += 1;
@@ -72,13 +72,13 @@ export class JournalWindow {
     return [...changesWith(this.#byDigest, digest)].some(({ intent }) => intent.id === id);
   }
 
-  /** Ends a change of the window. Every ending advances the clock, even one that changes nothing. */
+  /** Ends a change of the window. Most endings settle their change: no other ending follows. Every ending advances the clock. */
   #addEnding(ending: EndingLine): void {
     const time = this.#clock.advance(ending.time);
     const change = this.#unsettled.get(ending.id);
     if (change === undefined) {
-      // The change has a final outcome already, or its intent is older than the window. Such endings are kept until `addUnfinished` is called,
-      // which skips their intents.
+      // The change is settled already, or its intent is older than the window. In the second case, `addUnfinished` must skip the intent.
+      // `#orphanEndings` is undefined after `addUnfinished`.
       this.#orphanEndings?.add(ending.id);
       return;
     }
@@ -87,10 +87,10 @@ export class JournalWindow {
 
     change.ending = ending;
     change.lastTime = time;
-    // After `unknown` or `declined`, the change stays in `#unsettled`, because another ending may follow.
-    if (isFinal(ending.outcome)) this.#unsettled.delete(ending.id);
+    if (settles(ending.outcome)) this.#unsettled.delete(ending.id);
     this.#updateIndexes(change);
-    // After a second ending, the change is in `#ended` twice. This only makes `prune` forget some other changes later.
+    // After a second ending, the change is in `#ended` twice, at both places with the later time. `prune` stops at the first change that is recent,
+    // so it may keep some older changes a little longer, which does no harm.
     this.#ended.push(change);
   }
 
@@ -128,8 +128,7 @@ export class JournalWindow {
 
   /** Forgets the changes that ended before the longest window. */
   prune(now: number): void {
-    // The oldest endings come first. Only a change with two endings has the time of the second at both places. The search may stop at the
-    // first place, and the changes behind it are then kept longer, which does no harm.
+    // The oldest endings come first, except those of changes with two endings: see `#addEnding`.
     const firstKept = this.#ended.findIndex(({ lastTime }) => lastTime >= now - longestWindowMs);
     const forgotten = this.#ended.splice(0, firstKept === -1 ? this.#ended.length : firstKept);
     for (const change of forgotten) this.#forget(change);
@@ -259,7 +258,7 @@ export class JournalWindow {
     return this.#withOutcome('declined', now);
   }
 
-  /** @param outcome an outcome that is not final; undefined for unfinished changes */
+  /** @param outcome an outcome that does not settle a change; undefined for unfinished changes */
   #withOutcome(outcome: 'declined' | undefined, now: number): DatedChange[] {
     const changes = [...this.#unsettled.values()].filter(({ ending }) => ending?.outcome === outcome);
     return this.#inOrder(changes, now);
@@ -276,8 +275,11 @@ export class JournalWindow {
   }
 }
 
-/** True if no other outcome can follow. A declined change can still become `not sent`, if its nonce was spent before. */
-const isFinal = (outcome: Ending['outcome']): boolean => outcome !== 'unknown' && outcome !== 'declined';
+/**
+ * True if an ending with this outcome settles its change, so that no other ending follows. A known outcome can replace `unknown`. A `declined`
+ * change can become `not sent`, if its nonce was spent before.
+ */
+const settles = (outcome: Ending['outcome']): boolean => outcome !== 'unknown' && outcome !== 'declined';
 
 /** Changes by their digest, nonce or budget. */
 type Index = Map<string, Set<WindowChange>>;
