@@ -130,7 +130,7 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
       await erase();
       const expiresAt = plan.issuedAt + lifetimeMs;
       const sealed = sealPlan(keys, plan, expiresAt);
-      // A plan that is too long is not added, like a plan for which `store.add` resolves with false because `mostWaiting` plans wait already.
+      // Callers treat a plan that is too long like one plan too many, for which `store.add` resolves with false.
       if (sealed.length > longestPlan) return false;
       return store.add({ nonce: plan.nonce, expiresAt, owner: ownerOf(plan), sealed }, mostWaiting);
     },

@@ -46,6 +46,7 @@ export class FileTail {
     const lastPosition = this.#position;
     // Undefined if there is no file. If another process renames the file from now on, `#readRotatedBefore` stops before it.
     await using current = await openJournalFile(this.#path);
+    // Usually, the last read ended in this file, which has only grown since.
     if (current !== undefined && lastPosition !== undefined && (await canContinue(current, lastPosition))) {
       yield* this.#readFile(current, lastPosition.offset);
       return;

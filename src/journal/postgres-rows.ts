@@ -79,8 +79,8 @@ async function* selectWritten(
 }
 
 /**
- * Streams all changes of a journal, as `Journal.read` describes: a change when it has an outcome, and unfinished changes last. `options.follow`
- * waits and resolves with true for another pass, or with false to stop. Without it, there is one pass.
+ * Streams all changes of a journal, as `Journal.read` describes: a change when it has an outcome, again if the outcome changes, and unfinished
+ * changes last. `options.follow` waits and resolves with true for another pass over the table, or with false to stop. Without it, there is one.
  */
 export async function* readRows(run: Run, options: ReadOptions): AsyncGenerator<RecordedChange> {
   const unfinished = new Map<string, RecordedChange>();

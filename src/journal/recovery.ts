@@ -51,7 +51,7 @@ export function createNotices(recover: () => Promise<readonly RecordedChange[]>)
       // `unreported` is read only now, because a concurrent `take` may have changed it during the wait.
       unreported = [...unreported, ...interrupted];
 
-      // If callers are not authenticated, they have no names, and each gets all notices.
+      // If callers are not authenticated, `caller` is undefined, and every call gets the notices of all changes.
       const changesOfCaller = unreported.filter((change) => caller === undefined || change.caller === caller);
       unreported = unreported.filter((change) => !changesOfCaller.includes(change));
       return changesOfCaller.map(interruptedText);

@@ -72,7 +72,7 @@ export class JournalWindow {
     return [...changesWith(this.#byDigest, digest)].some(({ intent }) => intent.id === id);
   }
 
-  /** Ends a change of the window. Most endings settle their change: no other ending follows. Every ending advances the clock. */
+  /** Ends a change of the window. Most endings settle their change: no other ending follows. All advance the clock, even if they change nothing. */
   #addEnding(ending: EndingLine): void {
     const time = this.#clock.advance(ending.time);
     const change = this.#unsettled.get(ending.id);
