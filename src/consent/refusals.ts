@@ -92,16 +92,15 @@ export function createRefusals(
     const refusal = await againstAsking(change);
     if (refusal !== undefined) return refusal;
 
-    // Without a client, because the user may have declined this change in another client.
-    const digests = await declinedDigests(change.caller).catch(() => undefined);
-    if (digests === undefined) return unreadable();
-    const timesDeclinedOrDismissed = digests.filter((digest) => digest === change.digest).length;
-
     const since = countsSince();
     const timesDismissed = dismissed.filter(
       ({ caller, digest, time }) => caller === change.caller && digest === change.digest && Date.parse(time) >= since,
     ).length;
-    // If the journal wrote a dismissed question during the call above, `digests` has its digest twice, so it counts as declined. That is safe.
+    // Without a client, because the user may have declined this change in another client.
+    const digests = await declinedDigests(change.caller).catch(() => undefined);
+    if (digests === undefined) return unreadable();
+    const timesDeclinedOrDismissed = digests.filter((digest) => digest === change.digest).length;
+    // A question that was dismissed during the call above counts as declined, which is safe.
     const isDeclined = timesDeclinedOrDismissed > timesDismissed;
     return isDeclined
       ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
@@ -136,7 +135,9 @@ export function createRefusals(
       answeringClients = [...answeringClients, clientKey(intent)].slice(-mostRemembered);
 
     // No `await` may come between the next two statements: a concurrent `againstPlanId` compares how often a change is in both collections.
-    if (isDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
+    // A program's answer is not counted as a decline, so `dismissed` must not count it either.
+    const countsAsDismissed = isDismissed && !withoutRefusal.includes(intent.consent);
+    if (countsAsDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
     unwritten.set(key, intent);
 
     try {

@@ -67,10 +67,11 @@ export function createPersistence() {
         await waitForCommit(earlier, closing.signal);
         await attempt();
       }),
-    /** Stops retries, each write after one last attempt. Resolves when the writes that are under way at this call have ended. */
+    /** Stops retries, each write after one last attempt. Resolves when all writes have ended. */
     close: async (): Promise<void> => {
       closing.abort();
-      await Promise.all(underWay);
+      // A write that fails may begin another in the background (`writeNowOrLater`).
+      while (underWay.size > 0) await Promise.all(underWay);
     },
   };
 }

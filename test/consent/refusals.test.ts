@@ -103,6 +103,23 @@ test('a question that is closed after a person declined it makes up for no refus
   expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'Declined' });
 });
 
+test('a question that a program closed makes up for no refusal', async () => {
+  const { refusals, decline } = setUp();
+  await decline({ nonce: 'n-2', consent: 'program' }, true);
+  await decline();
+  expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'Declined' });
+});
+
+test('a question that is closed while refusals are counted makes up for none', async () => {
+  const { journal } = fullJournal();
+  journal.isFull = false;
+  const { refusals, decline } = setUp(journal);
+  await decline();
+  const counted = refusals.againstPlanId(agent);
+  await decline({ nonce: 'n-2' }, true);
+  expect(await counted).toMatchObject({ code: 'Declined' });
+});
+
 test('the last thousand questions that were closed are remembered', async () => {
   const { journal } = fullJournal();
   journal.isFull = false;

@@ -17,6 +17,8 @@ beforeEach(() => {
   clock.stands = false;
 });
 
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
 const failing = (times: number, error = new Error('full')) => {
   const attempt = vi.fn(async () => {
     if (attempt.mock.calls.length <= times) throw error;
@@ -75,6 +77,21 @@ test('what is tried soon does not keep anybody waiting, and goes on', async () =
   await vi.waitFor(() => expect(attempt).toHaveBeenCalledTimes(2));
   await close();
   expect(attempt).toHaveBeenCalledTimes(3);
+});
+
+test('closing waits also for the attempt that follows a first one', async () => {
+  const { writeNowOrLater, close } = createPersistence();
+  let attempts = 0;
+  let isWritten = false;
+  void writeNowOrLater(async () => {
+    attempts += 1;
+    await nextTurn();
+    if (attempts === 1) throw new Error('full');
+    await nextTurn();
+    isWritten = true;
+  });
+  await close();
+  expect(isWritten).toBe(true);
 });
 
 test('what is under way is counted', async () => {

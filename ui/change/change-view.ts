@@ -111,8 +111,8 @@ class ChangeView {
         this.#host?.updateModelContext(textForModel(stageAfter, result));
       this.#enter(stageAfter);
     } catch (error) {
-      // Both functions change only the stage `sending`, which by now may be that of a click on "Ask again". The stage then becomes `lost`, where
-      // `answered` still accepts the answer to "Ask again".
+      // Another click may be under way by now. Then this error says nothing about it.
+      if (this.#stage !== stage) return;
       const isNotForwarded = error instanceof RequestFailed && error.code === methodNotFound;
       this.#enter(isNotForwarded ? notPassedOn(this.#stage) : unanswered(this.#stage));
     } finally {
