@@ -237,14 +237,15 @@ export const listParts = defineOperation({
     /**
      * Makes the answer, a page or a summary.
      * @param companionRead a list of uploads, which has the start of this upload, if it could be read
-     * @param unread the query of the first page that was not read, if the list of parts is longer than one call reads
+     * @param unread the `after` of the last page, with which reading would go on, if the list of parts is longer than one call reads
      */
     result({ firstPage, parts: allParts, answeredAt }, input, companionRead, unread) {
       // An unknown field of the service stays in the answer, in both views, unless it has the name of a field that this server adds.
       const page = withoutAddedFields(firstPage);
-      if (viewOf(input) === 'parts') return { view: 'parts', ...shortened(page) };
+      // If a page is too long, it loses its last parts, and its marker is set to the last part that is left.
+      if (viewOf(input) === 'parts') return { view: 'parts', ...withFirstParts(page) };
 
-      // Of the page's fields, a summary has only those about the upload itself. So `parts` and the fields after it are left out.
+      // Of the page's fields, a summary has only those about the upload itself (`upload`). The fields named before it are left out.
       const { parts, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
       if (unread !== undefined) {
         return {
@@ -335,8 +336,8 @@ const partsOf = ({ parts = [] }: PageRecord): UploadPart[] =>
     partNumber === undefined ? [] : [{ partNumber, size, uploadedAt: Date.parse(lastModified), etag }],
   );
 
-/** Cuts a page to `maximumPage` characters. If parts are cut off, the next page starts after the last part that is left. */
-function shortened({ parts = [], ...rest }: PageRecord): PageRecord {
+/** Cuts the parts of a page to `maximumPage` characters. If parts are cut off, the next page starts after the last part that is left. */
+function withFirstParts({ parts = [], ...rest }: PageRecord): PageRecord {
   const fitting = firstThatFit(parts, maximumPage);
   if (fitting.length === parts.length) return { ...rest, parts };
   return { ...rest, parts: fitting, isTruncated: true, nextPartNumberMarker: fitting.at(-1)?.partNumber };

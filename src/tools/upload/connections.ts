@@ -14,7 +14,7 @@ interface ConnectionTimes {
   readonly count: number;
   /** The last `examinedParts` parts, in the order of their arrival. */
   readonly arrivals: readonly UploadPart[];
-  /** Start of the upload. Undefined if it is unknown, or if the first parts are not in `arrivals`. */
+  /** Start of the upload. Undefined if it is unknown or wrong, or if the first parts are not in `arrivals`. */
   readonly startedAt: number | undefined;
 }
 
@@ -34,15 +34,17 @@ export const beginOf = ({ count, arrivals, startedAt }: ConnectionTimes, index: 
   index < count ? startedAt : arrivals[index - count]?.uploadedAt;
 
 /**
- * Finds out how many connections a client uses. With n connections, a part began n arrivals before its own, or at the start of the upload.
- * The result is the smallest number for which all parts then took about the same time for their size. With too small a number, parts that
- * arrived together would have taken no time at all. With too large a number, the first parts would have taken much less time than later ones.
+ * Finds out how many connections a client uses. With n connections, the first n parts began with the upload. Each later part began when the
+ * part n places before it in the order of arrival had arrived, because that freed a connection. The result is the smallest number for which
+ * all parts then took about the same time for their size. With too small a number, parts that arrived together would have taken no time at
+ * all. With too large a number, the first parts would have taken much less time than later ones.
  * @param all parts in the order of their arrival, with known times
  * @param uploadStart the start of the upload, if known
+ * @returns `startedAt` as undefined if the start is unknown, wrong or of no use
  */
 export function connectionsOf(all: readonly UploadPart[], uploadStart: number | undefined): Connections {
   const arrivals = all.slice(-examinedParts);
-  // The start is used only if the first parts, which began with it, are examined. A start after an arrival is wrong.
+  // The start says when the first parts began, so it is of use only if they are examined. A start after an arrival is wrong.
   const areFirstExamined = arrivals.length === all.length;
   const isStartWrong = uploadStart !== undefined && arrivals.some(({ uploadedAt }) => uploadedAt < uploadStart);
   const startedAt = areFirstExamined && !isStartWrong ? uploadStart : undefined;
@@ -52,7 +54,7 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   const numbers = arrivals.map(({ partNumber }) => partNumber);
   const neededIfAscending = leastNeeded(numbers);
   const neededIfDescending = leastNeeded(numbers.map((number) => -number));
-  // Either order may be that of the client, so only the smaller number is certain. The candidates begin with it.
+  // Either order may be that of the client, so only the smaller number is certain.
   const needed = Math.min(neededIfAscending, neededIfDescending);
 
   const candidates = possibleCounts(arrivals, needed, startedAt).map((count) => ({
@@ -62,7 +64,8 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
     unevenness: Math.sqrt(count) * unevennessOf({ count, arrivals, startedAt }),
   }));
   const leastUnevenness = Math.min(...candidates.map(({ unevenness }) => unevenness));
-  // If the start is unknown, too many connections look even too. The larger `doubtfulFactor` then makes a smaller number acceptable.
+  // If the start is unknown, the first parts have no times, so too large a number looks even too. The larger `doubtfulFactor` then makes a
+  // smaller number acceptable.
   const factor = startedAt === undefined ? tuned.doubtfulFactor : tuned.sureFactor;
   const acceptedUnevenness = Math.max(tuned.evenEnough, factor * leastUnevenness);
   // The candidates are sorted by `count`, so this is the smallest number that explains the times well enough. There is always one, because

@@ -117,13 +117,14 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
 }
 
 /**
- * Groups the missing parts within `bounds`, if the client begins parts in the order of their numbers. Then each connection sends a part of
- * a gap between stored parts (`begun`), a failed part again (`retried`), or one of the next parts above the highest stored part. Returns
- * undefined if the gaps contradict this order.
- * @param bounds from the first number to that of the upload's last part. All numbers are negated if the client begins with the highest
+ * Groups the missing parts within `bounds`, if the client begins parts in the order of their numbers. Then its connections may be sending
+ * three kinds of missing parts: those in gaps between stored parts (`begun`), the next parts above the highest stored part (`next`) and, if
+ * none is missing there, failed parts again (`retried`). Returns undefined if the gaps contradict this order.
+ * @param bounds from part 1 to the upload's last part or, if the number of missing parts is unknown, to the highest stored part. If the
+ * client begins with the highest number, all numbers are negated, so that they rise
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
-  // An unknown number of missing parts counts as 0. Then only the gaps below the highest stored part are missing.
+  // An unknown number of missing parts counts as 0, so only parts in gaps may be on connections then.
   const { numbers, connectionCount, missingCount = 0, isSending } = numbering;
   // The distance between numbers that the client uses: usually 1, or 2 if it counts in twos.
   const step = stepOf(numbers);
@@ -132,36 +133,33 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
 
   const gaps = divideGaps(bounds.from, highest, numbering);
   if (gaps === undefined) return undefined;
-  // Connections may be sending the `begun` parts. The numbers passed over are failed parts, or the client does not use them.
+  // The numbers passed over are failed parts, or numbers that the client does not use.
   const { begun, passedOver } = gaps;
   // With more begun parts than connections, or more numbers passed over than stored, parts are not begun in this order. A client that
   // counts in threes or more ends here too, because the numbers in between, which it never uses, outnumber its parts.
   if (begun.length > connectionCount || countOf(passedOver) > numbers.length) return undefined;
 
-  // The other missing parts are above the highest stored part. If there are not enough numbers above it, the rest was passed over.
-  const otherMissing = missingCount - begun.length;
-  const numbersAbove = Math.floor((bounds.to - highest) / step);
-  const missingAbove = Math.max(0, Math.min(otherMissing, numbersAbove));
-  // If nothing is missing above the highest stored part, the client may be sending passed-over parts again, because they failed.
-  const retried = missingAbove > 0 ? [] : retriedParts(passedOver, otherMissing);
-
-  const freeConnections = Math.max(0, connectionCount - begun.length - retried.length);
-  const nextCount = Math.min(missingAbove, freeConnections);
-  const nextNumbers = Array.from({ length: nextCount }, (_, index) => highest + step * (index + 1));
-  const onConnections = [...retried, ...rangesOf(begun), ...rangesOf(nextNumbers)].sort((a, b) => a.from - b.from);
-
+  // The other missing parts are above the highest stored part. If there are fewer numbers above it, the rest was passed over.
+  const otherMissing = Math.max(0, missingCount - begun.length);
+  const numbersAbove = Math.max(0, Math.floor((bounds.to - highest) / step));
+  const missingAbove = Math.min(otherMissing, numbersAbove);
+  const nextCount = Math.min(missingAbove, connectionCount - begun.length);
+  const next = Array.from({ length: nextCount }, (_, index) => highest + step * (index + 1));
   // Nothing is stored above the next parts, so a single range has all later numbers, even if the client counts in twos.
   const firstLater = highest + step * nextCount + 1;
   const later = firstLater > bounds.to ? [] : [{ from: firstLater, to: bounds.to }];
 
-  const notRetried = passedOver.filter((range) => !retried.includes(range));
+  // If no missing part is above the highest stored part, the other missing parts failed, and the client may be sending them again. They are
+  // known only if exactly `otherMissing` of the passed-over gaps are a single part. Wider gaps are then numbers that the client does not use.
+  const singleParts = passedOver.filter(isSinglePart);
+  const areFailedKnown = missingAbove === 0 && singleParts.length === otherMissing;
+  const retried = areFailedKnown ? singleParts : [];
+  const notRetried = areFailedKnown ? passedOver.filter((gap) => !isSinglePart(gap)) : passedOver;
+
+  const onConnections = [...retried, ...rangesOf(begun), ...rangesOf(next)].sort((a, b) => a.from - b.from);
   if (isSending) return { inFlight: joinRanges(onConnections), passedOver: notRetried, toCome: later };
   // If the client sends nothing, the parts that would be on its connections are still to come.
   return { inFlight: [], passedOver: notRetried, toCome: joinRanges([...onConnections, ...later]) };
 }
 
-/** The gaps of a single part in `passedOver`, if there are `missingCount` of them. Else empty, because nothing shows which parts failed. */
-function retriedParts(passedOver: readonly Range[], missingCount: number): readonly Range[] {
-  const singleParts = passedOver.filter(({ from, to }) => from === to);
-  return singleParts.length === missingCount ? singleParts : [];
-}
+const isSinglePart = ({ from, to }: Range) => from === to;

@@ -61,8 +61,8 @@ interface Observed {
 
 /**
  * Why there is no rate:
- * - `begun`: the first round is arriving, and may have more parts.
- * - `one round`: all parts may have been begun at once, at an unknown time, so no part shows how long it took.
+ * - `begun`: the start is known, and the first round is arriving and may have more parts.
+ * - `one round`: the start is unknown, and all parts may have been begun at once, so no part shows how long it took.
  * - `late`: most parts in flight are overdue, because of a pause or a slower rate.
  */
 type WhyUnclear = 'begun' | 'one round' | 'late';
@@ -101,45 +101,47 @@ const promised = {
 const minimumPartsSinceChange = 2;
 /** Services cut times to whole seconds, so half a second is lost on average. A shorter time counts as `lostMs`. */
 const lostMs = 500;
+/** If the start of an upload is unknown, it may have up to this many times as many connections as its parts show. */
+const mostConnectionsFactor = 1.5;
 /** Times shorter than this are too inexact for conclusions, because services round them to whole seconds. */
 const roundingMs = 5000;
 
 /**
  * Returns the pace of an upload, which follows from the efforts of its parts. An effort is the time that a part took on its connection,
  * together with its size. A round is one part from each connection.
- * @param answeredAt time of the service's answer. If it is unknown, so is the pace
+ * @param checkedAt time when the service listed the parts. If it is unknown, so is the pace
  * @param startedAt start of the upload, if known
  */
-export function paceOf(parts: readonly UploadPart[], answeredAt: number | undefined, startedAt?: number): Pace {
+export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefined, startedAt?: number): Pace {
   const timed = parts.filter(({ uploadedAt }) => !Number.isNaN(uploadedAt));
   // The first arrival may be the short last part of the upload. Its time says little about the others.
   const arrivals = withoutShortFirstPart(timed.sort((a, b) => a.uploadedAt - b.uploadedAt));
   const last = arrivals.at(-1);
-  if (last === undefined || answeredAt === undefined) return { kind: 'unknown' };
+  if (last === undefined || checkedAt === undefined) return { kind: 'unknown' };
 
-  // The answer's time was cut to whole seconds. On average, `lostMs` makes up for that.
-  const now = Math.max(answeredAt + lostMs, last.uploadedAt);
-  const idleMs = now - last.uploadedAt;
-
+  // The service cuts times to whole seconds. On average, `lostMs` makes up for that.
+  const serviceNow = Math.max(checkedAt + lostMs, last.uploadedAt);
+  // The model has a clock that stands still in a pause, so that no part seems slow because of it. A pause is between two arrivals, so the
+  // start of the upload and the time since the last arrival are the same on both clocks.
   const pause = pauseIn(arrivals, startedAt);
-  // From here on, all times are on a clock that stands still in the pause, so that no part seems slow because of it. This clock leaves
-  // `startedAt` and `idleMs` as they are, because the pause is after the start and before the last arrival.
+  const idleMs = serviceNow - last.uploadedAt;
   const activeArrivals = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
   const connections = connectionsOf(activeArrivals, startedAt);
-  const observed = { connections, now: activeTime(now, pause), pause };
+  const observed = { connections, now: activeTime(serviceNow, pause), pause };
 
-  // A part has an effort only if its begin is known. If the start of the upload is unknown, parts of the first round have none, and other
-  // efforts are uncertain as long as all parts may be from the first round.
+  // A part has an effort only if its begin is known. If the start of the upload is unknown, parts of the first round have none. The others
+  // are then uncertain, unless the waits between parts and since the last part show that there was a second round.
   const efforts = effortsOf(connections);
-  const areEffortsCertain = efforts.length > 0 && !isMaybeOneRound(connections, idleMs);
-  if (!areEffortsCertain) {
+  const isStartUnknown = connections.startedAt === undefined;
+  const areUncertain = isStartUnknown && isMaybeOneRound(connections, idleMs);
+  if (efforts.length === 0 || areUncertain) {
     // Without a rate, nothing shows how long a silence is usual. So the upload is called stopped only after a very long one.
     if (idleMs > promised.stoppedWithoutRateMs) return { kind: 'stopped', ...observed };
     return { kind: 'unclear', why: 'one round', ...observed };
   }
 
   // If the start is known, the first parts have efforts. But while the first round arrives, it may still get more parts, so neither the
-  // number of connections nor the rate is certain.
+  // number of connections nor the rate is certain. If the start is unknown, this round has already ended, because there are later parts.
   const firstRoundEndsAt = firstRoundEnd(connections);
   if (observed.now < firstRoundEndsAt) {
     // An infinite time means that only another part can end the first round.
@@ -244,9 +246,8 @@ function effortsOf(connections: Connections): Effort[] {
   });
 }
 
-/** True if all parts may have been begun at once at an unknown time. Then nothing shows how long a part took. */
-function isMaybeOneRound({ count, arrivals, startedAt }: Connections, idleMs: number): boolean {
-  if (startedAt !== undefined) return false;
+/** True if all parts may have begun at once at an unknown time, so that none shows how long it took. `idleMs` is the silence until now. */
+function isMaybeOneRound({ count, arrivals }: Connections, idleMs: number): boolean {
   const waits = silencesOf(arrivals).map(({ ms }) => ms);
   if (count === 1) return arrivals.length <= tuned.moreThanOneRound && !isRegular(waits);
   // If only one wait was long, it may have been a pause in a single round, not the time between two rounds.
@@ -298,12 +299,15 @@ function withoutFirstRound(efforts: readonly Effort[], connectionCount: number):
 function overdueEfforts({ connections, now }: Observed, usualMsPerByte: number): Effort[] {
   const size = median(connections.arrivals.map((part) => part.size));
   const overdueAfterMs = Math.max(roundingMs, tuned.overdueFactor * usualMsPerByte * size);
-  const msInFlight = beginsInFlight(connections).map((begin) => now - begin);
+  const msInFlight = lastFreedTimes(connections).map((freedAt) => now - freedAt);
   return msInFlight.filter((ms) => ms > overdueAfterMs).map((ms) => ({ ms, size, endedAt: now }));
 }
 
-/** For each connection, the known begin of the part that it sends. If no part is left for it, the time since which it has been free. */
-const beginsInFlight = (connections: Connections): number[] =>
+/**
+ * For each connection, the time when it last became free, or the start of the upload. If it sends a part, the part began then, or else it
+ * has been free since then. Unknown times are left out.
+ */
+const lastFreedTimes = (connections: Connections): number[] =>
   Array.from({ length: connections.count }, (_, ahead) =>
     beginOf(connections, connections.arrivals.length + ahead),
   ).filter((begin) => begin !== undefined);
@@ -411,21 +415,22 @@ export function secondsLeft(
   const partSize = median(arrivals.map(({ size }) => size));
   // A round is one part from each connection.
   const roundSize = count * partSize;
-  // If the start is unknown, there may be more connections than `count`, up to 1.5 times as many. Then all bytes left may be in flight, and
-  // nothing shows how many are sent. A count of 1 is certain, because only parts that are sent one after the other arrive so evenly.
+  // If the start is unknown, there may be more connections than `count`. Then all bytes left may be in flight, and nothing shows how many of
+  // them are sent. A count of 1 is certain, because only parts that are sent one after the other arrive so evenly.
   const isCountCertain = startedAt !== undefined || count === 1;
-  if (!isCountCertain && bytesLeft <= 1.5 * roundSize) return undefined;
+  const mayAllBeInFlight = bytesLeft <= mostConnectionsFactor * roundSize;
+  if (!isCountCertain && mayAllBeInFlight) return undefined;
 
-  // Before the last round, a connection has sent at most the whole of its part. In the last round, connections without a part are free, and
-  // the others send faster. So the time of any connection, even a free one, stands for sent bytes, which may be of several parts.
+  // All connections together keep their rate until the end, because in the last round, the share of a free connection goes to the others. So
+  // the time since a connection became free counts as bytes that the others sent, which may be more than a part. Before the last round, no
+  // connection is free, and each has sent at most the whole of its part.
   const isLastRound = bytesLeft <= roundSize;
   const mostSentByOne = isLastRound ? bytesLeft : partSize;
   let sentBytes = 0;
-  // For a free connection, the begin is the time since which it has been free.
-  for (const begin of beginsInFlight(connections)) {
-    sentBytes += Math.min(mostSentByOne, (now - begin) / millisecondsPerByte);
+  for (const busyOrFreeSince of lastFreedTimes(connections)) {
+    sentBytes += Math.min(mostSentByOne, (now - busyOrFreeSince) / millisecondsPerByte);
   }
 
-  // At least 1, because the parts in flight have not arrived, even if all of their bytes are sent.
+  // At least 1 second, because the parts in flight have not arrived, even if all of their bytes are sent.
   return Math.max(1, Math.round(Math.max(0, bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count)));
 }

@@ -77,7 +77,7 @@ interface Moment {
 
 type ObservedPace = Exclude<Pace, { kind: 'unknown' }>;
 
-/** Summarizes the parts of an upload. The result has the fields of `summaryFields`. Lists that are empty are left out, except `runs`. */
+/** Summarizes the parts of an upload. The result has the fields of `summaryFields`. Lists are cut to `maximumEntries` entries. */
 export function summarise(
   listed: readonly UploadPart[],
   expectation: Expectation,
@@ -106,6 +106,7 @@ export function summarise(
     partCount: sorted.length,
     highestPart: numbers.at(-1),
     totalBytes: bytesOf(sorted),
+    // Unlike the other lists, this one is not left out if it is empty.
     runs: runs.slice(0, maximumEntries),
     // Left out if it is 0, which also stands for unknown. The number of parts that are too small is always known.
     inFlightCount: inFlightCount === 0 ? undefined : inFlightCount,
@@ -117,12 +118,12 @@ export function summarise(
     tooSmall: firstEntries(tooSmallRuns),
     duplicates: firstEntries(duplicates),
     ...countNotShown({
-      runs: runs.length - maximumEntries,
-      inFlight: inFlight.length - maximumEntries,
-      passedOver: passedOver.length - maximumEntries,
-      toCome: toCome.length - maximumEntries,
-      tooSmall: tooSmallRuns.length - maximumEntries,
-      duplicates: duplicates.length - maximumEntries,
+      runs: countAfterFirst(runs),
+      inFlight: countAfterFirst(inFlight),
+      passedOver: countAfterFirst(passedOver),
+      toCome: countAfterFirst(toCome),
+      tooSmall: countAfterFirst(tooSmallRuns),
+      duplicates: countAfterFirst(duplicates),
     }),
     // The fields `firstUploadedAt`, `lastUploadedAt`, `checkedAt` and `idleSeconds`.
     ...uploadTimes(sorted, checkedAt),
@@ -130,7 +131,7 @@ export function summarise(
     expectedBytes: expectation.expectedBytes,
     expectedParts: expectation.expectedParts,
     percent: progress.percent,
-    percentWithInFlight: withInFlight(distinctParts, inFlightCount, progress, expectation),
+    percentWithInFlight: percentWithInFlight(distinctParts, inFlightCount, progress, expectation),
     remainingBytes: progress.remainingBytes,
     remainingParts: progress.remainingParts,
     ...rateFields(pace, progress.likelyBytesLeft),
@@ -156,6 +157,9 @@ function equalRuns(parts: readonly UploadPart[]) {
 /** The first `maximumEntries` entries of a list. Undefined for an empty list, so that the summary lacks the field. */
 const firstEntries = <Entry>(all: readonly Entry[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
 
+/** The number of entries after the first `maximumEntries` entries of a list, which the summary leaves out. */
+const countAfterFirst = (all: readonly unknown[]) => Math.max(0, all.length - maximumEntries);
+
 /** Converts ISO 8601 to milliseconds since 1970. Undefined for text that is no time. */
 const timeOf = (text: string | undefined): number | undefined => {
   const time = Date.parse(text ?? '');
@@ -178,29 +182,32 @@ interface Progress {
 }
 
 /**
- * Measures the progress towards the expectation. Parts that are too small do not count, because they have to be sent again. There is no
- * progress if nothing is expected, or if the stored parts contradict the expectation.
+ * Measures the progress towards the expectation. Parts that are too small do not count, because they have to be sent again. `missingCount`
+ * is the number of parts that are not stored. `remainingParts` counts those that are too small as well. There is no progress, only
+ * `tooSmall`, if nothing is expected, or if the stored parts contradict the expectation.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
-  // With a contradicted expectation, no part is known to be missing.
+  // Only the last part of an upload may be small. The highest stored part counts as the last, unless more parts are missing than numbers are
+  // free below it. With a contradicted expectation, no part is known to be missing.
   if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
-
   const missingCount = countMissing(parts, expectation);
   const tooSmall = smallParts(parts, missingCount);
+
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
-  const remainingParts = expectedParts === undefined ? undefined : expectedParts - usableParts;
 
   // If bytes are expected, they measure the progress, because parts may differ in size.
   if (expectedBytes !== undefined) {
     const usableBytes = bytesOf(parts) - bytesOf(tooSmall);
     const remainingBytes = expectedBytes - usableBytes;
     const percent = percentOf(usableBytes, expectedBytes);
+    const remainingParts = expectedParts === undefined ? undefined : expectedParts - usableParts;
     return { percent, remainingBytes, remainingParts, missingCount, likelyBytesLeft: remainingBytes, tooSmall };
   }
 
-  if (expectedParts === undefined || remainingParts === undefined) return { tooSmall };
+  if (expectedParts === undefined) return { tooSmall };
   // If only a number of parts is expected, `remainingBytes` is unknown, and `likelyBytesLeft` is an estimate.
+  const remainingParts = expectedParts - usableParts;
   const averageSize = bytesOf(parts) / Math.max(1, parts.length);
   const likelyBytesLeft = Math.round(remainingParts * averageSize);
   return { percent: percentOf(usableParts, expectedParts), remainingParts, missingCount, likelyBytesLeft, tooSmall };
@@ -250,22 +257,24 @@ function missingByPace(
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {
     // The upload is complete, or nothing shows how the client sends. So any order is possible, and no part counts as in flight. With one
-    // connection, all gaps between stored parts count as passed over.
+    // connection, a gap counts as passed over as soon as a single part above it is stored.
     const order = { ascending: true, descending: true };
     return missingPartsOf({ numbers, connectionCount: 1, order, missingCount: exactCount, isSending: false });
   }
 
   const { count: connectionCount, order, arrivals } = pace.connections;
   const partSize = median(arrivals.map(({ size }) => size));
-  // Without the exact number of missing parts, an estimate from the bytes helps to tell what is in flight.
+  // Without the exact number of missing parts, an estimate from the bytes shows whether this is the last round, and how many parts above the
+  // highest stored part may be in flight.
   const estimatedCount = likelyBytesLeft === undefined ? undefined : Math.ceil(likelyBytesLeft / partSize);
   const missingCount = exactCount ?? estimatedCount;
   const { isSending, inFlightSeconds } = activityOf(pace, partSize, missingCount);
   const missing = missingPartsOf({ numbers, connectionCount, order, missingCount, isSending });
   if (exactCount !== undefined) return { ...missing, inFlightSeconds };
 
-  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part,
-  // which no range crosses. Parts in flight are named above it too, because the client sends the next numbers.
+  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named in ranges below the highest stored
+  // part. No range crosses this part, because it is stored. Parts in flight are named above it too, because the client sends the next
+  // numbers.
   const highest = numbers.at(-1) ?? 0;
   const toCome = missing.toCome.filter(({ to }) => to < highest);
   return { ...missing, toCome, inFlightSeconds };
@@ -277,17 +286,18 @@ function missingByPace(
  * @param missingCount exact or estimated number of missing parts. An unknown number counts as 0, so that no round is known to be the last
  */
 function activityOf(pace: ObservedPace, partSize: number, missingCount = 0) {
+  // If parts take very different times, the number of connections is uncertain. So nothing shows which parts are in flight, or whether this
+  // is the last round.
+  if (pace.kind === 'live' && !pace.isEven) return { isSending: false };
+
   const { connections, now } = pace;
   // In the last round, there are enough connections to send all missing parts at once.
   const isLastRound = missingCount > 0 && missingCount <= connections.count;
-  // The next part to arrive is the one that was begun first, so it has been in flight for longest.
-  const indexOfNext = connections.arrivals.length;
-  const oldestBegin = beginOf(connections, indexOfNext);
+  // Of the parts in flight, the oldest is expected to arrive next, after the parts in `arrivals`. Its begin may be unknown.
+  const oldestBegin = beginOf(connections, connections.arrivals.length);
   const oldestMs = oldestBegin === undefined ? undefined : now - oldestBegin;
 
   if (pace.kind === 'live') {
-    // If parts take very different times, nothing shows which are in flight.
-    if (!pace.isEven) return { isSending: false };
     // A part that is overdue may have been given up. In the last round it is still awaited, because the upload needs it.
     const overdueAfterMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * partSize;
     const isInTime = oldestMs !== undefined && oldestMs < overdueAfterMs;
@@ -301,7 +311,7 @@ function activityOf(pace: ObservedPace, partSize: number, missingCount = 0) {
 }
 
 /** The percentage that is reached when the parts in flight have arrived. Undefined if they add less than `muchInFlight` percent. */
-function withInFlight(
+function percentWithInFlight(
   parts: readonly UploadPart[],
   inFlightCount: number,
   { percent, likelyBytesLeft = 0 }: Progress,
@@ -311,8 +321,8 @@ function withInFlight(
   const averageSize = bytesOf(parts) / parts.length;
   const wholeBytes = expectedBytes ?? expectedParts * averageSize;
   const bytesInFlight = Math.min(likelyBytesLeft, inFlightCount * averageSize);
-  const percentWithInFlight = percentOf(wholeBytes - likelyBytesLeft + bytesInFlight, wholeBytes);
-  return percentWithInFlight - percent < muchInFlight ? undefined : percentWithInFlight;
+  const percentThen = percentOf(wholeBytes - likelyBytesLeft + bytesInFlight, wholeBytes);
+  return percentThen - percent < muchInFlight ? undefined : percentThen;
 }
 
 /** The times of the first and the last part, and the seconds since the last part. */
