@@ -222,24 +222,25 @@ export const provisionKubeResourceGroup = defineOperation({
       const [groupRegion] = regions ?? [];
       const [groupZone] = availabilityZones ?? [];
 
-      // Groups of equal servers, by their path in the arguments. A group that is not given is undefined.
+      // Workstation, control plane and pools by their path in the arguments. Undefined if they are not given.
       const { controlPlane, nodePools = [] } = adminCluster ?? {};
       const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
-      const serverGroups = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
+      const servers = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
 
-      // Either field counts as a key. A key that `serviceAccountKeyName` names is in `serviceAccountKey` only in a call without errors.
+      // A key that is named is read into `serviceAccountKey` only if all arguments are valid. Warnings are also given with invalid arguments,
+      // so the name counts as a key too.
       const { serviceAccountKey, serviceAccountKeyName } = externalCloudConfig ?? {};
       const hasKey = serviceAccountKey !== undefined || serviceAccountKeyName !== undefined;
 
       return [
         ...regionFormWarnings(groupRegion),
         ...zoneWarnings(groupZone, groupRegion),
-        ...Object.values(serverGroups).flatMap((group) => [
-          ...regionFormWarnings(group?.region),
-          ...zoneWarnings(group?.availabilityZone, group?.region),
+        ...Object.values(servers).flatMap((server) => [
+          ...regionFormWarnings(server?.region),
+          ...zoneWarnings(server?.availabilityZone, server?.region),
         ]),
         ...versionWarnings(adminCluster?.version),
-        ...unplacedWarnings(serverGroups, { region: groupRegion, zone: groupZone }),
+        ...unplacedWarnings(servers, { region: groupRegion, zone: groupZone }),
         ...(hasKey
           ? []
           : [say`No service account key is given, so there is nothing to link the group to the external cloud with.`]),

@@ -140,6 +140,7 @@ export function checkPrivateLan(
   loadBalancer: { readonly type?: unknown; readonly vip?: unknown; readonly systemIpAddresses?: unknown } | undefined,
   report: (field: string, message: string) => void,
 ): void {
+  // A load balancer that is not given counts as one without fields. With a private LAN, its `vip` is then reported as missing.
   const { type, vip, systemIpAddresses } = loadBalancer ?? {};
   const hasPrivateLan = networkConfig?.networkId !== undefined;
   if (!hasPrivateLan) {
@@ -153,6 +154,7 @@ export function checkPrivateLan(
   }
 
   if (vip === undefined) report('vip', 'is required with a private LAN (networkConfig.networkId is given)');
+  // The API reference requires the addresses for this type only, and does not say which type the cloud takes if `type` is absent.
   if (type === 'elastic-load-balancer' && !areTwoDistinct(systemIpAddresses)) {
     report(
       'systemIpAddresses',

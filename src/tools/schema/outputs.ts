@@ -42,7 +42,10 @@ const nodes = () =>
     instances: z.array(like(instance(), 'servers: instanceId, instanceType, networkInterfaces, volumes')),
   });
 
-/** Cluster (docs/API.md: Cluster record). In the list of tools, the text of `like` takes the place of the fields. */
+/**
+ * Cluster (docs/API.md: Cluster record). In the list of tools, the text of `like` takes the place of an object's fields, at any depth. It
+ * names the useful ones.
+ */
 export const cluster = () =>
   z.object({
     name: text(),
@@ -56,8 +59,8 @@ export const cluster = () =>
         type: text().optional(),
         vip: text().optional(),
         systemIpAddresses: z.array(text()).optional(),
-        elasticLoadBalancer: like(
-          z.object({
+        elasticLoadBalancer: z
+          .object({
             ...placement(),
             id: text(),
             name: text(),
@@ -70,9 +73,8 @@ export const cluster = () =>
                 systemIpAddresses: z.array(text()).optional(),
               }),
             ),
-          }),
-          'region, id, name, dnsName, networkInterfaces',
-        ).optional(),
+          })
+          .optional(),
       }),
       'type, vip, systemIpAddresses, elasticLoadBalancer',
     ).optional(),
@@ -80,6 +82,7 @@ export const cluster = () =>
       nodes(),
       'name, region, availabilityZone, instanceType, volumeType, volumeSize, nodeCount, instances',
     ),
+    // The text tells the model that a pool has the same fields as the control plane.
     nodePools: z.array(like(nodes(), 'like controlPlane')),
     status: text(),
   });
