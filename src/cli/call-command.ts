@@ -70,6 +70,7 @@ function printOutcome(
   const { stdout, stderr } = terminal;
   if (options.json !== undefined) {
     // A change that waits for consent, or was done in part, is a success, but its exit code is not 0. For programs, it is not `ok`.
+    // Programs rely on the name `answer` for the whole success, which has the cloud's own answer in a field `answer`.
     const result =
       outcome.kind === 'succeeded'
         ? { ok: code === 0, tool, answer: outcome.success }
@@ -84,13 +85,13 @@ function printOutcome(
   }
   const operation = operations.find(({ name }) => name === tool);
   stdout.write(successText(outcome.success, operation, layoutOf(terminal, 'stdout'), options.all !== undefined));
-  // This exit code means that the call was for the change itself, and not only for a plan.
-  if (code === noConsent && outcome.success.outcome === 'planned')
+  // If the user wanted only a plan, the exit code is 0. With `noConsentCode`, the change was wanted, so a note says why it was not sent.
+  if (code === noConsentCode && outcome.success.outcome === 'planned')
     printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
 }
 
 /** The exit code of a change without consent. */
-const noConsent = 3;
+const noConsentCode = 3;
 /** Outcomes of a change that still waits for a decision. */
 const undecided: readonly (string | undefined)[] = ['planned', 'waiting'];
 
@@ -98,7 +99,7 @@ const undecided: readonly (string | undefined)[] = ['planned', 'waiting'];
 function exitCode(outcome: EndedOutcome, isPlanOnly: boolean): number {
   if (outcome.kind === 'failed') return failureCode(outcome.failure);
   const lacksConsent = undecided.includes(outcome.success.outcome) && !isPlanOnly;
-  return lacksConsent ? noConsent : doneCode(outcome.success.outcome);
+  return lacksConsent ? noConsentCode : doneCode(outcome.success.outcome);
 }
 
 /** The exit code of a call that neither failed nor lacks consent: 6 for a change that was done in part, and otherwise 0. */
@@ -109,7 +110,7 @@ export function failureCode({ code, status, mayHaveHappened }: Pick<Failure, 'co
   // With an HTTP status, the code is the service's, which may have the same name as a code of this server.
   if (status !== undefined) return 1;
   if (['Usage', 'InvalidArguments', 'NotAllowed', 'NotConfigured'].includes(code)) return 2;
-  return consentCodes.includes(code) ? noConsent : 1;
+  return consentCodes.includes(code) ? noConsentCode : 1;
 }
 
 /** This server's codes for changes without consent. */
@@ -149,12 +150,11 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   if (account !== undefined && accountInJson !== undefined && accountInJson !== account)
     throw new UsageError(say`--account and the arguments name different accounts; name one.`);
 
-  // The call refuses JSON that is no object, such as `[1]`, so it stays as it is.
+  // JSON that is no object, such as `[1]`, gets no account, because the call refuses it anyway.
   const args = account !== undefined && isObject(json) ? { ...json, account } : json;
   if (options.plan === undefined) return { operation, args, config };
   if (operation.effect === 'read') throw new UsageError(say`${own(tool)} only reads: there is nothing to plan.`);
-  // `planOnly` needs an object, so the spread makes one even of other JSON: of `null`, one without arguments, and of `[1]`, one with an
-  // argument `0`, which the call refuses.
+  // Even JSON that is no object gets `planOnly`, and becomes an object by that, so that no call with `--plan` can ever send a change.
   return { operation, args: { ...Object(args), planOnly: true }, config };
 }
 
@@ -192,12 +192,12 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   };
   process.on('uncaughtException', onUncaught);
 
-  // Calls that list the parts of an upload may have the argument `expectedParts`. Without it, `totalParts` is NaN.
-  const totalParts = Number(Object(args).expectedParts);
-  const progress = progressOf(operation.name, totalParts, createSpinner(terminal.stderr));
+  // A call that lists the parts of an upload may have the argument `expectedParts`. For any other call, this is NaN.
+  const expectedParts = Number(Object(args).expectedParts);
+  const progress = progressOf(operation.name, expectedParts, createSpinner(terminal.stderr));
   try {
-    // `stateKeys` may be random, for this process alone. A planId should outlive the process, so it is signed with `planKeys`. They are in a
-    // file next to the journal, and undefined if there is none.
+    // `planKeys` sign planIds, which should be valid in later processes, so these keys come from a file next to the journal. `stateKeys` sign
+    // all other tokens, and may be random. If `planKeys` is undefined, because there is no such file, `stateKeys` sign planIds, too.
     const { stateKeys, planKeys } = runtime.server;
     const noCaller = '';
     const tokens = createConsentTokens(stateKeys, noCaller, terminal.now, planKeys);
@@ -284,24 +284,26 @@ async function askForConsent(
     const line = await readLine(`${question}${fitsOneLine ? ' ' : '\n'}${instruction}`);
     if (line === undefined) return { kind: 'cancelled' };
     if (line === consentWord) return { kind: 'agreed' };
-    const isRefusal = /^(no?)?$/i.test(line);
+    const isRefusal = ['', 'n', 'no'].includes(line.toLowerCase());
     if (nameToType !== undefined && !isRefusal) {
       printLine(stderr, 'That is not the name. Type no to decline.');
       return { kind: 'wrongName' };
     }
 
-    // Without a reason, for example after Ctrl-C, the answer is still no.
-    const reason = line === '' ? undefined : await readLine(askReason).catch(() => undefined);
+    // An empty line declines at once, without a question for the reason.
+    if (line === '') return { kind: 'declined', reason: undefined };
+    // After Ctrl-C, there is no reason, but the answer is still no.
+    const reason = await readLine(reasonPrompt).catch(() => undefined);
     return { kind: 'declined', reason };
   } catch {
-    // Ctrl-C has aborted the question.
+    // Only Ctrl-C makes the first question reject, by way of `signal`.
     return { kind: 'cancelled' };
   } finally {
     lines.close();
   }
 }
 
-const askReason = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
+const reasonPrompt = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
 
 interface Progress {
   readonly listeners: Pick<CallContext, 'onPage' | 'onRetry'>;
@@ -309,12 +311,12 @@ interface Progress {
   stop(): void;
 }
 
-/** Shows the pages and retries of a call. `totalParts` is the number of parts that an upload will have, or NaN if it is not known. */
-function progressOf(tool: string, totalParts: number, spinner: Spinner): Progress {
+/** Shows the pages and retries of a call. `expectedParts` is the number of parts that an upload will have, or NaN if it is not known. */
+function progressOf(tool: string, expectedParts: number, spinner: Spinner): Progress {
   const pageText = (pages: number, entries: number): SafeText => {
     // A comparison with NaN is false.
-    if (totalParts > 0)
-      return say`${exact(progressBar(entries / totalParts))} ${entries} of ${totalParts} parts, page ${pages}`;
+    if (expectedParts > 0)
+      return say`${exact(progressBar(entries / expectedParts))} ${entries} of ${expectedParts} parts, page ${pages}`;
     return say`${own(tool)}: ${entries} entries, page ${pages}`;
   };
   return {

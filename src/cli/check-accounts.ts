@@ -15,7 +15,7 @@ import { join, namesOf, own, type SafeText, say, textFor, words } from '../util/
 import { type CheckOptions, checkEndpoint } from './check-endpoint.js';
 import { type Finding, notChecked, ok, problem } from './finding.js';
 
-interface AccountsToCheck {
+interface CheckContext {
   readonly runtime: Runtime;
   /** The bucket that `--bucket` names. It replaces the bucket in probe calls that read one. */
   readonly bucket: string | undefined;
@@ -23,11 +23,11 @@ interface AccountsToCheck {
 }
 
 /** Checks the keys of every account, and every API that an account may call. */
-export async function checkAccounts(checks: AccountsToCheck): Promise<Finding[]> {
-  const { all, areNamed } = checks.runtime.accounts;
+export async function checkAccounts(context: CheckContext): Promise<Finding[]> {
+  const { all, areNamed } = context.runtime.accounts;
   const findings = await Promise.all(
     all.map(async (account) => {
-      const ofAccount = await checkAccount(account, checks);
+      const ofAccount = await checkAccount(account, context);
       if (!areNamed) return ofAccount;
       return ofAccount.map((finding) => ({ ...finding, check: `${account.name} ${finding.check}` }));
     }),
@@ -35,12 +35,12 @@ export async function checkAccounts(checks: AccountsToCheck): Promise<Finding[]>
   return findings.flat();
 }
 
-async function checkAccount(account: Account, checks: AccountsToCheck): Promise<Finding[]> {
+async function checkAccount(account: Account, context: CheckContext): Promise<Finding[]> {
   const keyProblem = await checkKeys(account);
   // Without keys, the check of each API would report the same problem again.
   if (keyProblem !== undefined) return [keyProblem];
-  const services = [...new Set(checks.runtime.server.operations.map(({ service }) => service))];
-  const findings = await Promise.all(services.map((service) => checkApi(service, account, checks)));
+  const services = [...new Set(context.runtime.server.operations.map(({ service }) => service))];
+  const findings = await Promise.all(services.map((service) => checkApi(service, account, context)));
   return findings.flat();
 }
 
@@ -58,8 +58,8 @@ async function checkKeys(account: Account): Promise<Finding | undefined> {
 }
 
 /** Checks the settings, the endpoint and the signature of an API. Returns no findings if the account may call none of its operations. */
-async function checkApi(service: Service, account: Account, checks: AccountsToCheck): Promise<Finding[]> {
-  const { runtime, options } = checks;
+async function checkApi(service: Service, account: Account, context: CheckContext): Promise<Finding[]> {
+  const { runtime, options } = context;
   const allowed = runtime.server.operations.filter(
     (operation) => operation.service === service && isAllowed(account.policy, operation),
   );
@@ -76,28 +76,28 @@ async function checkApi(service: Service, account: Account, checks: AccountsToCh
     return [isUnused ? notChecked(service, detail, remedy) : problem(service, detail, remedy)];
   }
 
-  const endpointFindings = await checkEndpoint(service, resolveEndpoint(cloud, anyOperation), options);
-  // The finding with the name of the API is about its endpoint, and is a problem only if the endpoint does not answer.
-  const answers = !endpointFindings.some(({ check, status }) => check === service && status === 'problem');
+  // The endpoint of any of the operations shows whether the API answers.
+  const endpoint = resolveEndpoint(cloud, anyOperation);
+  const { answers, findings: endpointFindings } = await checkEndpoint(service, endpoint, options);
   if (!answers) return endpointFindings;
 
-  const check = `${service} signature`;
+  const checkName = `${service} signature`;
   const operation = allowed.find(({ probe }) => probe !== undefined);
-  if (operation?.probe === undefined) return [...endpointFindings, noProbeFinding(check, allowed)];
+  if (operation?.probe === undefined) return [...endpointFindings, noProbeFinding(checkName, allowed)];
   const { probe } = operation;
-  const signatureCheck = { ...checks, check, operation, probe, accountName: account.name, cloud };
+  const signatureCheck = { ...context, checkName, operation, probe, accountName: account.name, cloud };
   return [...endpointFindings, await checkSignature(signatureCheck)];
 }
 
 /** The finding for an API whose signature cannot be checked, because none of the operations has a probe call. */
-function noProbeFinding(check: string, operations: readonly Operation[]): Finding {
+function noProbeFinding(checkName: string, operations: readonly Operation[]): Finding {
   const reads = operations.filter(({ effect }) => effect === 'read');
   if (reads.length > 0) {
     const remedy = say`The first call shows it: ${toolNames(reads)}.`;
-    return notChecked(check, 'no operation of this API has a call to try (probe)', remedy);
+    return notChecked(checkName, 'no operation of this API has a call to try (probe)', remedy);
   }
   const remedy = say`The first call shows it: ${toolNames(operations)}.`;
-  return notChecked(check, 'no tool of this API can be tried without changing something', remedy);
+  return notChecked(checkName, 'no tool of this API can be tried without changing something', remedy);
 }
 
 const toolNames = (operations: readonly Operation[]): SafeText =>
@@ -106,18 +106,18 @@ const toolNames = (operations: readonly Operation[]): SafeText =>
     ' or ',
   );
 
-/** The operation whose probe call checks the signature, and the account that makes the call. */
-interface SignatureCheck extends AccountsToCheck {
-  readonly check: string;
+/** The operation whose probe call checks the signature, the account that makes the call, and the name of the finding (`checkName`). */
+interface SignatureCheck extends CheckContext {
+  readonly checkName: string;
   readonly operation: Operation;
   readonly probe: Probe<Readonly<Record<string, unknown>>>;
   readonly accountName: string;
   readonly cloud: Cloud;
 }
 
-/** Checks the signature with the probe call of an operation, and explains the service's answer. `check` is the name of the finding. */
+/** Checks the signature with the probe call of an operation, and explains the service's answer. */
 async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> {
-  const { check, operation, probe, runtime, bucket, accountName } = signatureCheck;
+  const { checkName, operation, probe, runtime, bucket, accountName } = signatureCheck;
   const { call, server } = runtime;
   // The bucket that the user names with `--bucket` takes the place of the probe's own, which usually does not exist.
   const bucketToRead = 'bucket' in probe.arguments ? bucket : undefined;
@@ -127,39 +127,40 @@ async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> 
   const noCaller = '';
   const tokens = createConsentTokens(server.stateKeys, noCaller, server.now);
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
-  if (outcome.kind !== 'failed') return ok(check, 'accepted');
+  if (outcome.kind !== 'failed') return ok(checkName, 'accepted');
 
   const { code, summary, problems, next } = outcome.failure;
-  // Services check the signature before they look for the bucket, so with this error, the signature is valid. But the user's bucket should
-  // exist. Without `bucketToRead`, the error is about the probe's own bucket, and is among the expected errors below.
+  const remedy = textFor('operator', next.text);
+  // Services check the signature before they look for the bucket, so the signature is valid. But the bucket of `--bucket` should exist.
   if (code === 'NoSuchBucket' && bucketToRead !== undefined)
-    return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, textFor('operator', next.text));
-  // The errors that the probe expects show a valid signature, too. The text fits `list_parts`, the only built-in operation with a probe.
+    return problem(checkName, say`accepted, but there is no bucket ${bucketToRead} here`, remedy);
+  // The probe names errors that show a valid signature, too, because it usually asks for a thing that does not exist. The text is written
+  // for `list_parts`, the only built-in operation with a probe.
   const expectedErrors = probe.accepted;
   if (expectedErrors.includes(code))
-    return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
+    return ok(checkName, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
-  // Only storage has a setting for the kind of signed headers (CLOUDOPS_STORAGE_HEADERS). With the wrong kind, a valid key is refused.
+  // After any other error of storage, the wrong kind of signed headers may be the cause, because stores refuse even a valid key with it.
+  // Only storage has a setting for this kind (CLOUDOPS_STORAGE_HEADERS).
   const headersProblem = operation.service === 'storage' ? await checkOtherHeaders(signatureCheck) : undefined;
   if (headersProblem !== undefined) return headersProblem;
 
   const detail = join([summary, ...problems], ' ');
-  const remedy = textFor('operator', next.text);
-  if (code !== 'AccessDenied') return problem(check, detail, remedy);
+  if (code !== 'AccessDenied') return problem(checkName, detail, remedy);
   // AccessDenied usually means that the account lacks a right. But Ceph with STS sends it for an unknown access key, too.
   return problem(
-    check,
+    checkName,
     detail,
     say`${remedy} Some stores answer so to an unknown access key or a wrong secret, too: check both. Or name a bucket that you can read with --bucket.`,
   );
 }
 
 /**
- * Sends the refused probe call again, with the other kind of signed headers (`amz` or `ext`), because many stores answer the wrong kind
+ * Sends the failed probe call again, with the other kind of signed headers (`amz` or `ext`), because many stores answer the wrong kind
  * with `AccessDenied`. Returns a problem if the store accepts the other kind. Otherwise, the cause is not known, and it returns undefined.
  */
 async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Finding | undefined> {
-  const { check, operation, probe, cloud, options } = signatureCheck;
+  const { checkName, operation, probe, cloud, options } = signatureCheck;
   const { method } = operation;
   const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
   const endpoint = resolveEndpoint({ ...cloud, storageHeaders: otherHeaders }, operation);
@@ -186,5 +187,5 @@ async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Findin
   if (!isAccepted) return undefined;
 
   const detail = say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`;
-  return problem(check, detail, say`Set CLOUDOPS_STORAGE_HEADERS=${own(otherHeaders)}.`);
+  return problem(checkName, detail, say`Set CLOUDOPS_STORAGE_HEADERS=${own(otherHeaders)}.`);
 }

@@ -16,12 +16,15 @@ export interface CheckOptions {
   readonly now: () => Date;
 }
 
-/** Sends an unsigned request. After any answer, even an error, reports the endpoint and its clock, and otherwise only the problem. */
+/**
+ * Sends an unsigned request. After any answer, even an error, the findings are about the address and the clock of the endpoint. Otherwise,
+ * the only finding is the problem. `check` is the name of the first finding.
+ */
 export async function checkEndpoint(
   check: string,
   { origin, pathPrefix }: Endpoint,
   { httpClient, proxies, now }: CheckOptions,
-): Promise<Finding[]> {
+): Promise<{ readonly answers: boolean; readonly findings: Finding[] }> {
   const url = new URL(origin);
   const proxy = proxyOf(url, proxies);
   const throughProxy = proxy === undefined ? words('') : say` through the proxy ${exact(proxy)}`;
@@ -29,18 +32,24 @@ export async function checkEndpoint(
   const request = { method: 'GET', origin, path: `${pathPrefix}/`, headers: {}, newConnection: false } as const;
   const sentAt = now().getTime();
   const response = await httpClient.send(request, new AbortController().signal);
-  // The endpoint reads its clock between the request and the answer, so it is compared with the middle of both times.
-  const halfway = (sentAt + now().getTime()) / 2;
+  // The endpoint read its clock between the request and the answer. The middle of both times is taken for the time on this machine then.
+  const machineTime = (sentAt + now().getTime()) / 2;
 
   if (response.kind === 'failure') {
     const detail = say`A request${throughProxy} failed: ${httpFailureText(response, origin)}.`;
-    return [problem(check, detail, textFor('operator', httpFailureRemedies[response.code].text))];
+    const remedy = textFor('operator', httpFailureRemedies[response.code].text);
+    return { answers: false, findings: [problem(check, detail, remedy)] };
   }
 
-  const clock = clockFinding(`${check} clock`, Date.parse(response.headers.date ?? ''), halfway);
+  // NaN if the answer has no Date header, for which `clockFinding` has a warning.
+  const endpointTime = Date.parse(response.headers.date ?? '');
+  const clock = clockFinding(`${check} clock`, endpointTime, machineTime);
   // Behind a proxy, this machine may be unable to resolve the name or to connect, so the address and the certificate are not checked.
-  if (proxy !== undefined) return [ok(check, say`${exact(origin)} answers${throughProxy}`), clock];
-  return [await addressFinding(check, url, halfway), clock];
+  const address =
+    proxy === undefined
+      ? await addressFinding(check, url, machineTime)
+      : ok(check, say`${exact(origin)} answers${throughProxy}`);
+  return { answers: true, findings: [address, clock] };
 }
 
 const dayMs = 24 * 60 * 60 * 1000;

@@ -82,22 +82,15 @@ async function serve(
   // This detaches changes from their clients: a change goes on if its connection is lost, so that its outcome is known and recorded.
   inFlight.detach();
 
-  // For messages between replicas. Undefined if they share no database.
+  // For messages between replicas. Undefined if the replicas share no database.
   const sharedMessages = await openSharedMessages(store);
-  // Only changes are recorded in the journal, so a server that allows none is ready without it.
-  const changesAreAllowed = allowChanges(server.accounts, server.operations);
-  const journalWatch = changesAreAllowed ? watchJournal(journal, log) : undefined;
+  // Only changes are recorded in the journal, so a server whose accounts allow none is ready without the journal.
+  const anyAccountAllowsChanges = allowChanges(server.accounts, server.operations);
+  const journalWatch = anyAccountAllowsChanges ? watchJournal(journal, log) : undefined;
   const identity = access.openIdentity?.(log);
   const decisions = await decisionsOf(config, runtime, identity, log, now);
-  const stateForMetrics = {
-    journalReachable: journalWatch?.lastCheckSucceeded,
-    unwrittenOutcomes: journal.unwritten,
-    issuerReachable: identity?.reachable,
-    // A caller is asked one question at a time, so the number of callers is the number of questions.
-    waitingQuestions: questions.callers,
-    waitingPlans: decisions && plans.countWaiting,
-  };
 
+  // If `serveHttp` fails, for example because the port is in use, the process ends, so nothing that is open has to be closed here.
   const httpServer = await serveHttp({
     listen: address,
     metricsAt: config.http.metrics,
@@ -114,7 +107,15 @@ async function serve(
 
     isReady: journalWatch?.isReady ?? (() => true),
     journalNotes: () => (journalWatch === undefined ? [] : notesForReadyz(journalWatch.lastCheck(), store)),
-    state: stateForMetrics,
+    // Functions that return the state of this process, for its metrics.
+    state: {
+      journalReachable: journalWatch?.lastCheckSucceeded,
+      unwrittenOutcomes: journal.unwritten,
+      issuerReachable: identity?.reachable,
+      // The number of callers who are being asked. A caller is asked one question at a time, so this is the number of questions.
+      waitingQuestions: questions.callers,
+      waitingPlans: decisions && plans.countWaiting,
+    },
     log,
     now,
     newId: randomUUID,
@@ -163,17 +164,18 @@ async function decisionsOf(
   now: () => Date,
 ): Promise<DecisionsOptions | undefined> {
   if (publicUrl === undefined || identity === undefined) return undefined;
-  const { principalNamed } = identity;
   const signIn = await signInOf(http, publicUrl, identity, now);
+  const { principalNamed: findInTokensFile } = identity;
   /** Finds the caller of a plan. If a person accepts the plan, its change is made in the name and with the scopes of this caller. */
-  const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes: scopesAtPlan = [] }) => {
-    // Plans of this server have a caller. A plan without one comes from a server without authentication that shares the database, such as
-    // one on stdio. As there, the change has no caller, and no scopes limit it.
-    if (caller === undefined) return undefined;
-    // A tokens file has the current scopes of its callers.
-    if (principalNamed !== undefined) return principalNamed(caller);
+  const callerOf: DecisionsOptions['callerOf'] = async ({ caller: name, scopes: scopesAtPlan = [] }) => {
+    // Only a server without authentication that shares the database, such as one on stdio, makes plans without a caller. As on that server,
+    // such a plan's change has no caller, and no scopes limit it.
+    if (name === undefined) return undefined;
+    // With a tokens file, the caller has the scopes that the file gives it now. If the file no longer has the caller, this is undefined, and
+    // the change is refused, because the plan names a caller (see `createCall`).
+    if (findInTokensFile !== undefined) return findInTokensFile(name);
     // An issuer names scopes only in a token, so the caller keeps the scopes of the token with which the plan was made.
-    return { name: caller, scopes: scopesAtPlan };
+    return { name, scopes: scopesAtPlan };
   };
   return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
 }
@@ -210,16 +212,17 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
   const { hosts, exposedHosts } = hostsOf(host, http.allowedHosts, publicHost);
   const tokens = tokensFile === undefined ? undefined : await tokensAtStart(tokensFile);
 
-  const isOpenToAll = tokensFile === undefined && issuer === undefined;
-  const isExposed = isOpenToAll && exposedHosts !== undefined;
-  // With a public URL, people sign in to the page for decisions, with a token of the tokens file or at the issuer. The issuer lets people
-  // sign in only with a client ID.
-  const nobodyCanSignIn = publicUrl !== undefined && isOpenToAll;
-  const lacksClientId = publicUrl !== undefined && issuer !== undefined && clientId === undefined;
+  const authenticatesCallers = tokensFile !== undefined || issuer !== undefined;
+  // With a public URL, the server has a page for decisions (`/decisions`). People sign in to it with a token of the tokens file, or at the
+  // issuer, which needs a client ID for this.
+  const hasDecisionPage = publicUrl !== undefined;
+  const lacksClientId = hasDecisionPage && issuer !== undefined && clientId === undefined;
   const problems = sentences(
-    isExposed &&
+    exposedHosts !== undefined &&
+      !authenticatesCallers &&
       say`${own(exposedHosts)} is not loopback: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER and CLOUDOPS_HTTP_AUDIENCE, to authenticate callers.`,
-    nobodyCanSignIn &&
+    hasDecisionPage &&
+      !authenticatesCallers &&
       say`CLOUDOPS_HTTP_PUBLIC_URL is set, but nobody could sign in to /decisions: set CLOUDOPS_HTTP_TOKENS_FILE, or CLOUDOPS_HTTP_ISSUER.`,
     ...(tokens?.problems ?? []),
     lacksClientId &&
@@ -230,11 +233,13 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
 
   // `Config` is valid: an issuer always has an audience, and excludes a tokens file.
   if (issuer !== undefined && audience !== undefined) {
-    const url = resourceUrl(audience, publicUrl, hosts);
+    // From this metadata, OAuth clients learn where to get a token for this server.
+    const resource = { url: resourceUrl(audience, publicUrl, hosts), issuer };
     const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies);
-    return { hosts, resource: { url, issuer }, openIdentity };
+    return { hosts, resource, openIdentity };
   }
-  // Without a tokens file, callers are not authenticated. `isExposed` is false then, so only this machine reaches the server.
+  // Without a tokens file, this is undefined: callers are not authenticated. Only this machine reaches such a server, because any other has
+  // been refused above.
   const openIdentity = tokens && ((log: Log) => openTokensFile({ ...tokens, now, log }));
   return { hosts, resource: undefined, openIdentity };
 }

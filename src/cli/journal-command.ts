@@ -153,7 +153,7 @@ export function changeLines(
   now: Date,
   formatTime = localTimes(layout.timeZone),
 ): string[] {
-  const { time, what, ending } = change;
+  const { time, what: description, ending } = change;
   const { width, paint } = layout;
   // An infinite width means a file or pipe.
   if (!Number.isFinite(width)) return [changeRow(change, formatTime)];
@@ -166,9 +166,9 @@ export function changeLines(
   const outcomePrefix = `  ${outcome} `;
   const about = cut(say`${ageOf(time, now, formatTime)}, ${facts}`, width - outcomePrefix.length);
 
-  // The description is printed in double quotation marks, so double marks inside it become single. `shortNames` cuts the text between the
-  // quotation marks, which take two columns.
-  const quotedDescription = say`${what.replaceAll('"', "'")}`;
+  // The description is in double quotation marks, so double marks inside become single. `shortNames` shortens the text between the marks,
+  // which take two columns themselves. `cut` would drop a quoted text as a whole.
+  const quotedDescription = quoted(description.replaceAll('"', "'"), longestText);
   const shortDescription = shortNames(quotedDescription, width - 2);
   return [paint('bold', shortDescription.text), `  ${paint(outcomeColour, outcome)} ${paint('dim', about.text)}`];
 }
