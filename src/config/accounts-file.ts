@@ -51,9 +51,10 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
   const fields = Array.from(settingsByField, ([field, setting]) => {
     const { file, help } = settings[setting];
     // The text of a setting with `file`, such as a key, is not in the accounts file. There is only the path of the file that has it.
+    const meaning = helpInJson(help);
     const schema = file
-      ? anyText().describe(`${help}, in a file of this name`)
-      : schemaOf(setting).describe(helpInJson(help));
+      ? anyText().describe(`${meaning}, in a file of this name`)
+      : schemaOf(setting).describe(meaning);
     return [field, schema.optional()];
   });
 
@@ -74,7 +75,7 @@ function fileSchema(schemaOf: (setting: Setting) => z.ZodType) {
 
   return z.strictObject(
     {
-      // Only editors use it, so any text is right.
+      // Only editors use this field, so even an empty text is right, which `anyText` refuses.
       $schema: z.string('must be a text').optional(),
       default: anyText().describe('account of calls that name none').optional(),
       accounts: z.record(z.string(), account, 'must be an object of accounts by name'),
@@ -89,6 +90,7 @@ const helpInJson = (help: string) => help.replace(/^comma-separated /, '');
 /** Parses the accounts file, and reports every problem of its structure. Undefined if the problems leave no accounts to check. */
 export function parseAccountsFile(content: string, report: Report): WrittenAccounts | undefined {
   const reportFile = (problem: SafeText) => report(say`The accounts file: ${problem}.`);
+  // Almost all characters of such a file are one byte, so the limit need not be exact, and the text names bytes.
   if (content.length > maximumCharacters) {
     reportFile(say`it is larger than 1 MiB`);
     return undefined;
@@ -101,10 +103,12 @@ export function parseAccountsFile(content: string, report: Report): WrittenAccou
     return undefined;
   }
 
+  // If a field is there twice, it is not known which of its values is meant, so nothing else is checked.
   const repeated = repeatedFields(content);
   for (const path of repeated) reportFile(say`${path} is there twice`);
   if (repeated.length > 0) return undefined;
 
+  // After other problems of the structure, the accounts are still checked, so that all problems are reported together.
   const { error } = structureSchema().safeParse(json);
   const structureProblems = error?.issues.flatMap(problemsOf) ?? [];
   for (const problem of structureProblems) reportFile(problem);
@@ -185,7 +189,7 @@ function unknownFieldProblem(path: readonly string[], field: string): SafeText {
   return say`${name} is not a setting of ${words(isTop ? 'the file' : 'an account')}${hint}`;
 }
 
-/** Reads an account. Fields of a wrong type have been reported, and do not hide problems of other settings, which are checked later. */
+/** Reads an account. Its fields of a wrong type have been reported. The account is read in spite of them, to check its other settings later. */
 function readAccount(name: string, account: Readonly<Record<string, unknown>>): WrittenAccount {
   const values: Partial<Record<Setting, unknown>> = {};
   const files: Partial<Record<Setting, string>> = {};
@@ -197,13 +201,13 @@ function readAccount(name: string, account: Readonly<Record<string, unknown>>): 
     else values[setting] = value;
   }
   const { description, endpoints } = account;
+  // An endpoint of a wrong type becomes a text, which the check of URLs reports, too.
+  const urls = Object.entries(isObject(endpoints) ? endpoints : {}).map(([api, url]) => [api, String(url).trim()]);
   return {
     name,
     description: typeof description === 'string' ? description.trim() : undefined,
     values,
     files,
-    endpoints: isObject(endpoints)
-      ? Object.fromEntries(Object.entries(endpoints).map(([service, url]) => [service, String(url).trim()]))
-      : {},
+    endpoints: Object.fromEntries(urls),
   };
 }

@@ -94,7 +94,7 @@ function accountOfFile(
 
   // Inherited keys need no check here: their problems are reported for the environment.
   if (givesKeys) reportKeys(isGiven, own(`accounts.${name}`), report);
-  reportWidening(values, environment, isGiven, nameOf, report);
+  reportWidening(values, environment, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
 
   const endpoints = { ...environment.endpoints, ...endpointsOf(written, values, environment, report) };
@@ -201,20 +201,17 @@ export function reportKeySources(isGiven: (setting: Setting) => boolean, what: S
   if (problem !== undefined) report(say`${what}: ${problem}.`);
 }
 
-function reportKeys(accountGives: (setting: Setting) => boolean, account: SafeText, report: Report): void {
-  reportKeySources(accountGives, account, report);
-  if (!isWholeSource(accountGives))
+function reportKeys(isGiven: (setting: Setting) => boolean, account: SafeText, report: Report): void {
+  reportKeySources(isGiven, account, report);
+  if (!isWholeSource(isGiven))
     report(say`${account} needs both accessKeyIdFile and secretAccessKeyFile: keys are not inherited in part.`);
 }
 
-/** Reports settings by which an account may do more than the environment allows, or needs less consent. */
-function reportWidening(
-  values: SettingValues,
-  environment: ParsedEnvironment,
-  accountGives: (setting: Setting) => boolean,
-  nameOf: NameOf,
-  report: Report,
-): void {
+/**
+ * Reports settings by which an account may do more than the environment allows, or needs less consent. `values` are the account's settings.
+ * A setting that the account inherits is never reported, because its value is equal to the environment's.
+ */
+function reportWidening(values: SettingValues, environment: ParsedEnvironment, nameOf: NameOf, report: Report): void {
   const limits = environment.values;
   if (limits.READ_ONLY && !values.READ_ONLY)
     report(say`${nameOf('READ_ONLY')} may not be false while ${safeVariableName('READ_ONLY')} is set.`);
@@ -231,9 +228,9 @@ function reportWidening(
     CONFIRM_DELETE: values.CONFIRM_DELETE === 'click' && limits.CONFIRM_DELETE === 'type',
   };
   for (const setting of ['CONFIRM', 'CONFIRM_DELETE'] as const) {
-    // Only a value that the environment sets is a limit. An account may need less consent than the default.
+    // Only a value that the environment gives (`texts`) is a limit. An account may need less consent than the default.
     const isLimited = environment.texts[setting] !== undefined;
-    if (accountGives(setting) && isLimited && isWeaker[setting])
+    if (isLimited && isWeaker[setting])
       report(
         say`${nameOf(setting)} may not be ${own(values[setting])} while ${safeVariableName(setting)} is ${own(limits[setting])}.`,
       );

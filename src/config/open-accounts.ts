@@ -79,7 +79,7 @@ function missingVariables(keys: KeySettings): string[] {
 /**
  * The region and the endpoints of an account with a profile. The profile's region and endpoint count only if no setting gives them. The
  * endpoint is for storage, because in profiles of other tools it is the endpoint of S3.
- * @throws Refusal if the profile cannot be used
+ * @throws Refusal if the region or the endpoint in the profile is wrong, even if a setting wins over it
  */
 function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpointUrl }: ProfileFacts) {
   const problems: SafeText[] = [];
@@ -94,8 +94,10 @@ function settingsOfProfile({ cloud, allowHttp }: AccountConfig, { region, endpoi
     );
 
   return {
+    // `cloud` always has a region. If no setting gives one (`regionIsConfigured`), this is the default region, and the profile's region wins.
     region: cloud.regionIsConfigured ? cloud.region : (region ?? cloud.region),
     regionIsConfigured: cloud.regionIsConfigured || region !== undefined,
+    // There is no default endpoint, so an endpoint that `cloud` has is given by a setting, and wins.
     endpoints: { ...cloud.endpoints, storage: cloud.endpoints.storage ?? endpointUrl },
   };
 }

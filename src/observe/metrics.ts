@@ -37,9 +37,11 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
     labelNames: ['tool', 'outcome', ...(hasAccounts ? ['account'] : [])],
     registers,
   });
+  // Counters of unknown outcomes exist from the start, with the value 0. An alert on increases would miss a counter whose first value is 1.
   const accountLabels = hasAccounts ? [...accounts, 'none'].map((account) => ({ account })) : [{}];
-  // Counters of unknown outcomes are zero from the start. An alert on increases would miss a counter that first appears with one.
-  for (const tool of tools) for (const label of accountLabels) calls.inc({ tool, outcome: 'unknown', ...label }, 0);
+  for (const tool of tools) {
+    for (const accountLabel of accountLabels) calls.inc({ tool, outcome: 'unknown', ...accountLabel }, 0);
+  }
 
   const durations = new Histogram({
     name: 'cloudops_call_duration_seconds',
@@ -87,12 +89,14 @@ export function createMetrics(state: ProcessState, accounts: readonly string[] =
   });
 
   return {
-    called: (tool: string, result: CallOutcome | undefined, milliseconds: number): void => {
-      const account = accountOf(result);
-      const label = hasAccounts ? { account: accounts.includes(account) ? account : 'none' } : {};
-      calls.inc({ tool, outcome: outcomeLabel(result), ...label });
+    /** Counts a call that has ended. `outcome` is undefined if the call threw an error. */
+    called: (tool: string, outcome: CallOutcome | undefined, milliseconds: number): void => {
+      const account = accountOf(outcome);
+      const accountLabel = hasAccounts ? { account: accounts.includes(account) ? account : 'none' } : {};
+      calls.inc({ tool, outcome: outcomeLabel(outcome), ...accountLabel });
       durations.observe({ tool }, milliseconds / 1000);
     },
+    /** Counts a request that was not served. */
     refused: (reason: string): void => refusals.inc({ reason }),
     /** Returns the metrics in the text format of Prometheus. */
     text: (): Promise<string> => registry.metrics(),
