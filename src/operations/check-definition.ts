@@ -176,7 +176,7 @@ function unknownPaths(operation: Operation, schema: JsonSchema): string[] {
   const { secrets = [], secretNames = {}, defaults, unknownDefaults = [], costDrivers = [], change } = operation;
   const pathsByField: Readonly<Record<string, readonly string[]>> = {
     secrets,
-    // Both the names and the values of this field are paths: the first argument names a secret file, and the second one gets its content.
+    // Each key is the path of an argument that names a secret file. Its value is the path of the argument that gets the file's content.
     secretNames: Object.entries(secretNames).flat(),
     unknownDefaults,
     costDrivers,
@@ -216,16 +216,17 @@ async function exampleProblems(operation: Operation): Promise<string[]> {
   const parsed = input().safeParse(example);
   if (!parsed.success) return [`example: breaks its own rules: ${issueLines(parsed).slice(0, shownIssues).join('; ')}`];
 
-  // Parsing has replaced the file's function `request` by a guarded one. If the file's function fails, the guarded one throws an
-  // `OperationFault` with its name, and the caller reports the fault.
+  // The parser of definitions has put a guard around the file's function `request`. If the function throws, the guard throws an
+  // `OperationFault` that names the operation and the function, and the caller reports the fault.
   const { body } = await request(parsed.data);
   if (body === undefined) return [];
   try {
     writeBody(body);
     return [];
   } catch (error) {
-    // A method `toJSON` in the body may throw any value, but only an `Error` gives a reason.
-    return [`request: its body cannot be written: ${error instanceof Error ? error.message : 'it has no form'}`];
+    // A method `toJSON` in the body may throw a value that is no `Error` and gives no reason.
+    const reason = error instanceof Error ? error.message : 'it has no form';
+    return [`request: its body cannot be written: ${reason}`];
   }
 }
 

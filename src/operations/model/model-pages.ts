@@ -47,20 +47,22 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
     tokens: outputTokens.map(lastName),
     // The state is the joined record of the pages so far.
     start: () => ({}),
-    add(state, { record, number }) {
-      const joined = number === 1 ? record : join(state, record);
-      // In some APIs, a field says whether more pages follow. If it is false, reading ends even if there is a token.
-      const hasMore = moreResults === undefined ? undefined : valueAt(record, moreResults);
-      if (hasMore === false) return { kind: 'end', state: joined };
+    add(state, { record, number: pageNumber }) {
+      // The first page is not joined with the empty state, because joining drops fields that are not on both sides.
+      const joined = pageNumber === 1 ? record : joinRecords(state, record);
+
+      // In some APIs, a field with the path `moreResults` says if more pages follow, and `false` there counts more than a token.
+      const saysMore: unknown = moreResults === undefined ? undefined : valueAt(record, moreResults);
+      if (saysMore === false) return { kind: 'end', state: joined };
 
       const nextTokens = tokensAfter(record, inputTokens, outputTokens);
       if (nextTokens !== undefined) return { kind: 'next', state: joined, after: nextTokens };
-      // Without a token, reading ends, unless the field says that more pages follow.
-      if (hasMore !== true) return { kind: 'end', state: joined };
-      return { kind: 'inconsistent', problem: say`page ${number} says that more follow, but not where` };
+      if (saysMore === true)
+        return { kind: 'inconsistent', problem: say`page ${pageNumber} says that more follow, but not where` };
+      return { kind: 'end', state: joined };
     },
-    // A token that is left is removed, because no argument takes it.
-    result: (state) => outputTokens.reduce<Values>((rest, path) => without(rest, path), state),
+    // Joining keeps a token that all pages have, such as the token of a single page. It is removed here, because no argument takes a token.
+    result: (state) => outputTokens.reduce<Values>((record, path) => withoutField(record, path), state),
     count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
   };
 }
@@ -103,19 +105,19 @@ function tokensAfter(record: Values, inputs: readonly string[], outputs: readonl
 }
 
 /** Returns the record without the field at a path. */
-const without = (record: Values, path: string): Values => {
+const withoutField = (record: Values, path: string): Values => {
   const rest = withValueAt(record, path, () => undefined);
   return isObject(rest) ? rest : record;
 };
 
-/** Joins lists, also inside of structures. Another field is kept only if all pages have the same value: a name, but not a count. */
-function join(earlier: Values, page: Values): Values {
+/** Joins lists, also inside of structures. Another field is kept only if both records have the same value: a name, but not a count. */
+function joinRecords(earlier: Values, page: Values): Values {
   const fields = new Set([...Object.keys(earlier), ...Object.keys(page)]);
   return Object.fromEntries(
     [...fields].flatMap((name) => {
       const [before, after] = [earlier[name], page[name]];
       if (Array.isArray(before) || Array.isArray(after)) return [[name, [before ?? [], after ?? []].flat()]];
-      if (isObject(before) && isObject(after)) return [[name, join(before, after)]];
+      if (isObject(before) && isObject(after)) return [[name, joinRecords(before, after)]];
       return before === after ? [[name, before]] : [];
     }),
   );

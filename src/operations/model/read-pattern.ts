@@ -17,7 +17,8 @@ export function readPattern(pattern: string): ReadPattern {
   if (pattern.length > longestPattern)
     return { kind: 'unchecked', reason: `it has more than ${longestPattern} characters` };
   const repetitions = countRepetitions(pattern);
-  if (repetitions === 'nested')
+  // Most ambiguous repetitions are nested, as in `(a+)*`.
+  if (repetitions === 'ambiguous')
     return { kind: 'unchecked', reason: 'it has nested repetitions, which can take very long' };
   try {
     const expression = new RegExp(pattern, 'u');
@@ -37,28 +38,29 @@ const quantifiedToken =
 const isVariable = (quantifier: string) => quantifier !== '' && !/^\{\d+\}/.test(quantifier);
 
 /**
- * Counts the variable repetitions, such as `*`, `+` and `{2,}`, because each can multiply the steps of a match by the length of the text. Not
- * counted are `?`, which repeats nothing, and a fixed number such as `{2}`, which does not depend on the text. Returns `nested` if a variable
- * repetition repeats an ambiguous group, which can match in several ways: `(a+)*` or `(a|b)*`. The steps could double with each character.
+ * Counts the repetitions of variable length, such as `*`, `+` and `{2,}`, because each can multiply the steps of a match by the length of the
+ * text. Returns `ambiguous` if such a repetition repeats an ambiguous group, which can match in several ways, as in `(a+)*` or `(a|b)*`. The
+ * steps could then double with each character.
  */
-function countRepetitions(pattern: string): number | 'nested' {
+function countRepetitions(pattern: string): number | 'ambiguous' {
   let count = 0;
   /** The groups around the current token, outermost first. */
   const groups: { isAmbiguous: boolean }[] = [];
   for (const [, token = '', quantifier = ''] of pattern.matchAll(quantifiedToken)) {
+    const hasVariableLength = isVariable(quantifier);
+    // `?` has a variable length, too, and so makes a group ambiguous, but repeats nothing.
+    const isRepetition = hasVariableLength && !quantifier.startsWith('?');
+    if (isRepetition) count += 1;
+
     if (token.startsWith('(')) groups.push({ isAmbiguous: false });
     const endedGroup = token === ')' ? groups.pop() : undefined;
     const endsAmbiguousGroup = endedGroup?.isAmbiguous === true;
+    if (isRepetition && endsAmbiguousGroup) return 'ambiguous';
 
-    const isVariableRepetition = isVariable(quantifier) && !quantifier.startsWith('?');
-    if (isVariableRepetition && endsAmbiguousGroup) return 'nested';
-    if (isVariableRepetition) count += 1;
-
-    // A group is ambiguous if it has alternatives, a variable quantifier or an ambiguous group in it.
-    const makesAmbiguous = token === '|' || isVariable(quantifier) || endsAmbiguousGroup;
-    // Undefined outside of all groups. After a `)`, this is the group around the group that has ended.
-    const innermostGroup = groups.at(-1);
-    if (innermostGroup !== undefined && makesAmbiguous) innermostGroup.isAmbiguous = true;
+    // Alternatives, a variable length and an ambiguous group make the group around them ambiguous.
+    const groupAround = groups.at(-1);
+    if (groupAround !== undefined && (token === '|' || hasVariableLength || endsAmbiguousGroup))
+      groupAround.isAmbiguous = true;
   }
   return count;
 }
