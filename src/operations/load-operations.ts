@@ -24,7 +24,7 @@ import type { ModelSettings } from './model/model-settings.js';
 /** The user's own operations: those of the files that `CLOUDOPS_OPERATIONS` names. Such a file is called an outside file. */
 export interface OwnOperations {
   readonly operations: readonly Operation[];
-  /** Reads that show the progress of built-in changes, by the tool name of the change. */
+  /** Reads that show the progress of built-in changes, by the tool name of the change. Files add them with `kit.extend`. */
   readonly follows?: Readonly<Record<string, Follow>>;
   /** Reasons why the files cannot be used, one sentence each. If there is one, `operations` is empty. */
   readonly problems: readonly SafeText[];
@@ -57,6 +57,7 @@ export async function loadOperations(
   { observer = {}, timeLimitMs = 5000 }: LoadOptions = {},
 ): Promise<OwnOperations> {
   const operations: Operation[] = [];
+  /** Reads that show the progress of built-in changes, by the tool name of the change. */
   const follows: Record<string, Follow> = {};
   const problems: string[] = [];
   const parse = createDefinitionParser(observer);
@@ -68,7 +69,7 @@ export async function loadOperations(
     // One after the other, because an operation may name the operations of earlier files.
     const loaded = await loadFile(file, operations, context);
     operations.push(...loaded.operations);
-    // Of two extensions of the same change, the last one applies.
+    // If two files add a read to the same change, the last one applies.
     Object.assign(follows, loaded.follows);
     problems.push(...loaded.problems);
   }
@@ -77,9 +78,7 @@ export async function loadOperations(
     // `defined` shows the problems as they are: they are texts of this server, in which all values from outside files are quoted.
     return { operations: [], problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`) };
   }
-  // Most files extend no built-in change. A missing `follows` means the same as an empty one.
-  const hasFollows = Object.keys(follows).length > 0;
-  return { operations, ...(hasFollows && { follows }), problems: [] };
+  return { operations, follows, problems: [] };
 }
 
 /** Names of the files in a folder that are loaded. Files of type declarations (`.d.ts`) are not, and other JSON files may be models. */
@@ -99,7 +98,7 @@ async function filesAt(path: string): Promise<{ readonly files: readonly string[
 
 interface LoadedFile {
   readonly operations: readonly Operation[];
-  readonly follows?: Readonly<Record<string, Follow>>;
+  readonly follows: Readonly<Record<string, Follow>>;
   readonly problems: readonly string[];
 }
 
@@ -112,7 +111,7 @@ async function loadFile(path: string, earlier: readonly Operation[], context: Co
   });
   if (imported.kind === 'problems') {
     const problems = imported.problems.slice(0, maximumProblems).map((problem) => `${file}: ${problem}.`);
-    return { operations: [], problems };
+    return { operations: [], follows: {}, problems };
   }
 
   const operations: Operation[] = [];

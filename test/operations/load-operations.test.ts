@@ -46,6 +46,7 @@ describe('a file', () => {
   test('of no operations adds none', async () => {
     expect(await loadOperations(written('export default () => [];'), hostRules)).toEqual({
       operations: [],
+      follows: {},
       problems: [],
     });
   });
