@@ -127,10 +127,9 @@ export interface BotocoreCompanions {
  * @throws ModelError if a file does not have the form of botocore's files
  */
 export function convertBotocore(json: unknown, companions: BotocoreCompanions = {}): Readonly<Record<string, unknown>> {
-  const { paginators: paginatorsFile = { pagination: {} }, waiters: waitersFile = { waiters: {} } } = companions;
   const model = check(serviceSchema, json, 'the model');
-  const { pagination } = check(paginatorsSchema, paginatorsFile, 'the paginators');
-  const { waiters: allWaiters } = check(waitersSchema, waitersFile, 'the waiters');
+  const { pagination } = check(paginatorsSchema, companions.paginators ?? { pagination: {} }, 'the paginators');
+  const { waiters: allWaiters } = check(waitersSchema, companions.waiters ?? { waiters: {} }, 'the waiters');
 
   const { metadata, operations, shapes } = model;
   const context: Context = { shapes, hasJsonNames: /json/.test(metadata.protocol) };
@@ -232,6 +231,7 @@ function convertOperation(
 ): unknown {
   const { http, input, output, errors, endpoint, auth, authtype } = operation;
   const inputShape = input === undefined ? undefined : shapes[input.shape];
+  // A label such as `{Bucket}` has the `locationName` of a member in botocore's files, and the name of the member in Smithy.
   const uri = withMemberNames(http.requestUri, inputShape);
   return {
     type: 'operation',
@@ -248,7 +248,7 @@ function convertOperation(
       'smithy.api#httpChecksumRequired': traitIf(operation.httpChecksumRequired),
       'smithy.api#requestCompression': operation.requestcompression,
       'aws.protocols#httpChecksum': operation.httpChecksum,
-      // An empty list means that the requests are not signed. So does `smithy.api#noAuth` without another entry.
+      // An empty list means that the requests are not signed.
       'smithy.api#auth': authtype === 'none' ? [] : auth,
       'smithy.waiters#waitable': waiters,
       'smithy.api#paginated': pages && {
@@ -262,7 +262,7 @@ function convertOperation(
   };
 }
 
-/** Renames the labels of a path, such as `{Bucket}`: botocore has the names in requests there, and Smithy the names of members. */
+/** Gives each label in a path, such as `{Bucket}`, the name of its member in place of the member's `locationName`. */
 function withMemberNames(path: string, input: BotocoreShape | undefined): string {
   let converted = path;
   for (const [name, { location, locationName = name }] of Object.entries(input?.members ?? {})) {
@@ -394,22 +394,22 @@ const timestampFormats: Readonly<Record<string, string>> = {
 
 const nameTrait = (name: string | undefined, trait: string): Traits => (name === undefined ? {} : { [trait]: name });
 
-/** Returns the traits for the fields in `serialization`, without name and location. */
-function serializationTraits(shape: Serialization): Traits {
-  const { timestampFormat } = shape;
+/** Returns the traits of a shape, or of a member, for the fields that both may have, except `location` and `locationName`. */
+function serializationTraits(shapeOrMember: Serialization): Traits {
+  const { timestampFormat } = shapeOrMember;
   return withoutUndefined({
-    'smithy.api#documentation': shape.documentation,
+    'smithy.api#documentation': shapeOrMember.documentation,
     'smithy.api#timestampFormat': timestampFormat === undefined ? undefined : timestampFormats[timestampFormat],
-    'smithy.api#xmlNamespace': namespaceTrait(shape.xmlNamespace),
-    'smithy.api#xmlAttribute': traitIf(shape.xmlAttribute),
-    'smithy.api#xmlFlattened': traitIf(shape.flattened),
-    'smithy.api#streaming': traitIf(shape.streaming === true || shape.eventstream === true),
-    'smithy.api#mediaType': shape.jsonvalue === true ? 'application/json' : undefined,
-    'smithy.api#hostLabel': traitIf(shape.hostLabel),
-    'smithy.api#idempotencyToken': traitIf(shape.idempotencyToken),
-    'smithy.api#sensitive': traitIf(shape.sensitive),
-    'smithy.api#deprecated': traitIf(shape.deprecated),
-    'aws.protocols#ec2QueryName': shape.queryName,
+    'smithy.api#xmlNamespace': namespaceTrait(shapeOrMember.xmlNamespace),
+    'smithy.api#xmlAttribute': traitIf(shapeOrMember.xmlAttribute),
+    'smithy.api#xmlFlattened': traitIf(shapeOrMember.flattened),
+    'smithy.api#streaming': traitIf(shapeOrMember.streaming === true || shapeOrMember.eventstream === true),
+    'smithy.api#mediaType': shapeOrMember.jsonvalue === true ? 'application/json' : undefined,
+    'smithy.api#hostLabel': traitIf(shapeOrMember.hostLabel),
+    'smithy.api#idempotencyToken': traitIf(shapeOrMember.idempotencyToken),
+    'smithy.api#sensitive': traitIf(shapeOrMember.sensitive),
+    'smithy.api#deprecated': traitIf(shapeOrMember.deprecated),
+    'aws.protocols#ec2QueryName': shapeOrMember.queryName,
   });
 }
 

@@ -29,20 +29,20 @@ export const createFromModel =
     const { settings: fileSettings } = read;
     const model = await openModel(folder, path);
 
-    // The arguments that this server adds to changes, as hosts see them. `Object`, because the type of a JSON Schema does not say what
-    // `properties` is.
+    // `Object`, because the type of a JSON Schema does not say what `properties` is.
     const schemasOf = (shape: z.ZodRawShape): Readonly<Record<string, JsonSchema>> =>
       Object(toJsonSchema(z.strictObject(shape)).properties);
+    // The arguments that this server adds to changes, as hosts see them.
     const controlArguments = { repeatable: schemasOf(planArguments()), notRepeatable: schemasOf(consentArguments()) };
     const context = { model, codec: createCodec(model), fileSettings, controlArguments };
 
+    // The listings of an operation are its entry in the list of tools, at several levels of detail.
     const requested = Object.entries(fileSettings.operations).map(([name, settings]) => ({ name, settings }));
     const withListings = allOrProblems(requested, ({ name, settings }) => {
       const chosen = chooseOperation(context, name, settings);
       return { name, chosen, listings: listingsOf(context, chosen) };
     });
-    // The listings of an operation are its entry in the list of tools, at several levels of detail. How much detail fits depends on the sizes
-    // of all tools, so all listings are known before the first operation is made.
+    // How much detail fits depends on the sizes of all tools, so all listings are known before the first operation is made.
     const chooseListing = listingChooser(withListings.map(({ listings }) => listings));
     return allOrProblems(withListings, ({ chosen, listings }) =>
       modelOperation(context, chosen, chooseListing(listings)),
@@ -74,13 +74,16 @@ function allOrProblems<Entry extends { readonly name: string }, Result>(
 /** Size limit of a model (bytes). */
 const largestModel = 25_000_000;
 
-/** Reads a model, and the files that botocore has next to it. Throws `ModelProblems` if the model cannot be read or used. */
+/**
+ * Reads a model and its companions, the files with pages and waiters that botocore has next to a model.
+ * @throws ModelProblems if the model cannot be read or used
+ */
 export async function openModel(folder: string, path: string): Promise<Model> {
   const file = resolve(folder, path);
   try {
     if ((await stat(file)).size > largestModel) throw new ModelError(`it has more than ${largestModel / 1e6} MB`);
 
-    // Undefined for a missing file, because most models have no companions.
+    // Undefined for a file that is missing or cannot be read. Most models have no companions, and each is optional.
     const readCompanion = (name: string) => readFile(join(dirname(file), name), 'utf8').catch(() => undefined);
     const [text, paginators, waiters] = await Promise.all([
       readFile(file, 'utf8'),

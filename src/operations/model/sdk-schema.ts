@@ -41,10 +41,7 @@ const timestampFormats: Readonly<Record<string, number>> = { 'date-time': 5, 'ht
 export function operationSchemasOf(model: Model): (operation: ModelOperation) => $OperationSchema {
   const converted = new Map<string, $Schema>();
 
-  /**
-   * Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. In the
-   * schema, `memberReference` makes the references to the shapes of the members.
-   */
+  /** Refers to a shape by a function, because a shape may contain itself. The protocols call the function when they need the schema. */
   const shapeReference = (id: string): $SchemaRef => {
     return () => {
       const schema = converted.get(id) ?? shapeSchema(model.shape(id), memberReference);
@@ -56,7 +53,7 @@ export function operationSchemasOf(model: Model): (operation: ModelOperation) =>
   /** Refers to the shape of a member by a pair, because the member may have traits that its shape does not have. */
   const memberReference = (member: Member): $SchemaRef => {
     const traits = protocolTraits(member.traits, { placeInErrors: member.target });
-    // A timestamp with a format of its own needs no reference to its shape, because the number of the format is a whole schema.
+    // For the SDKs, a number can be a schema. A timestamp with a format of its own has such a number, in place of a reference to its shape.
     const format = textTrait(model.traitsOf(member), 'smithy.api#timestampFormat');
     const timestampSchema = format === undefined ? undefined : timestampFormats[format];
     return [timestampSchema ?? shapeReference(member.target), traits];
