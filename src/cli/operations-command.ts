@@ -86,31 +86,33 @@ const progressFd = 3;
 
 /** Checks a file in a child process, because an endless loop or a lack of memory would stop this process. Resolves with the exit code. */
 async function checkInChild(file: string, { script, node, stdout, stderr }: Terminal): Promise<number> {
+  // With `--inside`, the child runs `checkInside`.
   const args = [`--max-old-space-size=${maximumMegabytes}`, script, 'operations', 'check', file, '--inside'];
-  // The child's stderr is ignored, because it explains nothing when the memory runs out. The last pipe is the one for progress.
+  // The child's stderr is ignored, because it explains nothing when the memory runs out. The last pipe has the index `progressFd`.
   const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] });
 
   const progress = child.stdio[progressFd];
-  let lastCalled: string | undefined;
+  /** The function of the file, or the import of the file, that the child began last. Undefined before the import. */
+  let lastBegun: string | undefined;
   const timer = setTimeout(() => child.kill('SIGKILL'), timeLimitMs);
-  // The child writes the name of each function to this pipe before it calls the function. Then the time limit begins again.
+  // The child writes to this pipe what it begins, such as the name of a function before its call. Then the time limit begins again.
   progress?.on('data', (chunk: Buffer) => {
-    lastCalled = chunk.toString().trimEnd().split('\n').at(-1);
+    lastBegun = chunk.toString().trimEnd().split('\n').at(-1);
     timer.refresh();
   });
   child.stdout?.on('data', (chunk: Buffer) => stdout.write(chunk));
 
   const code = await new Promise<number | null>((resolve) => {
-    // Node.js cannot be started. This hardly ever happens, because the same Node.js runs this process, so there is no message for it.
+    // Node.js cannot be started. This hardly ever happens, because the same Node.js runs this process, so only the general message is printed.
     child.once('error', () => resolve(null));
     child.once('close', resolve);
   });
   clearTimeout(timer);
-  // Any other code means that the child was killed, ran out of memory, or was ended by an operation.
+  // Any other code, or null, means that the child was killed, ran out of memory, or was ended by an operation.
   if (code === 0 || code === 1) return code;
   printLine(
     stderr,
-    say`The check did not end: ${own(lastCalled ?? 'it')} took more than ${timeLimitMs / 1000} seconds or ${maximumMegabytes} MiB, or ended the process.`,
+    say`The check did not end: ${own(lastBegun ?? 'it')} took more than ${timeLimitMs / 1000} seconds or ${maximumMegabytes} MiB, or ended the process.`,
   );
   return 1;
 }
@@ -153,6 +155,8 @@ async function checkAndPrint(operation: Operation, stdout: Terminal['stdout']): 
 
   const example = exampleOf(operation);
   if (example === undefined) return problems.length;
+  // Loading the file has already made the request of the example, so it can be made again. But the words of a change may throw, which is
+  // among the problems above. Then this throws, too, and the check ends with the exit code 1.
   const lines = await exampleLines(operation, example);
   // With a problem, the operation may be unable to read an answer, so none is shown.
   if (problems.length === 0) lines.push(say``, say`Answer:`, ...(await exampleAnswer(operation, example)));
@@ -176,19 +180,28 @@ async function exampleLines(operation: Operation, example: ExampleInput): Promis
   const apiRequest = await operation.request(input);
   const { service, change } = operation;
   const endpoint = resolveEndpoint(exampleCloud(service), operation, apiRequest.region);
-  const request = wireRequest(operation, apiRequest, endpoint);
+  const encodedRequest = wireRequest(operation, apiRequest, endpoint);
 
-  if (change !== undefined) {
-    const facts = { operation, change, request, endpoint, keyId: exampleKey, regionSource: 'default' } as const;
-    const plan = makePlan({ ...facts, input, args: input });
-    // No call can carry out this plan, so the text names no time at which the plan expires.
-    const expiry = undefined;
-    // Besides the texts for people, a plan has the fields of its request.
-    return [...linesOf(planText(plan, expiry)), say``, say`Request:`, ...requestLines(plan)];
+  if (change === undefined) {
+    const { method, headers, target, content } = encodedRequest;
+    const body = content === undefined ? undefined : encodeContent(content).text;
+    return requestLines({ method, url: endpoint.origin + target, headers, body });
   }
-  const { method, headers, target, content } = request;
-  const body = content === undefined ? undefined : encodeContent(content).text;
-  return requestLines({ method, url: endpoint.origin + target, headers, ...(body !== undefined && { body }) });
+  const plan = makePlan({
+    operation,
+    change,
+    // Without control arguments, the input is all that the call was given (`args`).
+    input,
+    args: input,
+    request: encodedRequest,
+    endpoint,
+    keyId: exampleKey,
+    regionSource: 'default',
+  });
+  // No call can carry out this plan, so the text names no time at which the plan expires.
+  const expiry = undefined;
+  // A plan has the method, URL, headers and body of its request, besides the texts for people.
+  return [...linesOf(planText(plan, expiry)), say``, say`Request:`, ...requestLines(plan)];
 }
 
 /** The key ID and the secret key of the made-up account. */

@@ -51,7 +51,8 @@ async function serveClient(
       inFlight.detach();
       resolve();
     };
-    // These listeners are added before the transport adds its own, which abort running calls. So changes are detached before that.
+    // These listeners are added before the transport adds its own, which abort running calls. So changes are detached first. `stop` cannot
+    // have aborted before, because nothing was awaited since its creation.
     for (const event of ['end', 'close', 'error']) stdin.once(event, end);
     stdout.once('error', end);
     stop.addEventListener('abort', end);
@@ -65,8 +66,9 @@ async function serveClient(
   await connection.close();
 }
 
-/** The page for decisions in the browser of this machine. It is served when the first plan waits for a decision. */
+/** The page for decisions in the browser of this machine. Its server starts when the first plan waits for a decision. */
 interface LocalPage {
+  /** The page for the runtime, which calls its `show` when a plan waits. */
   readonly page: DecisionPage;
   /** Gives the page its runtime, which is started after the page is created. Called before the first call of a tool. */
   attach(runtime: Runtime, log: Log): void;
@@ -79,20 +81,21 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
   if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
   // Set by `attach`, because the runtime is started only after this function has returned.
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
-  /** Resolves with the server of the page. Undefined until the first plan is shown, and after an attempt that failed. */
-  let pageServer: ReturnType<typeof loadAndServePage> | undefined;
+  /** Resolves with the server of the page. Undefined until the first plan is shown, and after a failure. */
+  let serverStart: ReturnType<typeof startPageServer> | undefined;
 
   const showPlans = async (): Promise<void> => {
     // Never happens, because only the call of a tool shows plans, and `attach` is called before the first call.
     if (attached === undefined) return;
     const { runtime, log } = attached;
     try {
-      pageServer ??= loadAndServePage(runtime, log, terminal.platform);
-      const { show } = await pageServer;
-      await show();
+      serverStart ??= startPageServer(runtime, log, terminal.platform);
+      const server = await serverStart;
+      // Opens a browser tab, unless one is open.
+      await server.show();
     } catch (error) {
-      // With the failed attempt forgotten, the next plan tries again.
-      pageServer = undefined;
+      // Whether the server or the browser failed, the next plan tries both again.
+      serverStart = undefined;
       log('warn', 'page', { error: reasonOf(error) });
     }
   };
@@ -103,14 +106,14 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
       attached = { runtime, log };
     },
     async close() {
-      // A page that could not be served needs no closing.
-      const server = await pageServer?.catch(() => undefined);
+      // A server that could not be started needs no closing.
+      const server = await serverStart?.catch(() => undefined);
       await server?.close();
     },
   };
 }
 
-async function loadAndServePage({ plans, server }: Runtime, log: Log, platform: NodeJS.Platform) {
+async function startPageServer({ plans, server }: Runtime, log: Log, platform: NodeJS.Platform) {
   const { serveLocalPage } = await import('../http/local-decision-page.js');
   const { openBrowser } = await import('./open-browser.js');
   const { accounts, operations, call, stateKeys, now } = server;

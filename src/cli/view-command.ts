@@ -68,8 +68,8 @@ async function callAndShow(
   const runtime = await startRuntime(withConfirm(config, 'human'), version, commandLog(config, terminal), now);
   const { peer, close } = await connect(runtime.server, version);
   try {
-    const callTool: CallTool = (params) => peer.request('tools/call', isObject(params) ? params : {}, answerMs);
-    const result = await callTool({ name: operation.name, arguments: args });
+    const requestTool: RequestTool = (params) => peer.request('tools/call', params, answerMs);
+    const result = await requestTool({ name: operation.name, arguments: args });
     const failure = failureOf(result);
     if (failure !== undefined) {
       printLine(terminal.stderr, fromServer(failure.text));
@@ -78,8 +78,8 @@ async function callAndShow(
 
     const content =
       operation.effect === 'read'
-        ? readContent(operation.name, args, result, callTool)
-        : changeContent(result, callTool, terminal);
+        ? contentOfRead(operation.name, args, result, requestTool)
+        : contentOfChange(result, requestTool, terminal);
     return await showInBrowser(content, viewName, pageOptions, runtime, terminal);
   } finally {
     await close();
@@ -122,7 +122,8 @@ async function showInBrowser(
   return content.exitCode();
 }
 
-type CallTool = (params: unknown) => Promise<object>;
+/** Calls a tool of the server in this process. `params` are those of an MCP request: the name of the tool and its arguments. */
+type RequestTool = (params: Readonly<Record<string, unknown>>) => Promise<object>;
 
 /** The content of the page, and how the command that shows it ends. */
 interface PageContent {
@@ -131,51 +132,56 @@ interface PageContent {
   /** Returns the call and its result each time that the page is loaded. */
   readonly load: () => Promise<{ readonly args?: unknown; readonly result: unknown }>;
   /** Calls a tool when the view asks for it. Rejects if the view may not call this tool. */
-  readonly callTool: CallTool;
+  readonly callTool: (params: unknown) => Promise<object>;
   /** Aborts when the page is not needed any more. For a read, it never aborts. */
   readonly over: AbortSignal;
   readonly exitCode: () => number;
 }
 
-const readContent = (tool: string, args: unknown, result: unknown, callTool: CallTool): PageContent => ({
+const contentOfRead = (tool: string, args: unknown, result: object, requestTool: RequestTool): PageContent => ({
   hint: words('It is shown in the browser until you press Ctrl-C:'),
   load: async () => ({ args, result }),
-  callTool: onlyTool(tool, callTool),
+  callTool: onlyTool(tool, requestTool),
   over: new AbortController().signal,
   exitCode: () => 0,
 });
 
-/** Shows the plan in `planResult`, the result of the tool, until a click decides on it, and then the outcome for `lingerMs`. */
-function changeContent(planResult: unknown, callTool: CallTool, { stdout, stderr }: Terminal): PageContent {
-  /** What the page shows when it is loaded: the newest plan, and later the plan with its outcome. */
+/**
+ * The content of a page with a plan to decide on, and the outcome below the plan after a click has decided. Then the command ends after
+ * `lingerMs`. `planResult` is the result of the tool, which has the plan.
+ */
+function contentOfChange(planResult: object, requestTool: RequestTool, { stdout, stderr }: Terminal): PageContent {
+  /** The result that the page shows when it is loaded: the newest plan, and later the plan with its outcome. */
   let shownResult = planResult;
-  /** The result with the final outcome of the plan, which decides on the exit code. Undefined while nobody has decided. */
-  let finalResult: unknown;
+  /** The final outcome of the plan, and the result in which it came. Undefined while nobody has decided. */
+  let decided: { readonly outcome: ChangeOutcome; readonly result: object } | undefined;
   /** Aborts when the page is not needed any more. */
   const over = new AbortController();
 
-  /** Called with the result of each call that the view makes: to accept or decline the plan, to look at its state, or to plan again. */
-  const onResult = (result: unknown): void => {
+  /** Called with the result of each call of `decideTool`, by which the view accepts, declines or renews the plan, or looks at its state. */
+  const onResult = (result: object): void => {
     const outcome = finalOutcomeIn(result);
     if (outcome === undefined) {
-      // A plan that has expired can be made again. The result of that call has the new plan, which is shown from now on.
+      // An expired plan can be renewed. The result of that call has the new plan, which is shown from now on.
       const hasNewPlan = readProposedChange(metaOf(result)) !== undefined;
       if (hasNewPlan) shownResult = result;
       return;
     }
     // A second tab may have sent a click, too. The first outcome stands.
-    if (finalResult !== undefined) return;
-    finalResult = result;
-    // The view needs the plan's data as well, to show the outcome below the plan.
-    shownResult = { ...Object(result), _meta: { ...metaOf(shownResult), ...metaOf(result) } };
+    if (decided !== undefined) return;
+    decided = { outcome, result };
+    // To show the outcome below the plan, the view needs the data of both, which are in the fields `_meta` of their results.
+    const planMeta = metaOf(shownResult);
+    shownResult = { ...result, _meta: { ...planMeta, ...metaOf(result) } };
 
     printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(textInUtc(outcome.sentence))}`);
     const endNote = say`It ends in ${lingerMs / 1000} seconds; until then the page can be loaded again. Ctrl-C ends it now.`;
+    // If stdout is no terminal, a program reads it, and nobody watches who needs this note.
     if (stdout.isTTY) printLine(stderr, endNote);
     setTimeout(() => over.abort(), lingerMs).unref();
   };
 
-  const callDecideTool = onlyTool(decideTool, callTool);
+  const callDecideTool = onlyTool(decideTool, requestTool);
   return {
     hint: words('Decide in the browser, or press Ctrl-C to end without a decision:'),
     // The content may also have the arguments of the call (`args`). Here it has none, because they may hold a secret, and the view of a
@@ -188,18 +194,19 @@ function changeContent(planResult: unknown, callTool: CallTool, { stdout, stderr
     },
     over: over.signal,
     exitCode: () => {
-      if (finalResult === undefined) return undecidedExitCode;
-      return failureOf(finalResult)?.exitCode ?? doneCode(finalOutcomeIn(finalResult)?.kind);
+      if (decided === undefined) return undecidedExitCode;
+      // A change that was rejected, declined or may have failed is an error result, which has an exit code.
+      return failureOf(decided.result)?.exitCode ?? doneCode(decided.outcome.kind);
     },
   };
 }
 
-/** Wraps `callTool`, so that a view can call only one tool. */
+/** Wraps `requestTool` for a view, which may call only the tool with this name. */
 const onlyTool =
-  (tool: string, callTool: CallTool): CallTool =>
+  (name: string, requestTool: RequestTool): PageContent['callTool'] =>
   async (params) => {
-    if (textAt(params, 'name') !== tool) throw new Error('this view calls no other tool');
-    return callTool(params);
+    if (!isObject(params) || textAt(params, 'name') !== name) throw new Error('this view calls no other tool');
+    return requestTool(params);
   };
 
 /** The exit code without a decision, which is also the exit code of a `call` without consent. */
