@@ -22,19 +22,20 @@ import { labelled, localTime, type TextLayout, tableLines, wrapped } from './lay
 /**
  * Formats a success for a person at a terminal: in words, human units and local time, without the texts for models.
  * @param operation its schema names the units of numbers in the answer
- * @param isRaw shows the answer with the cloud's own fields and units, for `--all`
+ * @param showsAll true for `--all`, which shows every field of the answer, with the cloud's own names and units
  */
 export function successText(
   success: Success,
   operation: Pick<Operation, 'output'> | undefined,
   layout: TextLayout,
-  isRaw: boolean,
+  showsAll: boolean,
 ): string {
   const { summary, account, consent, sentAt, where = [], effects = [], plan, answer } = success;
   const { planId, planExpires, decideAt, warnings, notes = [], requestIds, attempts = [], next } = success;
 
-  // For an accepted change, `where` names the account together with the region. Other results have only the account.
-  const places = where.length > 0 || account === undefined ? where : [say`account ${own(account)}`];
+  // Only an accepted change has `where`, which names the account, too. Of other results, only the account may be known.
+  const accountAsPlace = account === undefined ? [] : [say`account ${own(account)}`];
+  const places = where.length > 0 ? where : accountAsPlace;
   // A success has the consent only in words. If a user was asked, it was the person at the terminal, and not a user of an MCP client.
   const consentText = consent?.text === consentWays.asked ? words('you agreed at this terminal') : consent;
   // A plan's next step tells an agent how to go on, which does not concern a person at a terminal.
@@ -58,12 +59,14 @@ export function successText(
 
   const unitOf = (path: string) => operation && fieldUnit(operation.output(), path);
   let answerBlock: readonly string[] = [];
-  if (answer !== undefined) answerBlock = isRaw ? render({ answer }) : answerLines(answer, { ...layout, unitOf });
+  if (answer !== undefined && !showsAll) answerBlock = answerLines(answer, { ...layout, unitOf });
+  // All fields, as indented lines below the line `answer:`.
+  if (answer !== undefined && showsAll) answerBlock = render({ answer });
 
   return joinBlocks([
     paragraph(summary, layout).map((line) => layout.paint('bold', line)),
     plan === undefined ? [] : planLines(plan, layout),
-    // A plan has the fields of its request.
+    // A plan has the method, URL, headers and body of its request.
     plan === undefined ? [] : [layout.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
     answerBlock,
     factLines(rows, layout),

@@ -11,7 +11,7 @@ const maximumRows = 20;
 const maximumColumns = 8;
 
 /** One field of an answer, or a list of records in it. */
-type Fact =
+type AnswerPart =
   | { readonly kind: 'field'; readonly path: string; readonly value: unknown }
   | { readonly kind: 'list'; readonly path: string; readonly records: readonly object[] };
 
@@ -21,22 +21,22 @@ interface AnswerLayout extends TextLayout {
 }
 
 /**
- * Formats an answer. If it has lists, only the lists are shown, as tables; otherwise its fields are shown, one per line. Numbers have human
- * units. Above all this, a progress bar shows the field `percent` of the answer itself.
+ * Formats an answer, which has fields and lists of records. If there are lists, only they are shown, as tables; otherwise the fields are
+ * shown, one per line. Numbers have human units. Above all this, a progress bar shows the field `percent` of the answer itself.
  */
 export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf, ...layout }: AnswerLayout): string[] {
   // If the only field of the answer is a record, such as `cluster`, that record is shown, and `prefix` is `cluster.`.
   const { record, prefix } = withoutWrapper(answer);
-  // The paths of facts begin at the record, and the paths of the schema at the whole answer.
+  // The paths of fields and lists begin at the record, and the paths of the schema at the whole answer.
   const recordLayout = { ...layout, unitOf: (path: string) => unitOf(`${prefix}${path}`) };
-  const facts = factsIn(record, '');
-  const lists = facts.filter((fact) => fact.kind === 'list');
-  const fields = facts
-    .filter((fact) => fact.kind === 'field')
+  const parts = partsOf(record);
+  const lists = parts.filter((part) => part.kind === 'list');
+  const fields = parts
+    .filter((part) => part.kind === 'field')
     .map(({ path, value }) => [labelOf(path), [fieldText(path, value, recordLayout)]] as const);
 
   const blocks: string[][] = [];
-  // In an inner record, `percent` may be something other than progress.
+  // The `percent` of the answer itself is progress. In an inner record, it may be something else, so it is not taken from `record`.
   const { percent } = answer;
   if (typeof percent === 'number') blocks.push([`${progressBar(percent / 100)} ${percent}%`]);
   if (lists.length === 0) blocks.push(labelled(fields, layout));
@@ -54,17 +54,17 @@ function withoutWrapper(answer: object): { readonly record: object; readonly pre
 
 const isEmpty = (value: unknown) => value === undefined || value === null || value === '';
 
-/** The fields and lists of a record and of its inner records. Empty fields and lists are left out. */
-function factsIn(record: object, pathOfRecord: string): Fact[] {
-  return Object.entries(record).flatMap(([name, value]): Fact[] => {
-    const path = pathOfRecord === '' ? name : `${pathOfRecord}.${name}`;
+/** The fields and lists of a record and of its inner records, whose paths are given. Empty fields and lists are left out. */
+function partsOf(record: object, pathOfRecord?: string): AnswerPart[] {
+  return Object.entries(record).flatMap(([name, value]): AnswerPart[] => {
+    const path = pathOfRecord === undefined ? name : `${pathOfRecord}.${name}`;
     if (isEmpty(value)) return [];
     if (Array.isArray(value)) {
       const records = value.filter(isObject);
       if (records.length > 0) return [{ kind: 'list', path, records }];
       return value.length === 0 ? [] : [{ kind: 'field', path, value }];
     }
-    return isObject(value) ? factsIn(value, path) : [{ kind: 'field', path, value }];
+    return isObject(value) ? partsOf(value, path) : [{ kind: 'field', path, value }];
   });
 }
 

@@ -11,22 +11,25 @@ import { type Finding, ok, problem, warning } from './finding.js';
 
 const check = 'journal';
 
-/** Reads the whole journal. Reports the journal's own warnings, changes without a known outcome, and signs of lost entries. */
+/**
+ * Reads the whole journal. Reports the journal's own warnings, changes without a known outcome, and signs of lost entries: changes that a
+ * running server found lost and restored, and outcomes without the intent that is written before a change is sent.
+ */
 export async function checkJournal(config: Config, now: () => Date): Promise<Finding[]> {
   const { name, path, openJournal } = openStore(config.journal, now);
   const isDatabase = path === undefined;
-  // This opens neither the file nor the database. Reading does, so its errors are caught below.
+  // Prepares the journal. The file or the database is opened only when the journal is read, so errors of that are caught below.
   const journal = await openJournal();
   try {
     const warnings = await journal.healthCheck();
     const { changes, unresolved, restored } = await countChanges(journal);
-    // Before a change is sent, its intent is written. So an outcome without an intent shows that the beginning of the file was lost, which
-    // does not happen in a database. The null device keeps nothing.
-    const missing = isDatabase || path === devNull ? 0 : await countMissingIntents(path);
+    // Only a file can lose its beginning, and with it the intents of later outcomes. The null device keeps nothing.
+    const isKeptFile = path !== undefined && path !== devNull;
+    const missingIntents = isKeptFile ? await countMissingIntents(path) : 0;
 
     const findings = [outcomesFinding(name, changes, unresolved)];
     if (restored > 0) findings.push(restoredFinding(restored));
-    if (missing > 0) findings.push(missingFinding(missing));
+    if (missingIntents > 0) findings.push(missingFinding(missingIntents));
     return [...findings, ...warnings.map((text) => warning(check, text, 'See the runbook, docs/OPERATE.md.'))];
   } catch (error) {
     const remedy = say`${journalRemedy(error, isDatabase)} Without a journal, changes are refused.`;
@@ -36,7 +39,7 @@ export async function checkJournal(config: Config, now: () => Date): Promise<Fin
   }
 }
 
-/** Counts all changes, the changes without a known outcome, and the changes that a server wrote again because they were lost. */
+/** Counts all changes, the changes without a known outcome, and the changes that a server restored: wrote again because they were lost. */
 async function countChanges(journal: Journal): Promise<{ changes: number; unresolved: number; restored: number }> {
   const unresolvedIds = new Set<string>();
   let changes = 0;
@@ -67,10 +70,10 @@ const restoredFinding = (restored: number): Finding =>
     'Do not use logrotate or delete the file: see the runbook, docs/OPERATE.md.',
   );
 
-const missingFinding = (missing: number): Finding =>
+const missingFinding = (missingIntents: number): Finding =>
   warning(
     check,
-    say`the changes of ${counted(missing, 'outcome')} in it are missing: the file was truncated, or an older one moved away`,
+    say`the changes of ${counted(missingIntents, 'outcome')} in it are missing: the file was truncated, or an older one moved away`,
     'Look in the console for changes that the journal lacks: see the runbook, docs/OPERATE.md.',
   );
 

@@ -105,8 +105,9 @@ const consentMeanings = {
   off: 'changes are sent without consent',
 } as const satisfies Record<ConsentMode, string>;
 
-export function checkConsent(account: string, mode: ConsentMode): Finding {
-  const check = `${account} consent`.trim();
+/** @param account undefined if accounts have no names */
+export function checkConsent(account: string | undefined, mode: ConsentMode): Finding {
+  const check = account === undefined ? 'consent' : `${account} consent`;
   const detail = say`${own(mode)}: ${words(consentMeanings[mode])}`;
   if (mode !== 'off') return ok(check, detail);
   return warning(check, detail, 'Unset CLOUDOPS_CONFIRM where a person can be asked.');

@@ -27,15 +27,15 @@ export const doctorCommand: Command = {
   run: async ({ options, config, terminal }) => {
     // Programs that print keys have process groups of their own, so Ctrl-C does not end them. `process.exit` runs the listeners that do.
     terminal.interrupted(() => process.exit(interruptedCode));
-    const { findings: configFindings, isNoApiChecked } = config.ok
+    const { findings: configFindings, hasNoApi } = config.ok
       ? await examine(config.config, options.bucket, terminal)
-      : { findings: config.problems.map(configurationProblem), isNoApiChecked: false };
+      : { findings: config.problems.map(configurationProblem), hasNoApi: false };
     const findings = [nodeFinding(process.versions.node), ...configFindings];
     const layout = layoutOf(terminal, 'stdout');
-    if (options.json === undefined) terminal.stdout.write(doctorReport(findings, isNoApiChecked, layout));
+    if (options.json === undefined) terminal.stdout.write(doctorReport(findings, hasNoApi, layout));
     else terminal.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
     if (findings.some(({ status }) => status === 'problem')) return 1;
-    return isNoApiChecked ? noApiCheckedCode : 0;
+    return hasNoApi ? noApiCheckedCode : 0;
   },
 };
 
@@ -58,9 +58,12 @@ function nodeFinding(version: string): Finding {
 
 interface Examined {
   readonly findings: readonly Finding[];
-  /** True if the configuration is valid, but no API is set up. */
-  readonly isNoApiChecked: boolean;
+  /** True if the configuration is valid, but no API is set up, so that none was checked. */
+  readonly hasNoApi: boolean;
 }
+
+/** Time in which an endpoint has to answer a check (milliseconds). A call waits longer. */
+const longestWaitMs = 10_000;
 
 /** Runs all checks of a valid configuration. */
 async function examine(config: Config, bucket: string | undefined, terminal: Terminal): Promise<Examined> {
@@ -70,7 +73,7 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
   // The runtime gets no journal. With one, it would report unfinished changes here, and then no server would report them again.
   const withoutJournal = { ...config, journal: devNull, telemetry: false };
   const runtime = await startRuntime(withoutJournal, version, () => undefined, now);
-  const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: 10_000 });
+  const httpClient = createHttpClient(config.proxies, { ...defaultLimits, headersMs: longestWaitMs });
   const options = { httpClient, proxies: config.proxies, now };
   try {
     const accountFindings = await checkAccounts({ runtime, bucket, options });
@@ -82,11 +85,12 @@ async function examine(config: Config, bucket: string | undefined, terminal: Ter
       ...(await checkJournal(config, now)),
       ...(await checkIssuer(config)),
       await checkSecretsFolder(config.secretsDir, platform),
-      ...all.map(({ name, confirm }) => checkConsent(areNamed ? name : '', confirm)),
+      ...all.map(({ name, confirm }) => checkConsent(areNamed ? name : undefined, confirm)),
       checkStateKey(config, now),
     ];
-    const isNoApiChecked = accountFindings.every(({ status }) => status === 'not checked');
-    return { findings, isNoApiChecked };
+    // An API that is set up has a finding with another status, because its endpoint answers or not.
+    const hasNoApi = accountFindings.every(({ status }) => status === 'not checked');
+    return { findings, hasNoApi };
   } finally {
     await httpClient.close();
     await runtime.close(0);
@@ -99,7 +103,7 @@ const statusColumns = Math.max(...Object.keys(colours).map((status) => status.le
 const narrowestText = 40;
 
 /** Formats the findings in columns, each with its remedy below, and counts the problems and warnings. */
-function doctorReport(findings: readonly Finding[], isNoApiChecked: boolean, { width, paint }: TextLayout): string {
+function doctorReport(findings: readonly Finding[], hasNoApi: boolean, { width, paint }: TextLayout): string {
   const checkColumns = Math.max(...findings.map(({ check }) => widthOf(check))) + 2;
   const detailColumn = statusColumns + checkColumns;
   const isWide = width - detailColumn >= narrowestText;
@@ -119,7 +123,6 @@ function doctorReport(findings: readonly Finding[], isNoApiChecked: boolean, { w
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   const counts = say`problems: ${count('problem')}, warnings: ${count('warning')}, not checked: ${count('not checked')}`;
   const summary = [counts];
-  if (isNoApiChecked)
-    summary.push(say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`);
+  if (hasNoApi) summary.push(say`No API was checked, because none is set up. CLOUDOPS_SANDBOX=1 needs no account.`);
   return `${[...findingLines, '', ...summary.flatMap((line) => wrapped(line, width))].join('\n')}\n`;
 }

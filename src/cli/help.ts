@@ -117,19 +117,19 @@ function settingLines(name: string, row: Row, width: number): string[] {
 function toolLines(commandName: string, command: Command, operation: Operation, layout: TextLayout): readonly string[] {
   const { width, paint } = layout;
   const lines = usageOf(commandName, { ...command, usage: command.usage.replace('<tool>', operation.name) }, layout);
-  lines.push('', ...wrapped(say`${defined(operation.description.replace(forModels, ''))}`, width, 2));
+  lines.push('', ...wrapped(say`${defined(operation.description.replace(remarkForModels, ''))}`, width, 2));
 
   const rows = argumentRows(operation);
   lines.push('', paint('bold', 'Arguments, as fields of a JSON object:'));
   for (const row of rows) lines.push(...argumentLines(row, layout));
 
-  // A long list of values has a letter as its name. It is printed once, although several arguments may refer to it.
-  const valuesByLetter = new Map<string, string>();
-  for (const { list } of rows) if (list !== undefined) valuesByLetter.set(list.name, list.values);
+  // A long list of values has a letter as its name, by which arguments refer to it. It is printed once, even if several do.
+  const lists = rows.map(({ list }) => list).filter((list) => list !== undefined);
+  const valuesByLetter = new Map(lists.map(({ name: letter, values }) => [letter, values]));
   for (const [letter, values] of valuesByLetter)
     lines.push('', ...wrapped(say`${defined(plain(values))}.`, width, say`  List ${own(letter)}: `, 4));
 
-  // The last line is an example of a call. It has no heading, because its first word shows what it is.
+  // The last line is an example of a call. As a whole command line, it needs no heading.
   const example = exampleOf(operation);
   if (example === undefined) return [...lines, '  The operation file has no example.'];
   const json = exact(JSON.stringify(example));
@@ -146,7 +146,7 @@ function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { widt
 }
 
 /** A remark in some descriptions that is only for models, and is left out of the help. */
-const forModels = /; ask the user rather than guess/;
+const remarkForModels = /; ask the user rather than guess/;
 
 /** Removes the backquotes of Markdown. */
 const plain = (text: string) => text.replaceAll('`', '');
