@@ -11,12 +11,12 @@ const masked = '(hidden, because it may be a secret)';
 
 /** Converts an answer to a record that JSON can hold: times in ISO 8601, blobs as a number of bytes, big numbers as text, secrets masked. */
 export function answerRecord(fields: readonly Argument[], values: Values, isMasked: IsMasked): Record<string, unknown> {
-  const byMember = new Map(fields.map((field) => [field.member, field]));
+  const fieldsByName = new Map(fields.map((field) => [field.memberName, field]));
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => {
       if (value === undefined || value === null) return [];
       // Undefined for a field of the answer that the model does not have.
-      const field = byMember.get(name);
+      const field = fieldsByName.get(name);
       if (field !== undefined && isMasked(field)) return [[name, masked]];
       return [[name, answerValue(field?.rules, value, isMasked)]];
     }),
@@ -38,7 +38,8 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   if (!isObject(value)) return value;
 
   if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked);
-  // The protocols return a big number as an object that has the number as text in the field `string`.
+  // The protocols return a big number as an object with the number as text in the field `string`. Another object in place of the number (the
+  // answer does not fit the model) becomes `[object Object]`.
   if (rules?.kind === 'bigNumber') return String(value.string ?? value);
   // A map, or an object that the model does not describe.
   const elementRules = rules?.kind === 'map' ? rules.element() : undefined;
@@ -54,7 +55,7 @@ export const answerSchema = (fields: readonly Argument[], isMasked: IsMasked, le
     Object.fromEntries(
       fields.map((field) => {
         const schema = isMasked(field) ? z.string() : answerValueSchema(field.rules, isMasked, level);
-        return [field.member, schema.optional()];
+        return [field.memberName, schema.optional()];
       }),
     ),
   );
@@ -67,7 +68,7 @@ function answerValueSchema(rules: ValueRules, isMasked: IsMasked, level: number)
     case 'list':
       return z.array(answerValueSchema(rules.element(), isMasked, level));
     case 'map':
-      // An object with any fields: the model does not know the names in a map, so it cannot describe them.
+      // The entries of a map are not checked: an entry of a wrong type stays in the record as it is.
       return z.looseObject({});
     case 'integer':
     case 'number':

@@ -1,8 +1,8 @@
 import type { Argument, ValueRules } from './arguments.js';
 
 /** True if `names` contains the argument's name in requests or its name in the model. */
-export const isNamed = (names: readonly string[], { name, member }: Argument): boolean =>
-  names.includes(name) || names.includes(member);
+export const isNamed = (names: readonly string[], { name, memberName }: Argument): boolean =>
+  names.includes(name) || names.includes(memberName);
 
 type Target = { readonly to: 'name' | 'member' };
 
@@ -13,9 +13,11 @@ type Target = { readonly to: 'name' | 'member' };
 export function translatePath(path: string, fields: readonly Argument[], { to }: Target): string {
   // `rules[0].id` has the first name `rules`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
-  const field = fields.find((field) => field[to] === firstName) ?? fields.find((field) => isNamed([firstName], field));
+  const targetName = ({ name, memberName }: Argument) => (to === 'name' ? name : memberName);
+  const field =
+    fields.find((field) => targetName(field) === firstName) ?? fields.find((field) => isNamed([firstName], field));
   if (field === undefined) return path;
-  const start = `${field[to]}${indexes}`;
+  const start = `${targetName(field)}${indexes}`;
   return rest === undefined ? start : `${start}.${translatePath(rest, innerFields(field.rules), { to })}`;
 }
 

@@ -15,12 +15,12 @@ import {
   textTrait,
 } from './model.js';
 
-/** An argument of a tool, or a field inside an argument. It stands for a member of the model. */
+/** An argument of a tool, a field inside an argument, or a field of an answer. Each stands for a member of the model. */
 export interface Argument {
   /** The member's name in requests, or its name in the model if the name in requests cannot be used (`namedArguments`). */
   readonly name: string;
   /** Name of the member in the model. */
-  readonly member: string;
+  readonly memberName: string;
   readonly isRequired: boolean;
   /** True if the model marks the member as sensitive. */
   readonly isSensitive: boolean;
@@ -121,7 +121,7 @@ function argumentOf(model: Model, member: Member, name: string): Argument {
   const traits = model.traitsOf(member);
   return {
     name,
-    member: member.name,
+    memberName: member.name,
     isRequired: hasTrait(traits, 'smithy.api#required'),
     isSensitive: hasTrait(traits, 'smithy.api#sensitive'),
     location: locationOf(traits),

@@ -10,11 +10,11 @@ import type { OperationSettings } from './model-settings.js';
 interface ChangeSource {
   /** Name of the operation in the model, such as `CreateBook`. */
   readonly operationName: string;
-  /** Path of the operation, with labels: `/clusters/{clusterId}/nodes/{nodeId}`. */
-  readonly path: string;
+  /** Path in the URI of the requests, with the member names of arguments: `/clusters/{clusterId}/nodes/{nodeId}`. */
+  readonly uriPath: string;
   /** Name of the API for people: the prefix of its tools, or its name in settings. */
   readonly apiName: string;
-  readonly fields: readonly Argument[];
+  readonly toolArguments: readonly Argument[];
   readonly settings: OperationSettings;
 }
 
@@ -25,12 +25,13 @@ const longestValue = 60;
  * Returns the texts of a change for its plan and its question. Texts come from the model and from the settings in the file of operations.
  * `defined` shows them as they are, `own` does so for a single name, and `quoted` puts the value of an argument in quotation marks.
  */
-export function changeTexts({ operationName, path, apiName, fields, settings }: ChangeSource): Change {
+export function changeTexts({ operationName, uriPath, apiName, toolArguments, settings }: ChangeSource): Change {
   const title = defined(sentenceCase(nameInWords(operationName)));
-  const identifying = identifyingArguments(fields, path);
-  const identifyingNames = identifying.map(({ name }) => name);
-  // The argument whose value is the name of the changed resource. Undefined if no argument identifies the resource.
-  const resourceArgument = resourceArgumentName(identifying, operationName);
+  // For example, `clusterId` and `nodeId` identify a node, and `nodeId` is the resource argument. If no argument identifies the resource, the
+  // resource argument is undefined.
+  const identifying = identifyingArguments(toolArguments, uriPath);
+  const resourceArgument = resourceArgumentOf(identifying, operationName);
+  const otherIdentifying = identifying.filter((argument) => argument !== resourceArgument);
   // The settings of a change always have `costsMoney` (`readSettings`). The default is for the compiler.
   const { costsMoney = true, irreversible, continues, consequences, notChecked, ifTooLarge } = settings;
   return {
@@ -46,7 +47,7 @@ export function changeTexts({ operationName, path, apiName, fields, settings }: 
     },
     // The label with which a person accepts the change, such as `Delete book "a1"`.
     accept: (input) => {
-      const value = resourceArgument === undefined ? undefined : input[resourceArgument];
+      const value = resourceArgument === undefined ? undefined : input[resourceArgument.name];
       return value === undefined ? title : say`${title} ${quoted(String(value), longestValue)}`;
     },
     consequences: () => [
@@ -55,13 +56,10 @@ export function changeTexts({ operationName, path, apiName, fields, settings }: 
     ],
     warnings: () => [],
     notChecked,
-    // The values of these arguments identify the resource. The last one has to be its name, which people type to confirm a deletion.
-    identifies: [
-      ...identifyingNames.filter((name) => name !== resourceArgument),
-      ...(resourceArgument === undefined ? [] : [resourceArgument]),
-    ],
-    // The arguments that the headline shows, in any order. The question about the change lists all others.
-    named: identifyingNames,
+    // The last argument has to be the resource argument, whose value people type to confirm a deletion.
+    identifies: [...namesOf(otherIdentifying), ...(resourceArgument === undefined ? [] : [resourceArgument.name])],
+    // The arguments that the headline shows. The question about the change lists all others.
+    named: namesOf(identifying),
     // If nobody knows whether the change happened, the advice is "look in the console for" and this text.
     verificationHint: (input) => {
       if (settings.verificationHint !== undefined) return defined(settings.verificationHint);
@@ -71,39 +69,41 @@ export function changeTexts({ operationName, path, apiName, fields, settings }: 
   };
 }
 
+const namesOf = (list: readonly Argument[]): readonly string[] => list.map(({ name }) => name);
+
 /** Returns a text such as `book ID "a1"` for each identifying argument in a call. */
 function idTexts(identifying: readonly Argument[], input: Readonly<Record<string, unknown>>): readonly SafeText[] {
-  const names = identifying.map(({ name }) => name).filter((name) => input[name] !== undefined);
-  return names.map((name) => say`${defined(nameInWords(name))} ${quoted(String(input[name]), longestValue)}`);
+  const givenNames = namesOf(identifying).filter((name) => input[name] !== undefined);
+  return givenNames.map((name) => say`${defined(nameInWords(name))} ${quoted(String(input[name]), longestValue)}`);
 }
 
-/** Returns the arguments in the path, in its order, or else the required texts that are named like an ID, a name or an ARN. */
-function identifyingArguments(fields: readonly Argument[], path: string): readonly Argument[] {
-  const labels = [...path.matchAll(/\{([^{}+]+)\+?\}/g)].map(([, member]) => member);
-  const inPath = labels.flatMap((label) =>
-    fields.filter(({ location, member }) => location === 'path' && member === label),
+/** Returns the arguments in the path of the URI, in its order, or else the required texts that are named like an ID, a name or an ARN. */
+function identifyingArguments(toolArguments: readonly Argument[], uriPath: string): readonly Argument[] {
+  const namesInPath = [...uriPath.matchAll(/\{([^{}+]+)\+?\}/g)].map(([, memberName]) => memberName);
+  const inPath = namesInPath.flatMap((nameInPath) =>
+    toolArguments.filter(({ location, memberName }) => location === 'path' && memberName === nameInPath),
   );
   if (inPath.length > 0) return inPath;
-  return fields.filter(
-    ({ name, member, isRequired, rules }) =>
-      isRequired &&
-      rules.kind === 'text' &&
-      nameEndings.some((ending) => [name, member].some((candidate) => ending.test(nameInWords(candidate)))),
+
+  const isNamedLikeId = (name: string) => nameEndings.some((ending) => ending.test(nameInWords(name)));
+  return toolArguments.filter(
+    ({ name, memberName, isRequired, rules }) =>
+      isRequired && rules.kind === 'text' && (isNamedLikeId(name) || isNamedLikeId(memberName)),
   );
 }
 
 /**
- * Returns the name of the argument that names the changed resource. It is an argument with the last word of the operation, such as
+ * Returns the argument that has the name or ID of the changed resource. It is an argument with the last word of the operation, such as
  * `PolicyName` of `DeleteUserPolicy`. Otherwise it is the last argument in the path, because a path goes from a resource to the resources
  * in it. If no argument is in the path, it is the first argument.
  */
-function resourceArgumentName(identifying: readonly Argument[], operationName: string): string | undefined {
+function resourceArgumentOf(identifying: readonly Argument[], operationName: string): Argument | undefined {
   const words = nameInWords(operationName).toLowerCase();
-  const namesake = identifying.find(({ member }) => {
-    const memberWords = nameInWords(member).toLowerCase();
+  const namesake = identifying.find(({ memberName }) => {
+    const memberWords = nameInWords(memberName).toLowerCase();
     const kind = nameEndings.reduce((text, ending) => text.replace(ending, ''), memberWords).trim();
     return kind !== '' && words.endsWith(` ${kind}`);
   });
   const fallback = identifying.at(0)?.location === 'path' ? identifying.at(-1) : identifying.at(0);
-  return (namesake ?? fallback)?.name;
+  return namesake ?? fallback;
 }

@@ -26,8 +26,8 @@ export interface ChosenOperation {
   /** The settings for this operation only. */
   readonly settings: OperationSettings;
   readonly texts: Pick<Operation, 'name' | 'title' | 'description'>;
-  /** The arguments of the tool. */
-  readonly fields: readonly Argument[];
+  readonly toolArguments: readonly Argument[];
+  /** Tells whether an argument, or a field of an argument or answer, is a secret. */
   readonly isSecret: (field: Argument) => boolean;
   readonly pages: ModelPages | undefined;
 }
@@ -57,7 +57,7 @@ export function chooseOperation(
       title,
       description: settings.description ?? descriptionOf(operation, title),
     },
-    fields: chosenArguments(allArguments, settings),
+    toolArguments: chosenArguments(allArguments, settings),
     isSecret: isSecretIn(settings.secretNames),
     pages,
   };

@@ -10,11 +10,11 @@ type Values = Readonly<Record<string, unknown>>;
 export interface Codec {
   /**
    * Makes a request. Times are `Date`, blobs are bytes.
-   * @param token idempotency token. Undefined for a request that is only planned, or if the operation takes no token
+   * @param idempotencyToken undefined for a request that is only planned, or if the operation takes no such token
    * @throws Error for values that the protocol cannot hold
    */
-  encode(operation: ModelOperation, values: Values, token?: string): Promise<ApiRequest>;
-  /** Reads the answer to a request that succeeded. Returns undefined for an answer that does not have the format of the protocol. */
+  encode(operation: ModelOperation, values: Values, idempotencyToken?: string): Promise<ApiRequest>;
+  /** Reads the answer to a request that succeeded. Returns undefined if the answer cannot be read, or a trait of the operation is invalid. */
   decode(operation: ModelOperation, answer: ProtocolAnswer): Promise<Values | undefined>;
 }
 
@@ -26,26 +26,31 @@ export function createCodec(model: Model): Codec {
     return createProtocol(model.service);
   });
   return {
-    encode: async (operation, values, token) => {
+    encode: async (operation, values, idempotencyToken) => {
       refuseEmptyLabels(operation, values);
       const protocol = await loadProtocol();
-      const request = await protocol.serialize(schemaOf(operation), withToken(operation, values, token));
+      const valuesToSend = withIdempotencyToken(operation, values, idempotencyToken);
+      const request = await protocol.serialize(schemaOf(operation), valuesToSend);
       // If the body is a union that is not given, the protocols write an empty object, which is no valid union.
       const body = isUnionBodyMissing(model, operation, values) ? undefined : request.body;
       return apiRequest(operation, { ...request, body });
     },
     decode: async (operation, answer) => {
-      const protocol = await loadProtocol();
-      // Undefined for an answer in another format: the protocols throw many kinds of errors then, such as a SyntaxError for an HTML page.
-      const values = await protocol.deserialize(schemaOf(operation), answer).catch(() => undefined);
-      // If the output has no members, the protocols return every field of the answer, even though the model describes none.
-      return values === undefined ? undefined : knownMembers(operation, values);
+      try {
+        const protocol = await loadProtocol();
+        const values = await protocol.deserialize(schemaOf(operation), answer);
+        // If the output has no members, the protocols return every field of the answer, even though the model describes none.
+        return knownMembers(operation, values);
+      } catch {
+        // The protocols throw many kinds of errors for an answer in another format, such as a SyntaxError for an HTML page.
+        return undefined;
+      }
     },
   };
 }
 
 /** Adds the idempotency token if the operation takes one. A token among the values has priority. */
-function withToken({ input }: ModelOperation, values: Values, token: string | undefined): Values {
+function withIdempotencyToken({ input }: ModelOperation, values: Values, token: string | undefined): Values {
   const member = input.members.find(isIdempotencyToken);
   return member === undefined || token === undefined ? values : { [member.name]: token, ...values };
 }

@@ -14,7 +14,7 @@ const examplesTrait = z
 export function modelExamples(fields: readonly Argument[], traits: Traits): readonly Record<string, unknown>[] {
   const successful = examplesTrait.parse(traits['smithy.api#examples']).filter(({ error }) => error === undefined);
   return successful.map(({ input }) => {
-    const members = Object.entries(input).filter(([name]) => fields.some(({ member }) => member === name));
+    const members = Object.entries(input).filter(([name]) => fields.some(({ memberName }) => memberName === name));
     return toArgumentNames(fields, Object.fromEntries(members));
   });
 }
@@ -26,7 +26,7 @@ export const toArgumentNames = (
 ): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(values).map(([key, value]) => {
-      const field = fields.find(({ name }) => name === key) ?? fields.find(({ member }) => member === key);
+      const field = fields.find(({ name }) => name === key) ?? fields.find(({ memberName }) => memberName === key);
       return field === undefined ? [key, value] : [field.name, withNamesInside(field.rules, value)];
     }),
   );

@@ -59,29 +59,29 @@ export function listingsOf(context: ModelContext, chosen: ChosenOperation): List
 }
 
 /**
- * Makes the listing of a tool at one level of detail. At some levels, optional arguments are folded: the tool then has one argument for all
- * of them, with JSON text.
+ * Makes the listing of a tool at one level of detail. At some levels, optional arguments are folded: in the listing, one argument with JSON
+ * text then stands for all of them.
  */
 function listingAt(level: Level, context: ModelContext, chosen: ChosenOperation): Listing {
   const { toolDescriptionLimit, foldedNamesLimit, ...detail } = level;
-  const { fields, settings, texts, isSecret } = chosen;
+  const { toolArguments, settings, texts, isSecret } = chosen;
   // A description that the file gives is never shortened. If too little of another description would remain, the title replaces it.
   const description =
     settings.description ?? (shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`);
 
   // An argument with a secret is not folded, because a plan would then hide all folded arguments.
-  const hasSecret = (field: Argument) => secretPaths([field], detail, isSecret).length > 0;
-  // An argument that the read after a change needs is not folded, because the read takes it by its path. The path may go on inside the
-  // argument: `input.cluster.id`. So `cluster` also matches `input.clusters`, which only means that one argument more is not folded.
+  const hasSecret = (argument: Argument) => secretPaths([argument], detail, isSecret).length > 0;
+  // An argument that the read after a change needs is not folded, because the read takes the argument by its path. The path may go on inside
+  // the argument: `input.cluster.id`. So `cluster` also matches `input.clusters`, which only means that one argument more is not folded.
   const followPaths = Object.values(settings.follow?.arguments ?? {});
-  const isUsedByFollow = ({ name, member }: Argument) =>
-    followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${member}`));
-  const isNeverFolded = (field: Argument) => hasSecret(field) || isUsedByFollow(field);
-  const isFolding = foldedNamesLimit > 0;
-  const folded = isFolding ? foldArguments(fields, isNeverFolded) : undefined;
+  const isUsedByFollow = ({ name, memberName }: Argument) =>
+    followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${memberName}`));
+  const isNeverFolded = (argument: Argument) => hasSecret(argument) || isUsedByFollow(argument);
+  // Levels that fold nothing have the limit 0. `folded` has the folded arguments, and the name of the argument that stands for them.
+  const folded = foldedNamesLimit === 0 ? undefined : foldArguments(toolArguments, isNeverFolded);
 
   const controlArguments = controlArgumentsOf(settings, context);
-  const input = argumentListing({ fields, folded, foldedNamesLimit, detail, controlArguments });
+  const input = argumentListing({ fields: toolArguments, folded, foldedNamesLimit, detail, controlArguments });
   const size = JSON.stringify({ ...texts, description, input }).length;
   return { description, detail, folded, input, size };
 }

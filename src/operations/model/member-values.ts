@@ -7,7 +7,9 @@ type Values = Readonly<Record<string, unknown>>;
 /** Converts arguments to the values that the protocols take: times as `Date`, blobs as bytes. The result has the names in the model. */
 export function memberValues(fields: readonly Argument[], values: Values): Record<string, unknown> {
   const present = fields.filter(({ name }) => values[name] !== undefined);
-  return Object.fromEntries(present.map(({ name, member, rules }) => [member, memberValue(rules, values[name])]));
+  return Object.fromEntries(
+    present.map(({ name, memberName, rules }) => [memberName, memberValue(rules, values[name])]),
+  );
 }
 
 /**

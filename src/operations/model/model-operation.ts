@@ -26,17 +26,17 @@ import { uncheckedPatterns } from './unchecked-patterns.js';
  */
 export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
   const { model, codec, fileSettings } = context;
-  const { operation, settings, texts, fields, isSecret, pages } = chosen;
+  const { operation, settings, texts, toolArguments, isSecret, pages } = chosen;
   const { description, detail, folded } = listing;
 
-  // Most operations are never called, so the two schemas are made at the first use. `input` validates the arguments of a call.
+  // Most operations are never called, so the two schemas and the fields of the answer are made at the first use.
   const input = lazy(() => inputSchema(chosen, folded, detail));
-  const answerFields = structureOf(model, operation.output).fields;
-  // Secrets in answers are masked, except fields that the file wants to show (`settings.show`), and the token for the next page: it is
-  // named like a secret, but the next request needs it as it is.
+  const getAnswerFields = structureOf(model, operation.output).fields;
+  // Secrets in answers are masked, except fields that the file wants to show (`settings.show`), and the token of the next page, which looks
+  // like a secret, but has to be sent with the next request.
   const shownFields = [...settings.show, ...(pages?.tokens ?? [])];
-  const isMasked = (field: Argument) => isSecret(field) && !isNamed(shownFields, field);
-  const output = lazy(() => answerSchema(answerFields(), isMasked));
+  const isMasked: ChosenOperation['isSecret'] = (field) => isSecret(field) && !isNamed(shownFields, field);
+  const output = lazy(() => answerSchema(getAnswerFields(), isMasked));
 
   return {
     ...texts,
@@ -49,30 +49,34 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     ...signingOf(context),
     ...hostOf(context, operation),
     method: methodOf(operation),
-    // `input` has all rules. Hosts see `schemas.input`, which has only types and short descriptions.
+    // `input` validates calls with all rules. Hosts see `schemas.input`, which has only types and short descriptions.
     input,
     schemas: { input: listing.input },
     example: exampleFor(chosen, input),
-    secrets: secretPaths(fields, detail, isSecret),
-    // A call may give some arguments together, as JSON text in one argument (`folded`). `unfolded` takes them out of it.
-    request: (args, pageStart, token) =>
-      codec.encode(operation, { ...memberValues(fields, unfolded(args, folded)), ...pageStart }, token),
+    secrets: secretPaths(toolArguments, detail, isSecret),
+    request: (args, pageStart, idempotencyToken) => {
+      // If the listing has folded arguments, a call may give them as JSON text in one combined argument. `unfolded` separates them.
+      const singleArguments = unfolded(args, folded);
+      // `pageStart` holds the token of the page under its name in the model. Undefined for the first page.
+      const values = { ...memberValues(toolArguments, singleArguments), ...pageStart };
+      return codec.encode(operation, values, idempotencyToken);
+    },
     answer: answerFormat(model, operation),
     extract: async (body, _input, headers, status) => {
-      // Undefined for an answer that cannot be decoded, whether the answer or the model is wrong. The caller of `extract` reports it.
-      const values = await codec.decode(operation, { text: String(body), headers, status }).catch(() => undefined);
-      return values === undefined ? undefined : answerRecord(answerFields(), values, isMasked);
+      // Undefined for an answer that cannot be decoded. The caller of `extract` reports it.
+      const values = await codec.decode(operation, { text: String(body), headers, status });
+      return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
     },
     output,
     ...(pages !== undefined && { pages: { page: output, ...pageFunctions(pages) } }),
-    // Hosts get no schema of the answer, because it would be too long.
+    // With this, hosts get no output schema, because the schemas of most answers are too long for the list of tools.
     isAnswerOpen: true,
     summarize: (record) => answerSummary(operation.name, record),
     undocumented: [],
-    limitations: uncheckedPatterns(fields),
+    limitations: uncheckedPatterns(toolArguments),
     defaults: [],
     ...(settings.errors !== undefined && { errors: settings.errors }),
-    ...(settings.effect !== 'read' && changeFields(context, chosen, answerFields)),
+    ...(settings.effect !== 'read' && changeFields(context, chosen, getAnswerFields)),
   };
 }
 
@@ -81,35 +85,36 @@ const pageFunctions = ({ start, add, result, count }: ModelPages) => ({ start, a
 /** Returns the fields of an operation that only changes have. */
 function changeFields(
   context: ModelContext,
-  { operation, settings, fields, isSecret }: ChosenOperation,
-  answerFields: () => readonly Argument[],
+  { operation, settings, toolArguments, isSecret }: ChosenOperation,
+  getAnswerFields: () => readonly Argument[],
 ): Partial<Operation> {
   const { prefix, api: nameInSettings } = context.fileSettings;
   const { repeatable, failures, follow } = settings;
   return {
     change: changeTexts({
       operationName: operation.name,
-      path: operation.http.uri,
+      uriPath: operation.http.uri,
       // A person reads this name. Several models may share an API in the settings, so the prefix, which the file chose, says more.
       apiName: prefix ?? nameInSettings,
       // The texts of a change must not show a secret.
-      fields: fields.filter((field) => !isSecret(field)),
+      toolArguments: toolArguments.filter((argument) => !isSecret(argument)),
       settings,
     }),
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(repeatable !== undefined && { repeatable }),
-    ...(failures !== undefined && { failures: translatePath(failures, answerFields(), { to: 'member' }) }),
-    ...(follow !== undefined && { follow: followOf(context, fields, answerFields(), follow) }),
+    // `failures` is the path of a list in records, which have the names in the model. The file may also name the list as in answers.
+    ...(failures !== undefined && { failures: pathWithMemberNames(failures, getAnswerFields()) }),
+    ...(follow !== undefined && { follow: translateFollow(context, follow, toolArguments, getAnswerFields()) }),
   };
 }
 
 /** Returns the schema that validates the arguments of a call, including the arguments that this server adds to changes. */
 function inputSchema(
-  { fields, settings }: ChosenOperation,
+  { toolArguments, settings }: ChosenOperation,
   folded: FoldedArguments | undefined,
   detail: Detail,
 ): z.ZodObject {
-  const schemas = { ...argumentShape(fields, detail), ...controlArguments(settings) };
+  const schemas = { ...argumentShape(toolArguments, detail), ...controlArguments(settings) };
   return folded === undefined ? z.strictObject(schemas) : withFolded(schemas, folded, detail);
 }
 
@@ -123,13 +128,16 @@ function controlArguments({ effect, repeatable }: OperationSettings): Readonly<R
  * It is a function, because making all examples at the start would double the time that loading takes.
  * @throws ModelError if the example in the file breaks a rule
  */
-function exampleFor({ fields, settings, operation }: ChosenOperation, schema: () => z.ZodObject): Operation['example'] {
+function exampleFor(
+  { toolArguments, settings, operation }: ChosenOperation,
+  schema: () => z.ZodObject,
+): Operation['example'] {
   if (settings.example === undefined) {
     const isValid = (example: unknown) => schema().safeParse(example, withoutCompiling).success;
-    return () => modelExamples(fields, operation.traits).find(isValid) ?? exampleArguments(fields);
+    return () => modelExamples(toolArguments, operation.traits).find(isValid) ?? exampleArguments(toolArguments);
   }
 
-  const example = toArgumentNames(fields, settings.example);
+  const example = toArgumentNames(toolArguments, settings.example);
   const [issue] = schema().safeParse(example).error?.issues ?? [];
   if (issue === undefined) return example;
   throw new ModelError(`example: breaks its own rules: ${issue.path.map(String).join('.')} ${issue.message}`);
@@ -141,44 +149,57 @@ const withoutCompiling = { jitless: true };
 /**
  * Translates the names in `follow`, which describes the read that shows the progress of a change. The file may name an argument or a field as
  * in requests or as in the model. In the result, an argument has its name in the tool's input, and a field of an answer has its name in the
- * model. `follow.read` stays as it is, because the code that uses it finds a read by its tool name and by its name in the model.
+ * model. `follow.read` stays as it is, because the code that uses it finds a read by its tool name or by its name in the model.
  */
-function followOf(
+function translateFollow(
   { model, fileSettings }: ModelContext,
-  changeInput: readonly Argument[],
-  changeAnswer: readonly Argument[],
   follow: Follow,
+  changeArguments: readonly Argument[],
+  changeAnswerFields: readonly Argument[],
 ): Follow {
-  // The read's name in the model. If the read is of another file, its fields are not known. The lists are then empty, and names stay as the
-  // file has them.
+  // The read's name in the model. Undefined if the read is of another file.
   const readName = Object.keys(fileSettings.operations).find(
     (name) => follow.read === name || follow.read === toolNameOf(fileSettings, name),
   );
-  const readOperation = readName === undefined ? undefined : model.operation(readName);
-  const readInput = readOperation === undefined ? [] : argumentsOf(model, readOperation.input);
-  const readAnswer = readOperation === undefined ? [] : structureOf(model, readOperation.output).fields();
+  const read = readName === undefined ? undefined : model.operation(readName);
+  // Empty if the read is of another file. The names of its arguments and fields then stay as the file has them.
+  const readArguments = read === undefined ? [] : argumentsOf(model, read.input);
+  const readAnswerFields = read === undefined ? [] : structureOf(model, read.output).fields();
 
-  // Each argument of the read takes its value from a path in the change's arguments or answer.
-  const readArguments: Record<string, string> = {};
-  for (const [name, source] of Object.entries(follow.arguments))
-    readArguments[inputPath(name, readInput)] = sourcePath(source, changeInput, changeAnswer);
-  if (follow.done === undefined) return { read: follow.read, arguments: readArguments };
+  // For each argument of the read, the source of its value: a path in the arguments or in the answer of the change.
+  const sources: Record<string, string> = {};
+  for (const [argument, source] of Object.entries(follow.arguments)) {
+    const argumentName = pathWithArgumentNames(argument, readArguments);
+    sources[argumentName] = translateSource(source, changeArguments, changeAnswerFields);
+  }
+  if (follow.done === undefined) return { read: follow.read, arguments: sources };
 
   // Fields of the read's answer, with the values that show that the change is finished.
   const done: Record<string, string> = {};
-  for (const [path, value] of Object.entries(follow.done)) done[answerPath(path, readAnswer)] = value;
-  return { read: follow.read, arguments: readArguments, done };
+  for (const [field, value] of Object.entries(follow.done)) done[pathWithMemberNames(field, readAnswerFields)] = value;
+  return { read: follow.read, arguments: sources, done };
 }
-
-const inputPath = (path: string, fields: readonly Argument[]) => translatePath(path, fields, { to: 'name' });
-const answerPath = (path: string, fields: readonly Argument[]) => translatePath(path, fields, { to: 'member' });
 
 /** Translates a path in the arguments of a change, such as `input.id`, or in its answer, such as `answer.task.id`. */
-function sourcePath(path: string, input: readonly Argument[], answer: readonly Argument[]): string {
-  const [source, ...names] = path.split('.');
-  const rest = names.join('.');
-  return source === 'input' ? `input.${inputPath(rest, input)}` : `answer.${answerPath(rest, answer)}`;
+function translateSource(
+  source: string,
+  changeArguments: readonly Argument[],
+  changeAnswerFields: readonly Argument[],
+): string {
+  const [start, ...names] = source.split('.');
+  const path = names.join('.');
+  return start === 'input'
+    ? `input.${pathWithArgumentNames(path, changeArguments)}`
+    : `answer.${pathWithMemberNames(path, changeAnswerFields)}`;
 }
+
+/** Translates the names in a path to names of arguments in the tool's input. */
+const pathWithArgumentNames = (path: string, fields: readonly Argument[]) =>
+  translatePath(path, fields, { to: 'name' });
+
+/** Translates the names in a path to names of members in the model, which are the names of the fields of records. */
+const pathWithMemberNames = (path: string, fields: readonly Argument[]) =>
+  translatePath(path, fields, { to: 'member' });
 
 /** Returns how the body of an answer is read. In XML protocols, it is XML, unless a member that is no structure is the whole body. */
 function answerFormat({ service, shape }: Model, { output }: ModelOperation): Operation['answer'] {

@@ -9,7 +9,7 @@ export const isSecretIn =
   (field: Argument): boolean =>
     field.isSensitive ||
     isNamed(namesOfSecrets, field) ||
-    (holdsText(field.rules) && (isNamedLikeSecret(field.member) || isNamedLikeSecret(field.name)));
+    (holdsText(field.rules) && (isNamedLikeSecret(field.memberName) || isNamedLikeSecret(field.name)));
 
 /** True for texts, blobs and lists of both. The name of a member of another type does not make it a secret. */
 const holdsText = (rules: ValueRules): boolean =>
