@@ -237,7 +237,7 @@ export const listParts = defineOperation({
     /**
      * Makes the answer, a page or a summary.
      * @param companionRead a list of uploads, which has the start of this upload, if it could be read
-     * @param unread the `after` of the last page, with which reading would go on, if the list of parts is longer than one call reads
+     * @param unread the `after` of the last page that was read, if the list of parts is longer than one call reads
      */
     result({ firstPage, parts: allParts, answeredAt }, input, companionRead, unread) {
       // An unknown field of the service stays in the answer, in both views, unless it has the name of a field that this server adds.

@@ -15,14 +15,15 @@ interface XmlShape {
 /**
  * Turns the content of an XML element into a record: `LastModified` becomes the field `lastModified`, `ID` becomes `id`. The shape names the
  * exceptions. Elements in `lists` become a list under the given field name (`{ Upload: 'uploads' }`), even if there is only one. Elements in
- * `values` become numbers or booleans, empty elements in `structures` become empty objects, and elements in `names` get the given field name.
+ * `values` become numbers or booleans if their text is one, empty elements in `structures` become empty objects, and elements in `names` get
+ * the given field name.
  * @returns undefined if `element` is no object with child elements
  */
 export function xmlRecord(
   element: unknown,
   { lists, values, structures, names }: XmlShape,
 ): Record<string, unknown> | undefined {
-  // Starts with the given names. Each derived name is added and so derived only once, because a page has thousands of elements with the same
+  // Starts with the given names. Derived names are added, so that each is derived only once. A page has thousands of elements with the same
   // few names.
   const fieldNames = new Map([...Object.entries(names), ...Object.entries(lists)]);
   const fieldName = (elementName: string): string => {
