@@ -56,12 +56,12 @@ export class PlanClaim {
   }
 }
 
-/** A decision by a person or by planId, which is not in the journal yet. It is a consent unless `declined` is set. */
+/** A decision by a person or by planId, which is not in the journal yet. It is a consent unless `refusalIfDeclined` is set. */
 interface Decision {
   readonly kind: 'decided';
   readonly record: DecisionRecord & { readonly nonce: string };
-  /** The refusal of the call, if the person declined or gave no answer, or if a program answered. */
-  readonly declined?: Refusal | undefined;
+  /** Set if the person declined or gave no answer, or if a program answered. The call throws it. */
+  readonly refusalIfDeclined?: Refusal | undefined;
   /** Why the person declined, as it was typed. The journal gets it without secrets. */
   readonly reason?: string | undefined;
   /** Set if the person closed the question without an answer. */
@@ -74,8 +74,8 @@ interface Decision {
 type Approval = { readonly kind: 'given'; readonly consent: DecisionRecord } | Question;
 
 /**
- * Gets the consent that a change needs, or the question that the client has to answer first. Claims the plan for the decision, and
- * records a refusal. The journal gets a consent later, with the change.
+ * Gets the consent that a change needs, or the question that the client has to answer first. Claims the plan for the decision, so that no
+ * other decision on it counts. The journal gets a no here, and a consent later, with the change.
  * @param step the result of `decideConsent`. Ignored if the call is a click
  * @param waitingNonce the nonce of the waiting plan that the call's planId names
  * @throws Refusal if there is no consent
@@ -92,28 +92,31 @@ export async function approveChange(
   // Nothing is decided if the client has to ask the user first (`inputRequired`), or if a setting or an option gives the consent (`given`).
   if (decision.kind !== 'decided') return decision;
 
-  const { record, declined, refusalIfSpent } = decision;
+  const { record, isDismissed, refusalIfDeclined, refusalIfSpent } = decision;
   const { refusals, now } = dependencies;
-  const reason = declined && (await redactReason(decision.reason, planned.call));
+  const isDeclined = refusalIfDeclined !== undefined;
+  const reason = isDeclined ? await redactReason(decision.reason, planned.call) : undefined;
 
-  // Only the first of several decisions on one plan may count. `isSpent` finds an earlier refusal that is not in the journal yet. The claim
-  // finds an earlier decision on a stored plan. The journal finds all others when it gets this decision: a refusal below, a consent later.
+  // The nonce of the plan counts once. It may be spent by an earlier no that the journal does not have yet.
   const { nonce, approver } = record;
   if (refusals.isSpent(nonce)) throw refusalIfSpent;
-  const kind = declined === undefined ? 'accepted' : 'declined';
+  // Throws if an earlier decision has claimed the stored plan.
+  const kind = isDeclined ? 'declined' : 'accepted';
   await planClaim.claim(nonce, { kind, person: approver, at: now().getTime(), reason });
   // Tells the decision page that the plan is claimed, and that this call will store the outcome.
   context.click?.page?.onClaim();
-  if (declined === undefined) return { kind: 'given', consent: record };
+  // The journal refuses this consent later if it has an earlier decision with the nonce.
+  if (!isDeclined) return { kind: 'given', consent: record };
 
+  // If the user only closed the question (`isDismissed`), a planId of the same change stays valid.
   const intent = intentOf(planned.draft, { ...record, reason }, now());
-  // A question that the user only closed (`isDismissed`) leaves a planId of the same change valid.
-  const recorded = await refusals.decline(intent, decision.isDismissed);
+  const recorded = await refusals.decline(intent, isDismissed);
+  // The journal has an earlier decision with the nonce.
   if (recorded === 'spent') throw refusalIfSpent;
-  const problems = [...declined.problems];
+  const problems = [...refusalIfDeclined.problems];
   if (reason !== undefined) problems.push(reasonText(reason));
   if (recorded === 'unwritten') problems.push(unwrittenNote);
-  throw new Refusal(declined.code, problems, declined.more);
+  throw new Refusal(refusalIfDeclined.code, problems, refusalIfDeclined.more);
 }
 
 /** Shortens a person's reason for declining, and removes the secrets of the call from it. */
@@ -142,11 +145,11 @@ async function getDecision(
     case 'given':
       return { kind: 'given', consent: { how: step.how } };
     case 'refuse':
-      // A lost session also means that this server does not know whether the client can ask its user. Reconnecting makes a new session.
+      // The client is unknown if its session was lost. After reconnecting, a new session says whether the client can ask its user.
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
     case 'status':
     case 'plan':
-      // `runChange` has answered such a call with the plan or its state, so only a mistake in this server leads here.
+      // Never happens, because `runChange` has answered such a call with the plan or its state. If it did, nobody would have agreed.
       throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
     case 'redeem':
       return planIdDecision(planned, context.tokens, dependencies);
@@ -201,79 +204,78 @@ export const shortestReadMs = 1000;
 function clickDecision({ call, consentDigest }: PlannedChange, click: Click, time: Date): Decision {
   const { decision, claims, page, reason, typedName } = click;
   const { confirm } = call.account;
-  const place = page === undefined ? 'view' : 'page';
+  const isInView = page === undefined;
 
-  // The configuration and the change may have changed since the plan was shown. The digest changes too if the same change was sent since,
-  // because it contains the earlier change that the plan would repeat.
-  if (!takesClicks(confirm, place))
+  // The setting may have changed since the plan was shown.
+  if (!takesClicks(confirm, isInView ? 'view' : 'page'))
     throw new Refusal('PlanRefused', [say`CLOUDOPS_CONFIRM is ${confirm} by now, and this click does not count`]);
+  // The digest has changed if the call would now make another change, or if it would repeat a change that was sent since.
   if (claims.digest !== consentDigest)
     throw new Refusal('PlanRefused', [
       say`the plan was shown for another endpoint, another account, another secret or other arguments, or the same change was sent since`,
     ]);
 
+  // No person reads a plan in less than `shortestReadMs`, so a program has clicked.
   const answeredAfterMs = time.getTime() - claims.issuedAt;
   if (answeredAfterMs < shortestReadMs)
     throw new Refusal('NobodyAsked', [say`the click came after ${answeredAfterMs} ms`]);
   const requiredName = nameToType(call);
   if (decision === 'accept' && !isTyped(requiredName, typedName)) throw new Refusal('WrongName', []);
 
-  const how = place === 'view' ? 'clicked' : 'page';
+  const how = isInView ? 'clicked' : 'page';
   const record = { how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
   const refusalIfSpent = new Refusal('AlreadyDecided', []);
   if (decision === 'accept') return { kind: 'decided', record, refusalIfSpent };
 
-  const who = words(place === 'view' ? 'the user' : 'a person on the page');
+  const who = words(isInView ? 'the user' : 'a person on the page');
   const problems = [say`${who} clicked "Do nothing"`];
-  const declined = confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
-  return { kind: 'decided', record, refusalIfSpent, reason, declined };
+  // With `approval`, the person who decides is never the user.
+  const refusalIfDeclined = confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
+  return { kind: 'decided', record, refusalIfSpent, reason, refusalIfDeclined };
 }
 
-/** Asks the client's user. From the 2026-07-28 protocol on, the question is the result of the call, and a second call brings the reply. */
+/**
+ * Asks the client's user. From the 2026-07-28 protocol on, a first call ends with the question (`inputRequired`), and a second call brings the
+ * reply (`resumedReply`), together with the claims of the question.
+ */
 async function askUser(
   planned: PlannedChange,
   nonce: string,
   { elicitor, signal, stop }: CallContext,
   { refusals, now }: CallDependencies,
 ): Promise<Decision | Question> {
-  const { call, draft, question, consentDigest } = planned;
+  const { call, draft, question: questionText, consentDigest } = planned;
   if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
   const { resumedReply } = elicitor;
-  let asked: { readonly claims: Question['claims']; readonly askedAt: number };
-  if (resumedReply === undefined) {
-    // The user is asked now.
-    await checkMayAsk(elicitor, draft, signal, refusals);
-    asked = { claims: { use: 'question', digest: consentDigest, nonce }, askedAt: now().getTime() };
-  } else {
-    // This is the second call. The first call has asked the question, whose claims come back with the reply.
-    const { claims } = resumedReply;
-    if (claims.digest !== consentDigest)
-      throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
-    asked = { claims, askedAt: claims.issuedAt };
-  }
-  if (question === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
+  // A call without a reply asks the user now. A reply has to belong to a question about this change.
+  if (resumedReply === undefined) await checkMayAsk(elicitor, draft, signal, refusals);
+  else if (resumedReply.claims.digest !== consentDigest)
+    throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
+  if (questionText === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
 
-  const { claims, askedAt } = asked;
-  const { reply, message } = await getReply(question, planned, elicitor, stop);
+  const claims: Question['claims'] = resumedReply?.claims ?? { use: 'question', digest: consentDigest, nonce };
+  const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
+  const { reply, message } = await getReply(questionText, planned, elicitor, stop);
   if (reply === 'later') {
-    // In a question, `typedName` is the name that the user has to type.
-    const answer = { accept: acceptOf(call), typedName: nameToType(call) };
-    // After a wrong name, the repeated question keeps digest and nonce, so both questions together allow one decision.
-    return { kind: 'inputRequired', message, answer, claims };
+    const requiredName = nameToType(call);
+    // After a wrong name, a second call asks again. Both questions have the same digest and nonce, so together they allow one decision.
+    return { kind: 'inputRequired', message, answer: { accept: acceptOf(call), typedName: requiredName }, claims };
   }
 
   const { kind, reason } = reply;
   // A wrong name is no decision, even if a program sent the name.
   if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
-  // A reply that is too early for a person is a program's, but not at this process's own terminal (`isDirect`). `unanswered` is no reply.
-  const isByProgram = elicitor.isDirect !== true && kind !== 'unanswered' && answeredAfterMs < shortestReadMs;
-  const shownQuestion = say`the question was: ${upTo(question, '\n') ?? question}`;
+  // A reply that is too early for a person comes from a program. But a person at this process's own terminal (`isDirect`) may answer at once,
+  // and `unanswered` means that the client came back without a reply.
+  const isTooEarly = answeredAfterMs < shortestReadMs;
+  const isByProgram = isTooEarly && elicitor.isDirect !== true && kind !== 'unanswered';
+  const shownQuestion = say`the question was: ${upTo(questionText, '\n') ?? questionText}`;
   return {
     kind: 'decided',
     record: { how: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs },
     // What a program says is never consent, even if it agreed.
-    declined: isByProgram
+    refusalIfDeclined: isByProgram
       ? refusalByProgram(kind, answeredAfterMs, shownQuestion)
       : refusalUnlessAgreed(kind, shownQuestion),
     reason,
@@ -286,7 +288,8 @@ async function askUser(
 const maximumTries = 5;
 
 /**
- * Reads the reply that this call brings, or asks the question. After a wrong name, asks again, at most until `maximumTries` replies have come.
+ * Asks the question and returns the reply, or reads the reply that this call brings. Asks again after a wrong name, until this call has had
+ * `maximumTries` replies. Some clients bring each reply with another call. Such a call has one reply, so it never reaches the limit.
  * @returns the reply, or `later` if the client will bring it with another call; and the text of the question that was asked last
  */
 async function getReply(
@@ -307,10 +310,10 @@ async function getReply(
     elicitor.show?.(shown);
     reply = await ask(message);
   } else {
-    // The plan was shown when the question was asked, by an earlier call.
+    // An earlier call has shown the plan and asked the question.
     reply = elicitor.resumedReply.read(acceptLabel.text, requiredName);
   }
-  for (let tries = 1; tries < maximumTries && reply !== 'later' && reply.kind === 'wrongName'; tries += 1) {
+  for (let replies = 1; reply !== 'later' && reply.kind === 'wrongName' && replies < maximumTries; replies += 1) {
     message = say`That is not the name. ${question}`;
     reply = await ask(message);
   }

@@ -19,30 +19,32 @@ export async function runChange(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const { elicitor, click, look, principal } = context;
+  const { elicitor, click, look: claimsOfShownPlan, principal } = context;
   const drafted = draftChange(call, context, dependencies);
-  // A view asks for the state of the plan that it shows.
-  if (look !== undefined) return lookAtPlan(look, drafted, context, dependencies);
+  // This call comes from a view, which asks for the state of the plan that it shows.
+  if (claimsOfShownPlan !== undefined) return lookAtPlan(claimsOfShownPlan, drafted, context, dependencies);
 
   const step = consentStep(drafted, context, dependencies);
   dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: principal?.name });
   // A click is the decision itself, so it replaces nothing and asks for no state.
   if (click !== undefined) {
-    const clicked = await planChange(drafted, [], context, dependencies);
-    return approveAndSend(step, clicked, context, dependencies);
+    const clickedChange = await planChange(drafted, [], context, dependencies);
+    return approveAndSend(step, clickedChange, context, dependencies);
   }
 
-  // The argument `replaces` names another plan, which is withdrawn once this call's own plan exists. With a planId, the own plan exists
-  // already, so the other plan is withdrawn now, because `answerPlanStatus` may end the call.
-  const hasPlanId = call.control.planId !== undefined;
+  // The argument `replaces` names another waiting plan, which this call withdraws in favour of its own plan.
   const replaced = await findReplaced(drafted, context, dependencies);
-  if (replaced !== undefined && hasPlanId) await withdrawReplaced(replaced, drafted, context, dependencies);
+  const withdrawOtherPlan = async () => {
+    if (replaced !== undefined) await withdrawReplaced(replaced, drafted, context, dependencies);
+  };
+  // With a planId, an earlier call has made the own plan. `answerPlanStatus` may end this call, so the other plan is withdrawn before.
+  const hasPlanId = call.control.planId !== undefined;
+  if (hasPlanId) await withdrawOtherPlan();
 
   const status = await answerPlanStatus(step, drafted, context, dependencies);
   if (status?.kind === 'answer') return status.outcome;
 
-  // A new question waits for its turn until the caller's earlier questions are answered, because their answers may change its plan. The turn
-  // ends with this function.
+  // A new question waits for its turn until the caller's earlier questions are answered, because their answers may change its plan.
   const isNewQuestion = step.kind === 'ask' && elicitor?.resumedReply === undefined;
   using _turn = isNewQuestion
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
@@ -52,9 +54,9 @@ export async function runChange(
 
   // `planChange` adds remarks from the journal, and they may make the plan too long for a question. Then another step takes the place of `ask`.
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
-  // Without a planId, this call's own plan exists only now. There is none if the call is refused.
-  if (replaced !== undefined && !hasPlanId && finalStep.kind !== 'refuse')
-    await withdrawReplaced(replaced, drafted, context, dependencies);
+  // Without a planId, the other plan is withdrawn before the user is asked or the own plan is stored, so that the two never wait together.
+  // The other plan stays withdrawn if the call fails after that. Only the step `refuse` leaves it waiting.
+  if (!hasPlanId && finalStep.kind !== 'refuse') await withdrawOtherPlan();
 
   if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, context, dependencies, status?.nonce);
   const answer = await answerWithPlan(finalStep, planned, context, dependencies);
