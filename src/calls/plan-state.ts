@@ -37,13 +37,13 @@ export type PlanState =
 
 type PlanSources = Pick<CallDependencies, 'plans' | 'journal' | 'now'>;
 
-/** The change that a call names by its arguments when it asks for the state of a plan. */
-export type AskedChange = Pick<DraftedChange, 'draft' | 'verificationHint'> & { readonly call: FollowedCall };
+/** The call that asks for the state of a plan. Its arguments name the change. */
+export type AskingCall = Pick<DraftedChange, 'draft' | 'verificationHint'> & { readonly call: FollowedCall };
 
-/** A planId, and the change of the call that it came with. */
+/** A planId, and the call that it came with. */
 export interface PlanLookup {
   readonly planId: string;
-  readonly asked: AskedChange;
+  readonly asking: AskingCall;
   /** Makes the digest of the consent that the call needs. */
   readonly digestOfCall: () => Promise<string>;
 }
@@ -53,11 +53,11 @@ export interface PlanLookup {
  * @throws Refusal if this server did not issue the planId for this caller and this change, or if the plan has expired
  */
 export async function stateByPlanId(
-  { planId, asked, digestOfCall }: PlanLookup,
+  { planId, asking, digestOfCall }: PlanLookup,
   sources: PlanSources & { readonly tokens: ConsentTokens },
 ): Promise<PlanState> {
   const claims = readClaims(planId, sources.tokens);
-  const state = await stateByClaims(claims, asked, sources);
+  const state = await stateByClaims(claims, asking, sources);
   // `stateByClaims` compares the call with the stored plan or the journal entry. If there is neither, only the digests can be compared.
   const isUnrecorded = state.kind === 'waiting' && state.plan === undefined;
   if (isUnrecorded && claims.digest !== (await digestOfCall())) throw ofAnotherCall();
@@ -65,23 +65,24 @@ export async function stateByPlanId(
 }
 
 /**
- * Finds the state of the plan that claims name, from the stored plan, from the journal entry of its change, or else from the claims. A stored
- * plan has the outcome as the caller gets it. A journal entry has only an ending, from which a shorter outcome is made.
+ * Finds the state of a plan by its `claims`, the content of its planId. Their nonce finds the stored plan, and the journal entry of the
+ * change. A stored plan has the outcome as the caller gets it. A journal entry has only an ending, from which a shorter outcome is made. A
+ * plan with neither was not decided, and waits until the claims expire.
  * @throws Refusal if the plan belongs to another change, or has expired; the error if the plan or its change cannot be read
  */
 export async function stateByClaims(
   claims: ConsentClaims,
-  asked: AskedChange,
+  asking: AskingCall,
   { plans, journal, now }: PlanSources,
 ): Promise<PlanState> {
   // Plan, journal entry and call are about the same change if their requests have the same idempotency key. The journal calls it `digest`.
-  const requestKey = asked.draft.digest;
+  const requestKey = asking.draft.digest;
   const plan = await plans.find(claims.nonce);
   if (plan !== undefined && plan.requestKey !== requestKey) throw ofAnotherChange();
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };
 
   const change = await journal.findByNonce(claims.nonce).catch((error: unknown) => {
-    // A decision claims a stored plan before the journal gets the change. So the journal has no change of a plan that is still waiting.
+    // Every decision on a stored plan ends its waiting before the journal gets the change. So the journal has no change of a waiting plan.
     if (plan?.state === 'waiting') return undefined;
     throw error;
   });
@@ -91,19 +92,19 @@ export async function stateByClaims(
   if (change?.ending !== undefined)
     return {
       kind: 'ended',
-      outcome: outcomeInJournal(change, change.ending, asked),
+      outcome: outcomeInJournal(change, change.ending, asking),
       person: change.approver,
-      // The stored plan gets its outcome, which has the cloud's answer, a moment after the journal has the ending.
+      // A moment after the ending is in the journal, the stored plan gets the outcome with the cloud's answer. `isSettling`: look again until then.
       isSettling: plan !== undefined && isFresh(change.ending, time),
     };
-  // Either the change is being sent, or its plan was decided a moment ago and the journal does not have the change yet.
+  // The change is being sent, or the journal does not have it yet because its plan was decided a moment ago.
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
 
-  // The plan is waiting. A stored plan may wait for hours, but its planId counts as consent (`isRedeemable`) for ten minutes only. A planId
-  // with the use `handle` only names the plan, and never counts as consent.
+  // No decision is recorded with this nonce, so the plan is waiting, even if it was never stored. A stored plan may wait for hours.
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);
+  // The planId counts as consent for ten minutes only, and never if its use is `handle`, because it then only names the plan.
   const isRedeemable = claims.use === 'plan' && time <= tokenExpiresAt;
   return { kind: 'waiting', nonce: claims.nonce, isRedeemable, expiresAt, ...(plan !== undefined && { plan }) };
 }
@@ -170,11 +171,11 @@ export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims
 
 /**
  * Makes the outcome of a change from its journal entry. All texts of the entry are quoted, because another server may have written them.
- * @param asked the call that asks for the outcome, which has the same arguments as the change
+ * @param asking the call that asks for the outcome, which has the same arguments as the change
  */
-function outcomeInJournal(change: RecordedChange, ending: Ending, asked: AskedChange): EndedOutcome {
+function outcomeInJournal(change: RecordedChange, ending: Ending, asking: AskingCall): EndedOutcome {
   const { tool, what, time } = change;
-  const { call, verificationHint } = asked;
+  const { call, verificationHint } = asking;
   const { outcome, status, code, requestIds = {} } = ending;
   const description = quoted(what, 500);
   const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];

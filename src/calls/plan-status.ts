@@ -12,7 +12,7 @@ import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome, Click } from './context.js';
 import { type DraftedChange, findRepetition, intentOf } from './plan-change.js';
 import {
-  type AskedChange,
+  type AskingCall,
   awaitEnd,
   isSettling,
   type PlanLookup,
@@ -45,11 +45,10 @@ export async function answerPlanStatus(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlanStatus | undefined> {
-  const { withdraw, planId: planIdArgument } = drafted.call.control;
-  // `sendToPage` ends a call with the request to open the page of its plan. The client then repeats that call with the user's reply. The
-  // repeated call has no planId, so a planId is made from the claims of the reply, which name the plan.
+  const { withdraw } = drafted.call.control;
+  // `guide` sends the client's user to the page of a plan (see `sendToPage`). The user's reply is set if this call brings it.
   const pageReply = context.guide?.resumedReply;
-  const planId = pageReply === undefined ? planIdArgument : context.tokens.issue(pageReply.claims);
+  const planId = planIdOf(drafted, pageReply, context);
   if (planId === undefined) {
     if (withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
     return undefined;
@@ -58,16 +57,9 @@ export async function answerPlanStatus(
 
   // If the plan is neither stored nor in the journal, this digest is compared with the one in the planId. Made only then, because it is slow.
   const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).consentDigest;
-  const lookup = { planId, asked: drafted, digestOfCall };
-  /** True if the call waits until the plan is decided and has an outcome. Otherwise it is answered at once. */
-  const isAwaited = (state: UnendedState) => {
-    // A user who has opened the page decides there. A user who has not may never decide.
-    if (pageReply !== undefined) return pageReply.visit === 'opened';
-    if (withdraw) return false;
-    // The step `status` only asks how the plan ends. Other calls want to decide, but a plan on the page is left to a person there.
-    return step.kind === 'status' || waitsOnPage(state, dependencies);
-  };
-  const state = await waitForDecision(lookup, isAwaited, context, dependencies).catch((error: unknown) => {
+  const lookup = { planId, asking: drafted, digestOfCall };
+  const wantsToWait = (state: UnendedState) => waitsForEnd(state, step, withdraw, pageReply, dependencies);
+  const state = await waitForDecision(lookup, wantsToWait, context, dependencies).catch((error: unknown) => {
     const isInvalidPlanId = error instanceof Refusal && error.code === 'PlanRefused';
     // The call goes on as if it had no planId.
     if (isInvalidPlanId && !needsPlanId) return undefined;
@@ -83,6 +75,28 @@ export async function answerPlanStatus(
     case 'ended':
       return { kind: 'answer', outcome: withPerson(state, context) };
   }
+}
+
+/**
+ * The planId of a call. A call that ended with the request to open the page (`sendToPage`) is repeated with the user's reply and without a
+ * planId. The claims of the reply name the plan, so its planId is made from them.
+ */
+const planIdOf = ({ call }: DraftedChange, pageReply: Guide['resumedReply'], { tokens }: CallContext) =>
+  pageReply === undefined ? call.control.planId : tokens.issue(pageReply.claims);
+
+/** True if a call waits until the plan is decided and has an outcome. False if the call only gets the present state. */
+function waitsForEnd(
+  state: UnendedState,
+  step: ConsentStep,
+  withdraw: boolean,
+  pageReply: Guide['resumedReply'],
+  dependencies: CallDependencies,
+): boolean {
+  // A user who has opened the page decides there. A user who has not may never decide.
+  if (pageReply !== undefined) return pageReply.visit === 'opened';
+  if (withdraw) return false;
+  // With `status`, the call asks how the plan ends. With any other step, it wants to decide, but waits if a person decides on the page.
+  return step.kind === 'status' || waitsOnPage(state, dependencies);
 }
 
 /** Adds a note with the person who decided, if the caller may see the changes of others. */
@@ -106,11 +120,11 @@ async function answerWaitingPlan(
   const { nonce, isRedeemable } = state;
   const { page, now } = dependencies;
   if (pageReply !== undefined && isDeclinedByPerson(pageReply.visit, pageReply.claims.issuedAt, now()))
-    throw await declinePlan(nonce, draft, dependencies);
+    throw await refusalAfterDecline(nonce, draft, dependencies);
   if (call.control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
 
-  // The call decides by a question to the user (`ask`), or by its planId (`redeem`). With any other step, even `given`, it only learns
-  // the state of the plan. So does a call that carries a reply about the page, because the person decides there.
+  // The call decides by a question to the user (`ask`), or by its planId (`redeem`). A consent from a setting or an option (`given`) decides
+  // on no plan, because the plan would still wait after the change. A call with a reply about the page leaves the decision to the person there.
   const canAsk = step.kind === 'ask' && !waitsOnPage(state, dependencies);
   const canRedeem = step.kind === 'redeem' && isRedeemable;
   if (pageReply === undefined && (canAsk || canRedeem)) return { kind: 'canDecide', nonce };
@@ -143,40 +157,42 @@ export async function sendToPage(
   const { call, plan, draft, consentDigest } = planned;
   // With `approval`, a person other than the user decides.
   if (outcome.kind === 'failed' || guide === undefined || call.account.confirm === 'approval') return outcome;
-  const { decideAt: address, planId } = outcome.success;
-  if (address === undefined || planId === undefined) return outcome;
+  const { decideAt: pageUrl, planId } = outcome.success;
+  if (pageUrl === undefined || planId === undefined) return outcome;
 
   // The nonce of the plan is only in the planId that `answerWithPlan` has just issued.
   const { nonce } = tokens.read(planId);
   const claims = { use: 'handle', digest: consentDigest, nonce } as const;
   const message = join([...decisionLines(plan, call, dependencies.questionLimits), aboutPage], '\n');
   const askedAt = dependencies.now().getTime();
-  const visit = await visitPage(message, address, guide, draft.tool, context, dependencies);
+  const visit = await visitPage(message, pageUrl, guide, draft.tool, context, dependencies);
   // The client repeats this call with the user's reply and these claims, and `answerPlanStatus` continues.
-  if (visit === 'later') return { kind: 'inputRequired', message, answer: { address }, claims };
-  if (isDeclinedByPerson(visit, askedAt, dependencies.now())) throw await declinePlan(nonce, draft, dependencies);
+  if (visit === 'later') return { kind: 'inputRequired', message, answer: { address: pageUrl }, claims };
+  if (isDeclinedByPerson(visit, askedAt, dependencies.now()))
+    throw await refusalAfterDecline(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
 
-  const lookup = { planId, asked: planned, digestOfCall: async () => consentDigest };
-  const isAwaited = () => true;
-  const state = await waitForDecision(lookup, isAwaited, context, dependencies).catch((error: unknown) => {
+  const lookup = { planId, asking: planned, digestOfCall: async () => consentDigest };
+  const wantsToWait = () => true;
+  const state = await waitForDecision(lookup, wantsToWait, context, dependencies).catch((error: unknown) => {
     // If the state cannot be read, `outcome`, the answer with the plan, is still right.
     if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
     throw error;
   });
+  // Without the note of `withPerson`, because the person who decided is usually the user, who has just opened the page.
   return state?.kind === 'ended' ? state.outcome : outcome;
 }
 
 /** Asks the user to open the page. An error counts as `cancelled`, because the user can still be told to open the page. */
 async function visitPage(
   message: SafeText,
-  address: string,
+  pageUrl: string,
   guide: Guide,
   tool: string,
   context: CallContext,
   { log }: CallDependencies,
 ): Promise<Visit | 'later'> {
-  const send = () => unlessStopped(context.stop, (signal) => guide.send(message, address, signal));
+  const send = () => unlessStopped(context.stop, (signal) => guide.send(message, pageUrl, signal));
   try {
     return await waitForPerson(context, send);
   } catch (error) {
@@ -189,13 +205,13 @@ const aboutPage = say`You decide on a page, where you sign in. Opening it decide
 
 /**
  * Finds the state of a plan. Waits up to `statusWaitMs` while the state can change, if the call wants to wait.
- * @param isAwaited whether the call wants to wait until the plan has ended, asked once with the first state
+ * @param wantsToWait tells from the first state whether the call waits until the plan has ended. Not asked about an ended plan
  * @returns the last state that was found
  * @throws Refusal if the planId is not valid, or the state cannot be read
  */
 async function waitForDecision(
   lookup: PlanLookup,
-  isAwaited: (firstState: UnendedState) => boolean,
+  wantsToWait: (firstState: UnendedState) => boolean,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlanState> {
@@ -205,12 +221,12 @@ async function waitForDecision(
   const throwAsRefusal = (error: unknown): never => {
     // For example the Refusal of an invalid planId.
     if (error instanceof Refusal) throw error;
-    throw stateUnavailable(error, lookup.asked.draft.tool, log, lookup.planId);
+    throw stateUnavailable(error, lookup.asking.draft.tool, log, lookup.planId);
   };
 
   const firstState = await find().catch(throwAsRefusal);
   // An ended plan is settling while its outcome may still get the cloud's answer.
-  const mustWait = firstState.kind === 'ended' ? isSettling(firstState) : isAwaited(firstState);
+  const mustWait = firstState.kind === 'ended' ? isSettling(firstState) : wantsToWait(firstState);
   if (statusWaitMs === 0 || !mustWait) return firstState;
 
   const isOver = () => signal.aborted || stop?.aborted === true;
@@ -228,16 +244,16 @@ async function waitForDecision(
  */
 export async function lookAtPlan(
   claims: Click['claims'],
-  asked: AskedChange,
+  asking: AskingCall,
   { signal, stop }: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
-  const find = () => stateByClaims({ use: 'handle', ...claims }, asked, dependencies);
+  const find = () => stateByClaims({ use: 'handle', ...claims }, asking, dependencies);
   const isOver = () => signal.aborted || stop?.aborted === true;
   const state = await awaitEnd(find, ['underWay'], dependencies.statusWaitMs, isOver).catch((error: unknown) => {
-    throw stateUnavailable(error, asked.draft.tool, dependencies.log);
+    throw stateUnavailable(error, asking.draft.tool, dependencies.log);
   });
-  return state.kind === 'ended' ? state.outcome : unendedAnswer(asked.draft.tool, undefined, state);
+  return state.kind === 'ended' ? state.outcome : unendedAnswer(asking.draft.tool, undefined, state);
 }
 
 /** The person who has to decide on a waiting plan, and the address of the plan on the page, if the caller may know it. */
@@ -306,15 +322,15 @@ export async function withdrawPlan(nonce: string, draft: IntentDraft, recording:
   };
 }
 
-/** Records that the user declined to open the page of a plan. Returns the refusal for the caller. */
-export const declinePlan = (nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> =>
+/** Ends a waiting plan, because the user declined to open its page. Returns the refusal for the caller. */
+export const refusalAfterDecline = (nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> =>
   endPlan('declined', nonce, new Refusal('Declined', [say`the user declined to open the page`]), draft, recording);
 
 /**
  * Ends a waiting plan without sending anything. Writes the decision into the journal, and stores the outcome with the plan.
- * @param kind the decision: the caller withdraws the plan, or the user declines it
+ * @param kind the decision: the caller withdraws the plan, or the user declines to open its page
  * @param refusal the outcome of the plan
- * @returns `refusal` if the plan has ended, or `AlreadyDecided` if another decision came first
+ * @returns `refusal` if this call has ended the plan, or `AlreadyDecided` if another decision came first
  */
 async function endPlan(
   kind: 'withdrawn' | 'declined',
@@ -328,15 +344,17 @@ async function endPlan(
   });
   if (claimed === 'taken') return new Refusal('AlreadyDecided', []);
 
-  // `refusals.decline` also takes withdrawals. What it cannot write into the journal now (`unwritten`) still counts, and is written later.
-  const how = kind === 'withdrawn' ? 'withdrawn' : 'asked';
-  const recorded = await refusals.decline(intentOf(draft, { how, nonce }, now()));
+  // The journal calls a user's decision `asked`, because the user was asked to open the page.
+  const howDecided = kind === 'withdrawn' ? 'withdrawn' : 'asked';
+  // The journal gets the decision, even on a plan that is not stored (`unknown`), so that no planId with this nonce counts later. If the
+  // journal cannot be written now (`unwritten`), the decision counts all the same, and is written later.
+  const recorded = await refusals.decline(intentOf(draft, { how: howDecided, nonce }, now()));
   // The journal has an earlier decision with this nonce, which says how the plan has ended. So the plan gets no outcome here.
   if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
 
-  // A plan that is not stored is `unknown` to the store, and cannot keep an outcome.
-  if (claimed === 'unknown') return refusal;
-  const isChange = true;
-  await plans.settle(nonce, { kind: 'failed', failure: refusalFailure(draft.tool, refusal, isChange) });
+  if (claimed === 'claimed') {
+    const isChange = true;
+    await plans.settle(nonce, { kind: 'failed', failure: refusalFailure(draft.tool, refusal, isChange) });
+  }
   return refusal;
 }

@@ -23,7 +23,7 @@ const tenMinutes = 10 * 60_000;
 const day = 24 * 60 * 60_000;
 const claims = { use: 'plan', digest: 'd'.repeat(32), nonce: 'e'.repeat(16), issuedAt: start } as const;
 const { time: _, consent: __, ...draft } = intentAt(start, { digest: 'this' });
-const asked = {
+const asking = {
   draft,
   verificationHint: say`the server`,
   call: { ...callOf({ backupId: 'a', instanceId: 'wiki' }), followTool: undefined },
@@ -94,7 +94,7 @@ function sources({ plan, change, plansAreGone = false, afterMs = 0 }: Known) {
     },
   };
 }
-const standing = (known: Known) => stateByClaims({ ...claims, use: known.use ?? 'plan' }, asked, sources(known));
+const standing = (known: Known) => stateByClaims({ ...claims, use: known.use ?? 'plan' }, asking, sources(known));
 
 const open = (expiresAt: number, isRedeemable: boolean) => ({
   kind: 'waiting',
@@ -227,7 +227,7 @@ describe('a planId', () => {
   const now = () => new Date(start);
   const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
 
-  const lookup = { planId: '', asked, digestOfCall: async () => claims.digest };
+  const lookup = { planId: '', asking, digestOfCall: async () => claims.digest };
   const another = async () => 'f'.repeat(32);
 
   test('stands for the plan that it was issued for', async () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { declinePlan, unendedAnswer, withdrawPlan } from '../../src/calls/plan-status.js';
+import { refusalAfterDecline, unendedAnswer, withdrawPlan } from '../../src/calls/plan-status.js';
 import { createPlans, type Plans } from '../../src/consent/plans.js';
 import { createRefusals } from '../../src/consent/refusals.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
@@ -52,7 +52,7 @@ const ends = {
   withdrawn: (id: string, with_ = plans) =>
     withdrawPlan(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }),
   declined: (id: string, with_ = plans) =>
-    declinePlan(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }),
+    refusalAfterDecline(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }),
 };
 const draft = (id: string) => intentAt(start, { id, tool, digest: 'd', caller: 'alice', client: 'c' });
 const refusals = () =>
