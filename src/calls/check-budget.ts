@@ -60,6 +60,7 @@ export function budgetSpent(limit: Budget, { nextAt }: Pick<BudgetState, 'nextAt
           agent:
             'Call with planOnly: true to show the user the plan. Only the person who runs this server can change the setting.',
           person: 'Only the person who runs this server can change the setting.',
+          // For the person who runs this server, at its command line.
           operator: 'Call with --plan to see the plan.',
         }),
       ),

@@ -29,7 +29,7 @@ export async function readResult(call: SentCall, reply: FinalReply, log: Log): P
   if (answer.kind === 'failed') return answer;
   const { attempts } = reply;
   const { status, requestIds } = answer;
-  if (answer.kind === 'unread' && answer.mayHaveFailed)
+  if (answer.kind === 'unusable' && answer.mayHaveFailed)
     return { kind: 'failed', failure: unreadableAnswer(call, answer.problem, { status, requestIds, attempts }) };
 
   const failed = answer.kind === 'read' ? failedEntries(call.operation, call.input, answer.record) : undefined;
@@ -48,7 +48,7 @@ async function readSafely(call: SentCall, reply: FinalReply, log: Log): Promise<
     if (!accepted || mayAnswerWithErrors(call.operation)) return { kind: 'failed', failure: serverFault(call) };
     const { status } = reply.response;
     const problem = words('this server made a mistake');
-    return { kind: 'unread', status, requestIds: {}, problem, mayHaveFailed: false };
+    return { kind: 'unusable', status, requestIds: {}, problem, mayHaveFailed: false };
   }
 }
 
@@ -94,7 +94,7 @@ interface AcceptedChange extends ApprovedChange {
 /** Puts an accepted change into words. It stays accepted even if nothing of its answer can be read. */
 function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
   const { answer } = accepted;
-  if (answer.kind === 'unread') return withoutAnswer(accepted, answer.problem);
+  if (answer.kind === 'unusable') return withoutAnswer(accepted, answer.problem);
   try {
     return withAnswer(accepted, answer);
   } catch (error) {
@@ -176,7 +176,7 @@ const warningsOf = ({ consent, plan }: AcceptedChange) => (shownBefore.includes(
 
 /** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
-  { call, answer, repeats, verificationHint, failed }: AcceptedChange,
+  { call, answer, isRepetition, verificationHint, failed }: AcceptedChange,
   contradictions: readonly SafeText[],
   nextOfOperation: Next | undefined,
 ): Next {
@@ -185,12 +185,12 @@ function nextOf(
       agent: 'Do not call again. Tell the user what was asked for and what the answer says, and have them look',
       person: 'Look',
     });
+    // The two are the thing that was asked for, and the thing in the answer.
     const text = say`${look} in the console which of the two is there: it may cost money, wanted or not.`;
     return next('user', 'check', text);
   }
 
-  // `repeats` is the ID of the earlier change that this change repeats. Its other values, an empty text and booleans, name no earlier change.
-  const isRepetition = typeof repeats === 'string' && repeats !== '';
+  // An earlier change had the same request.
   if (isRepetition) {
     const text = forReader({
       agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,

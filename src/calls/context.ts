@@ -105,7 +105,7 @@ export interface Click {
   /** Set for a click on the decision page, and absent for a click in a view. */
   readonly page?: {
     readonly person: string | undefined;
-    /** The change that the plan said it repeats: see `PlannedChange.repeats`. */
+    /** The change that the plan said it repeats: see `PlannedChange.mayRepeat`. */
     readonly repeats: string | boolean;
     /** Called when this click has claimed the plan. */
     readonly onClaim: () => void;

@@ -35,7 +35,7 @@ type AnsweredReply = FinalReply & { kind: 'answered' };
 export function errorStatusFailure(call: FailedCall, reply: AnsweredReply, requestIds: RequestIds): Failure {
   const { status, headers } = reply.response;
   const mayHaveHappened = status >= 500 || mayFollowSuccess.includes(status);
-  const meaning = { countsAsStatus: status, mayHaveHappened };
+  const meaning = { effectiveStatus: status, mayHaveHappened };
   return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), meaning);
 }
 
@@ -47,14 +47,14 @@ export function errorInSuccessFailure(
   error: ServiceError,
 ): Failure {
   const mayHaveHappened = !isServiceRefusal(error.code);
-  const meaning = { countsAsStatus: mayHaveHappened ? 500 : 400, mayHaveHappened, codeIfUnknown: 'ErrorInAnswer' };
+  const meaning = { effectiveStatus: mayHaveHappened ? 500 : 400, mayHaveHappened, codeIfUnknown: 'ErrorInAnswer' };
   return serviceFailure(call, reply, requestIds, error, meaning);
 }
 
 /** How this server understands an error of the service. */
 interface ErrorMeaning {
   /** The status that decides on the advice. It differs from the status of the answer only for an error in an answer with status 2xx. */
-  readonly countsAsStatus: number;
+  readonly effectiveStatus: number;
   /** True if the service may have carried out the request. */
   readonly mayHaveHappened: boolean;
   /** This server's code for an error whose service code is in no table. If absent, the status is the code: `Http409`. */
@@ -63,14 +63,15 @@ interface ErrorMeaning {
 
 /**
  * The failure because of an error of the service, with the service's words and our advice. An error has two codes: the service's, which may be
- * any text, and this server's own.
+ * any text, and this server's own. It has two statuses: the one that came with the answer, and the `effectiveStatus`, such as 400 for an error
+ * that came with status 200.
  */
 function serviceFailure(
   call: FailedCall,
   reply: AnsweredReply,
   requestIds: RequestIds,
   error: ServiceError,
-  { countsAsStatus, mayHaveHappened, codeIfUnknown }: ErrorMeaning,
+  { effectiveStatus, mayHaveHappened, codeIfUnknown }: ErrorMeaning,
 ): Failure {
   const { response, attempts, keyId } = reply;
   const { status, headers, bodyFailure } = response;
@@ -85,19 +86,19 @@ function serviceFailure(
     retryAfterSeconds: secondsOf(headers['retry-after']),
     region: error.region,
   };
-  const searched = { code: serviceCode, status: countsAsStatus, codeIfUnknown };
-  const { code: ownCode, next } = remedyFor(searched, operation.errors, facts);
+  const errorToExplain = { code: serviceCode, status: effectiveStatus, codeIfUnknown };
+  const { code: ownCode, next } = remedyFor(errorToExplain, operation.errors, facts);
 
   const statusText = say`HTTP status ${status}`;
   const cause = serviceCode === undefined ? statusText : say`${codeText(serviceCode, ownCode)} (${statusText})`;
-  // A lost body is treated as empty, so `error` has no message of the service, and these words of our own take its place.
+  // A lost body was read as an empty one, so `error` has no key `message` that would replace this one.
   const lostBody = bodyFailure && { message: `(the body was lost: ${bodyFailure.code})` };
   const serviceSays = { ...lostBody, ...errorWithoutId };
 
   // Some services repeat a request ID from the headers in the error. It is then reported once.
   const isNewId = idInError !== undefined && !Object.values(requestIds).includes(idInError);
   return failureOf(call, mayHaveHappened, {
-    problem: say`the cloud ${verbOf(countsAsStatus)} ${cause}`,
+    problem: say`the cloud ${verbOf(effectiveStatus)} ${cause}`,
     code: ownCode,
     problems: serviceCode === 'RequestTimeTooSkewed' ? [clocksText(reply)] : [],
     status,

@@ -41,20 +41,25 @@ export function stepIfUnknown(call: FollowedCall, verificationHint: SafeText, se
     const repeat = say`Sending it again does no harm: ${callAgain} with the same arguments, without planId.`;
     return next('agent', 'call', say`${sent} ${repeat} The aim is ${verificationHint}.`);
   }
-  const wait = words('Wait ten minutes, then');
-  const repeat = say`${callAgain} with the same arguments, without planId, and with allowRepeat: true`;
-  const { who, action, text } = stepToVerify(call, verificationHint, wait, repeat);
+  const { who, action, text } = stepToVerify(call, verificationHint, {
+    beforeLook: words('Wait ten minutes, then'),
+    howToRepeat: say`${callAgain} with the same arguments, without planId, and with allowRepeat: true`,
+  });
   return next(who, action, say`Do not repeat it. ${sent} ${text}`);
 }
 
 /**
  * The step that finds out whether a change was carried out, and repeats it if not: `Wait ten minutes, then look in the console for a server
  * "wiki". Only if it is not there and you still want it, try again with allowRepeat: true.`
- * @param wait the beginning of the sentence about the console
- * @param repeat the end of the sentence about repeating the change
+ * @param beforeLook the beginning of the sentence about the console
+ * @param howToRepeat the end of the sentence about repeating the change
  */
-export function stepToVerify(call: FollowedCall, verificationHint: SafeText, wait: SafeText, repeat: SafeText): Next {
-  const ifWanted = say`and ${theyWant} it, ${repeat}.`;
+export function stepToVerify(
+  call: FollowedCall,
+  verificationHint: SafeText,
+  { beforeLook, howToRepeat }: { readonly beforeLook: SafeText; readonly howToRepeat: SafeText },
+): Next {
+  const ifWanted = say`and ${theyWant} it, ${howToRepeat}.`;
   const read = followingRead(call);
   if (read !== undefined) {
     const callRead = say`${forReader({ agent: 'Call', person: 'Look with' })} ${read} to see ${verificationHint}.`;
@@ -62,7 +67,7 @@ export function stepToVerify(call: FollowedCall, verificationHint: SafeText, wai
     return next('agent', 'call', text);
   }
   const look = say`${forAgent('have the user ')}look in the console for ${verificationHint}.`;
-  return next('user', 'check', say`${wait} ${look} Only if it is not there ${ifWanted}`);
+  return next('user', 'check', say`${beforeLook} ${look} Only if it is not there ${ifWanted}`);
 }
 
 /** A cloud may list a new thing only minutes after it accepted the change. */

@@ -32,9 +32,11 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       // The agent's name is only compared with the names in the folder, and never becomes a path itself.
       const files = await filesIn(folder);
       const file = files.get(name);
-      // An agent may have passed the secret itself as its name, so a text that looks like no file name is not shown. Any other text is shown.
+      // An agent may have passed the secret itself as its name, so only a text that can be the name of a file is shown. A short secret can be
+      // such a text, and is then shown to the agent that sent it.
       const shownName = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
-      if (file === undefined) return problem(say`${shownName} does not exist; ${existing(name, [...files.keys()])}`);
+      if (file === undefined)
+        return problem(say`${shownName} does not exist; ${suggestionsFor(name, [...files.keys()])}`);
 
       const content = await readChecked(file).catch(() => undefined);
       if (content === undefined) return problem(say`${shownName} cannot be read`);
@@ -90,8 +92,8 @@ async function filesIn(folder: string): Promise<Map<string, CheckedFile>> {
   return files;
 }
 
-/** Lists the names that are there, or the 20 that are most similar to `name`. */
-function existing(name: string, names: readonly string[]): SafeText {
+/** Lists the names of the files that are there, or the 20 that are most similar to `name`. */
+function suggestionsFor(name: string, names: readonly string[]): SafeText {
   if (names.length === 0) return words('the folder has no secrets');
   const nearestNames = nearest(name, names, 20).map((nearestName) => own(nearestName));
   return say`there are ${joinTexts(nearestNames, ', ')}`;
@@ -99,21 +101,21 @@ function existing(name: string, names: readonly string[]): SafeText {
 
 /**
  * Replaces arguments that name secret files with the secrets themselves, and validates the result.
- * @param valid validated arguments
+ * @param validArgs validated arguments
  * @returns the arguments with the secrets (`input`), and the name of each secret's file by the dotted path of the argument that now holds
- *   the secret (`secretNames`)
+ *   the secret (`nameBySecretPath`)
  * @throws Refusal if a secret cannot be read, or is not valid for its argument
  */
 export async function insertSecrets(
   operation: Operation,
-  valid: Readonly<Record<string, unknown>>,
+  validArgs: Readonly<Record<string, unknown>>,
   files: SecretFiles,
   region: string,
-): Promise<{ readonly input: Record<string, unknown>; readonly secretNames: Readonly<Record<string, string>> }> {
-  // For each argument that may name a secret file, the operation has the argument that gets the secret.
+): Promise<{ readonly input: Record<string, unknown>; readonly nameBySecretPath: Readonly<Record<string, string>> }> {
+  // For each argument that may name a secret file (`namePath`), the operation has the argument that gets the secret (`secretPath`).
   const { secretNames: secretPathByNamePath = {} } = operation;
   const nameBySecretPath: Record<string, string> = {};
-  let input: unknown = valid;
+  let input: unknown = validArgs;
   for (const [namePath, secretPath] of Object.entries(secretPathByNamePath)) {
     const name = textAt(input, namePath);
     if (name === undefined) continue;
@@ -125,8 +127,7 @@ export async function insertSecrets(
   }
 
   const hasSecrets = Object.keys(nameBySecretPath).length > 0;
-  if (!hasSecrets) return { input: { ...valid }, secretNames: {} };
-  // The arguments were validated before, but without the secrets. A new problem can only be about a secret. The argument of a secret has the
-  // same name in every client, so `validate` gets no function that turns names into the client's names.
-  return { input: validate(operation, input, region), secretNames: nameBySecretPath };
+  if (!hasSecrets) return { input: { ...validArgs }, nameBySecretPath };
+  // The arguments were validated before, but without the secrets. A new problem can only be about a secret.
+  return { input: validate(operation, input, region), nameBySecretPath };
 }

@@ -45,24 +45,26 @@ export async function answerWithPlan(
 ): Promise<EndedOutcome> {
   const { draft, consentDigest, call } = planned;
   const { newNonce, refusals, plans, page, now } = dependencies;
+  // The ways that client and configuration offer.
+  const { withPlanId: offersChat, withClick: offersClick, withPage: offersPage } = step;
 
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
   const nonce = newNonce();
 
-  // `step` has the ways that client and configuration offer. Earlier refusals may close a way, and only a stored plan can be on the page.
-  const refusalInChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
-  const inChat = step.withPlanId && refusalInChat === undefined;
+  // An offered way is open unless the user has declined too much before. The page also needs a stored plan. A click in a view does not,
+  // because it brings the plan's arguments and claims along.
+  const refusalInChat = offersChat ? await refusals.againstPlanId(draft) : undefined;
+  const inChat = offersChat && refusalInChat === undefined;
   const storing = await storeForPeople(step, planned, nonce, context, dependencies);
   const isStored = storing.kind === 'stored';
-  const onPage = step.withPage && isStored;
-  // A click in a view brings the plan's arguments and claims along, so it needs no stored plan. But the user must not have declined too often.
-  const byClick = step.withClick && storing.kind !== 'mayNotAsk';
+  const onPage = offersPage && isStored;
+  const byClick = offersClick && storing.kind !== 'declinedTooOften';
 
-  // Without `planOnly`, `step` offers at least one way. If none is open, there is a refusal for each of them. The refusal of `storing` comes
-  // first, because it says why people cannot decide without the agent.
-  const hasWay = inChat || byClick || onPage;
+  // What has closed the offered ways. The refusal of `storing` comes first, because it says why people cannot decide without the agent.
+  // With `planOnly`, the plan is shown even if nobody can agree to it.
   const refusal = storing.refusal ?? refusalInChat;
-  if (!hasWay && !call.control.planOnly && refusal !== undefined) throw refusal;
+  const hasOpenWay = inChat || byClick || onPage;
+  if (!hasOpenWay && refusal !== undefined && !call.control.planOnly) throw refusal;
 
   const decideAt = onPage ? addressOf(nonce, page) : undefined;
   if (onPage) announce(planned, decideAt, dependencies);
@@ -78,20 +80,23 @@ export async function answerWithPlan(
     claims: { digest: consentDigest, nonce },
     // With `approval`, a person other than the user decides on the page.
     byAnotherPerson: call.account.confirm === 'approval',
-    // Set only with `planOnly`: the same call without `planOnly` would be refused, because there is no way to agree to the plan.
+    // Set only with `planOnly`, if the same call without `planOnly` would be refused. The answer then says that nobody can agree to the plan.
     isDeadEnd: step.isDeadEnd === true,
     planId,
   });
 }
 
-/** The result of storing a plan. `notNeeded`: only the chat decides. `mayNotAsk`: the user has declined too often to be asked again. */
+/** The result of storing a plan. `notNeeded`: nobody decides by a click. `declinedTooOften`: the user must not be asked for a decision now. */
 interface Storing {
-  readonly kind: 'stored' | 'notNeeded' | 'mayNotAsk' | 'notStored';
-  /** Set for `mayNotAsk` and `notStored`. */
+  readonly kind: 'stored' | 'notNeeded' | 'declinedTooOften' | 'notStored';
+  /** Set for `declinedTooOften` and `notStored`. */
   readonly refusal?: Refusal;
 }
 
-/** Stores a plan, so that a person can decide on it in a view or on the page, and so that the agent can ask for its state. */
+/**
+ * Stores a plan that a person decides on by a click. The page shows only stored plans. A click in a view needs no stored plan, but the agent
+ * can ask for the outcome only if the plan is stored. Stores nothing if the user has declined too many changes.
+ */
 async function storeForPeople(
   { withClick, withPage }: PlanStep,
   planned: PlannedChange,
@@ -100,21 +105,21 @@ async function storeForPeople(
   { refusals, plans, now }: CallDependencies,
 ): Promise<Storing> {
   if (!withClick && !withPage) return { kind: 'notNeeded' };
-  const { call, draft, consentDigest, plan, repeats } = planned;
-  const { tool, caller, client } = draft;
+  const { call, draft, consentDigest, plan, mayRepeat } = planned;
+  // A journal entry, and so the draft of one, calls the idempotency key of the request `digest`.
+  const { tool, caller, client, digest: requestKey } = draft;
   const tooManyDeclined = await refusals.againstAsking(draft);
-  if (tooManyDeclined !== undefined) return { kind: 'mayNotAsk', refusal: tooManyDeclined };
+  if (tooManyDeclined !== undefined) return { kind: 'declinedTooOften', refusal: tooManyDeclined };
   // A plan with a secret is never stored, but a plan with the name of a secret file may be.
   if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
 
   const planToStore: KeptPlan = {
     // A decision counts only if the call still has this digest.
     digest: consentDigest,
-    // The journal's entry calls the idempotency key of the request `digest`.
-    requestKey: draft.digest,
+    requestKey,
     nonce,
     subject: subjectOf(call.operation, call.endpoint.account, call.input),
-    repeats,
+    repeats: mayRepeat,
     issuedAt: now().getTime(),
     tool,
     args: call.args,
@@ -150,14 +155,15 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
   const tool = call.operation.name;
   const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
 
-  // A planId counts as consent for ten minutes, as does a click in a view. Only a plan that no planId carries out may have a later deadline.
+  // A planId that is the consent (`inChat`) and a click in a view count for ten minutes, and a decision on the page often longer. The plan
+  // shows the deadline of its planId or, if the planId is no consent, the deadline on the page, even if a click ends before.
   const issuedAt = time.getTime();
   const tokenExpiresAt = issuedAt + tokenLifetimeMs;
   const expiresAt = inChat ? tokenExpiresAt : (onPageUntil ?? tokenExpiresAt);
   const expiresIso = new Date(expiresAt).toISOString();
-  const expiresText = `${expiresIso.slice(0, 16).replace('T', ' ')} UTC`;
-  // Nothing can be done with a plan that has neither planId nor click, so its text gives no time at which it expires.
+  // A plan on the page always has a planId. So nobody can agree to a plan without planId and click, and its text has no deadline.
   const isOnlyShown = planId === undefined && !byClick;
+  const deadlineText = isOnlyShown ? undefined : `${expiresIso.slice(0, 16).replace('T', ' ')} UTC`;
 
   const isOnlyOnPage = onPageUntil !== undefined && !inChat && !byClick;
   // The summary tells the agent of the caller's other plans for the same thing. `shown` tells the person of them.
@@ -171,7 +177,7 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
       // `waiting` says that nobody can decide in the client, because a person decides on the page.
       outcome: isOnlyOnPage ? 'waiting' : 'planned',
       // The agent shows this text to the user.
-      show: planText(shown, isOnlyShown ? undefined : expiresText),
+      show: planText(shown, deadlineText),
       // The change view shows all of it. The agent gets only the request in it.
       plan: shown,
       ...(planId !== undefined && { planId, planExpires: expiresIso }),

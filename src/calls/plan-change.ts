@@ -69,7 +69,8 @@ function questionFor(
 }
 
 /**
- * Checks a change against the journal, and adds remarks about repetition, budget and other plans to its plan.
+ * Checks a change against the journal. Adds remarks, such as about a repetition, to its plan, which is stored with them (`plan`). The plan as it
+ * is shown (`shown`) also has sentences about the caller's other plans. They are not stored, because other plans change by themselves.
  * @param ownNonces nonces of the call's own plan and of the plan that it replaces, which are not reported as other plans
  * @throws Refusal if the change is an unintended repetition, is beyond the budget, or is too large to be shown
  */
@@ -82,27 +83,26 @@ export async function planChange(
   const { call, draft, verificationHint } = drafted;
   const { control, account } = call;
 
-  // `duplicate` is an earlier change with the same request, and `repeats` tells the journal whether this change may repeat it. `earlier` has
-  // the facts about the duplicate that this caller may learn.
-  const { duplicate, repeats, consentDigest } = await findRepetition(drafted, context, dependencies);
-  const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
+  // `duplicate` is an earlier change with the same request, and `mayRepeat` tells the journal later which earlier change may be repeated.
+  const { duplicate, mayRepeat, consentDigest } = await findRepetition(drafted, context, dependencies);
+  const isRepetition = duplicate !== undefined && control.allowRepeat;
+  const visibleDuplicate = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
   // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
-  if (earlier !== undefined && !control.allowRepeat && !control.planOnly)
-    throw repeated(earlier, call, verificationHint);
+  if (visibleDuplicate !== undefined && !control.allowRepeat && !control.planOnly)
+    throw repeated(visibleDuplicate, call, verificationHint);
 
   const budgetText = await checkBudget(dependencies.journal, call.budget, control.planOnly);
   // Only the body of the request can be too large. The remarks below do not change the body.
   if (account.confirm !== 'off' && !canBeShown(drafted.plan)) throw tooLargeToShow(call);
 
-  const planWithRemarks = withRemarks(drafted.plan, earlier, budgetText);
-  // The sentences about other plans are only shown. The plan is stored without them, because they change with the other plans.
+  const plan = withRemarks(drafted.plan, visibleDuplicate, budgetText);
   const others = await otherPlans(drafted, ownNonces, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
-  const shown = withOtherPlans(planWithRemarks, otherTexts);
-  // `withRemarks` and `withOtherPlans` return the plan itself if they add nothing. A longer plan needs a new question, or is too long for one.
+  const shown = withOtherPlans(plan, otherTexts);
+  // A longer plan needs a new question, or is too long for one (undefined). If nothing was added, `shown` is the drafted plan itself.
   const hasAdditions = shown !== drafted.plan;
   const question = hasAdditions ? questionFor(shown, call, context, dependencies) : drafted.question;
-  return { call, draft, verificationHint, plan: planWithRemarks, others, shown, question, consentDigest, repeats };
+  return { call, draft, verificationHint, plan, others, shown, question, consentDigest, mayRepeat, isRepetition };
 }
 
 /** Finds the caller's other waiting plans for the same thing. Finds none for a click, because its plan was shown with them before. */
@@ -129,7 +129,7 @@ async function otherPlans(
   }));
 }
 
-/** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. `repeats`: see `PlannedChange`. */
+/** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. `mayRepeat`: see `PlannedChange`. */
 export async function findRepetition(
   { call, draft, plan }: DraftedChange,
   { click }: CallContext,
@@ -137,11 +137,11 @@ export async function findRepetition(
 ) {
   const { repeatable = false } = call.operation;
   const duplicate = repeatable ? undefined : await journal.findDuplicate(draft.digest).catch(() => undefined);
-  const repeats = repeatable || (call.control.allowRepeat && (duplicate?.id ?? ''));
+  const mayRepeat = repeatable || (call.control.allowRepeat && (duplicate?.id ?? ''));
   // While a plan waited on the page, the repeated change may have become too old to be found. The person agreed to the repetition that the
   // page showed, so the digest is made with that repetition.
-  const shownRepeats = repeats === '' ? (click?.page?.repeats ?? '') : repeats;
-  return { duplicate, repeats, consentDigest: digestForConsent(call, plan, shownRepeats) };
+  const shownRepetition = mayRepeat === '' ? (click?.page?.repeats ?? '') : mayRepeat;
+  return { duplicate, mayRepeat, consentDigest: digestForConsent(call, plan, shownRepetition) };
 }
 
 /** Adds the alert of the preceding read and the journal's remarks to a plan. */
@@ -162,15 +162,15 @@ const digestDigits = 32;
  * Makes the digest that binds consent to the tool, the arguments, the endpoint, the account and the source of its keys, the encoded
  * request, the plan, and the repeated change. Consent stays valid if the current access key, the answer of the preceding read, or the
  * journal's remarks change, because these change by themselves.
- * @param repeats see `PlannedChange`
+ * @param mayRepeat see `PlannedChange`
  */
-export function digestForConsent(call: PlanInput, plan: Plan, repeats: string | boolean): string {
+export function digestForConsent(call: PlanInput, plan: Plan, mayRepeat: string | boolean): string {
   const { operation, input, endpoint, request, regionSource } = call;
   const { origin, pathPrefix, region, service, account, keys } = endpoint;
   const target = [origin, pathPrefix, region, service, account, keys.id];
   // Left out is what may change by itself: the facts of the preceding read (`found`, `alert`), and the access key, which `where` and the
   // values of the headers name. `also` and `tables` only repeat arguments, which `input` binds in any order.
   const { found: _, alert: __, where: ___, also: ____, tables: _____, headers, ...shown } = plan;
-  const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, repeats];
+  const bound = [operation.name, input, target, request, regionSource, Object.keys(headers), shown, mayRepeat];
   return digestOf(bound).slice(0, digestDigits);
 }

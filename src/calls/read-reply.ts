@@ -9,7 +9,7 @@ import { errorInSuccessFailure, errorStatusFailure, type FailedCall, noAnswer } 
 import { type Reading, readRecord } from './read-record.js';
 import type { ResolvedRead } from './stages.js';
 
-/** The answer to a request: its record, the reason why it has none, or the failure. */
+/** The answer to a request: its record, the reason why it cannot be used, or the failure. */
 export type Answer =
   | ({
       readonly kind: 'read';
@@ -19,7 +19,7 @@ export type Answer =
       readonly answeredAt: string | undefined;
     } & Reading)
   | {
-      readonly kind: 'unread';
+      readonly kind: 'unusable';
       readonly status: number;
       readonly requestIds: RequestIds;
       readonly problem: SafeText;
@@ -47,10 +47,10 @@ export async function readAnswer(call: SentCall, reply: FinalReply): Promise<Ans
   if (operation.effect === 'read')
     return { kind: 'failed', failure: noAnswer(call, bodyFailure, origin, { requestIds, attempts }) };
   const problem = say`its body was lost on the way (${own(bodyFailure.code)})`;
-  return { kind: 'unread', status, requestIds, problem, mayHaveFailed: mayAnswerWithErrors(operation) };
+  return { kind: 'unusable', status, requestIds, problem, mayHaveFailed: mayAnswerWithErrors(operation) };
 }
 
-/** Reads a complete answer with a successful status. It may still hold an error, or come from a proxy and not from the API. */
+/** Reads a complete answer with a successful status. The answer may still hold an error, or come from a proxy and not from the API. */
 async function readSuccess(
   call: SentCall,
   reply: FinalReply & { kind: 'answered' },
@@ -63,7 +63,7 @@ async function readSuccess(
     failure: errorInSuccessFailure(call, reply, requestIds, error),
   });
 
-  // An error document, or an error that the operation itself finds in the body.
+  // An error is declared if the body is an error document, or if the operation itself finds an error in it.
   const declared = await declaredError(operation, reply);
   if (declared !== undefined) return failed(declared);
 
@@ -74,22 +74,22 @@ async function readSuccess(
   const extract = (body: unknown) => operation.extract(body, input, headers, status);
   const value = hasValue ? await readBody(operation, reply, extract) : undefined;
 
-  // JSON that has an error code, while `value` has none of the expected fields. This error says more than `problemOfFormat`.
+  // An error is apparent if the body is JSON with an error code, and `value` has no expected field. It says more than `problemOfFormat`.
   const apparent = apparentError(operation, reply, value);
   if (apparent !== undefined) return failed(apparent);
 
-  // An HTML page comes from a proxy, so the request may not have reached the API. An unread body may also hold an error of the operation.
+  // An HTML page comes from a proxy, so the request may not have reached the API. An unusable body may also hold an error of the operation.
   const mayHaveFailed = reply.body.kind === 'html' || mayAnswerWithErrors(operation);
-  const unread = (problem: SafeText): Answer => ({ kind: 'unread', status, requestIds, problem, mayHaveFailed });
-  if (problemOfFormat !== undefined) return unread(problemOfFormat);
+  const unusable = (problem: SafeText): Answer => ({ kind: 'unusable', status, requestIds, problem, mayHaveFailed });
+  if (problemOfFormat !== undefined) return unusable(problemOfFormat);
 
   const answered = { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date) } as const;
   if (expectsEmptyBody) return { ...answered, record: {}, warnings: [], missingFields: [] };
   // A read is worth nothing without a value. For a change, the status is enough, unless there may be an error in place of the value.
   const needsValue = operation.effect === 'read' || mayHaveFailed;
-  if (value === undefined && needsValue) return unread(say`it is not an answer to ${own(operation.api)}`);
-  // For a change without a value, `readRecord` makes an empty record with a warning.
+  if (value === undefined && needsValue) return unusable(say`it is not an answer to ${own(operation.api)}`);
   const createSchema = operation.pages?.page ?? operation.output;
+  // For a change without a value, `readRecord` makes an empty record with a warning.
   return { ...answered, ...readRecord(createSchema(), value) };
 }
 

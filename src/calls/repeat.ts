@@ -54,19 +54,16 @@ export function repeated(earlier: Earlier, call: FollowedCall, verificationHint:
   });
 }
 
-/**
- * The next step after a repetition was refused. A rejected or declined change never counts as the earlier change. If the earlier change was
- * accepted, a model reads `Tell the user when it was accepted, and the request IDs. Call again with allowRepeat: true only if, having heard
- * that, they ask for a second one, billed separately.` A person reads `Try again with allowRepeat: true only for a second one, billed
- * separately.`
- */
+/** The next step after a repetition was refused. The examples in the comments are what a person reads. A model reads longer texts. */
 function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
   // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
+  // There is no case for a rejected or declined change, because it never counts as the earlier change.
   switch (outcome) {
     case 'not ended':
       return next('agent', 'wait', 'Wait for the answer of the earlier call before you do anything else.');
     case 'accepted': {
+      // `Try again with allowRepeat: true only for a second one, billed separately.`
       const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
       const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
       const repetition = words(repetitions[call.operation.effect]);
@@ -75,10 +72,12 @@ function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationH
       return next('user', 'decide', text);
     }
     case 'unknown': {
-      // The cloud may list a new thing only minutes after the earlier call.
-      const wait = words('When ten minutes have passed since then,');
-      const repeat = say`${callAgain} with allowRepeat: true`;
-      const { who, action, text } = stepToVerify(call, verificationHint, wait, repeat);
+      // `When ten minutes have passed since then, look in the console for a server "wiki". Only if it is not there and you still want it, try
+      // again with allowRepeat: true.` The wait is for the cloud, which may list a new thing only minutes after the earlier call.
+      const { who, action, text } = stepToVerify(call, verificationHint, {
+        beforeLook: words('When ten minutes have passed since then,'),
+        howToRepeat: say`${callAgain} with allowRepeat: true`,
+      });
       return next(who, action, say`Nobody knows whether the earlier call was carried out. ${text}`);
     }
   }

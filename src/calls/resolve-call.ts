@@ -32,17 +32,18 @@ export async function resolveCall(
   checkPolicy(account.policy, requestedOperation, principal, accountName);
 
   const cloud = await account.cloud();
-  // Leaves out the regions of the API reference if the account's storage is another product.
+  // If the account's storage is another product, the operation's list of regions from the API reference does not apply, and is left out.
   const operation = operationForCloud(requestedOperation, cloud);
   // The arguments are validated, then get the contents of the secret files that they name, and then lose the control arguments.
   const validArgs = validate(operation, givenArgs, cloud.region, argumentName);
-  const { input: argsWithSecrets, secretNames } = await insertSecrets(operation, validArgs, secretFiles, cloud.region);
-  const { control, input } = splitControlArguments(argsWithSecrets);
+  const withSecrets = await insertSecrets(operation, validArgs, secretFiles, cloud.region);
+  const { control, input } = splitControlArguments(withSecrets.input);
+  const { nameBySecretPath: secretNames } = withSecrets;
 
   const apiRequest = await operation.request(input);
-  // The only region of a global API is in `signing`. For another API, the arguments may name a region, or else the configured one is used.
-  const givenRegion = operation.signing?.region ?? apiRequest.region;
-  const region = givenRegion ?? cloud.region;
+  // A global API has one fixed region, in `signing`. For another API, the arguments may request a region, or else the configured one is used.
+  const fixedOrRequestedRegion = operation.signing?.region ?? apiRequest.region;
+  const region = fixedOrRequestedRegion ?? cloud.region;
   checkRegions(account.policy, region, input);
   const endpoint = resolveEndpoint(cloud, operation, region);
   const request = wireRequest(operation, apiRequest, endpoint);
@@ -66,10 +67,10 @@ export async function resolveCall(
     request,
     shownRequest: await requestWithoutSecrets({ operation, input, request, endpoint, secretNames }),
     keyId,
-    // For the same call later, for example after a person has agreed on the page. These arguments name secret files and hold no secrets.
+    // For the same call later, for example after a person has agreed on the page. They name secret files, without the contents.
     args: repeatableArguments(validArgs, accountName),
     secretNames,
-    regionSource: regionSourceOf(cloud, givenRegion),
+    regionSource: regionSourceOf(cloud, fixedOrRequestedRegion),
     budget: budgetOf(cloud, account.budget, principal?.name),
     isOffered,
     followTool: followToolOf(operation, operations, isOffered),

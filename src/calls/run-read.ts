@@ -43,10 +43,12 @@ export async function runRead(
   using share = memory.share(context.signal);
   using client = openReadClient(call, share, context.signal, context, dependencies);
   const companion = companionOf(call, context.principal);
+  const { lasting, lastingKey } = companion ?? {};
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
 
-  // The lasting facts that an earlier call has kept for the thing with this name. Without them, the companion is read together with the pages.
-  const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
+  // An earlier call may have kept the lasting facts of the thing under its name (`lastingKey`). Without kept facts, the companion is read
+  // together with the pages.
+  const kept = lastingKey === undefined ? undefined : lastingRecords.get(lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
     kept === undefined ? readCompanionNow() : undefined,
@@ -56,29 +58,32 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  // The witness is a value from the pages that differs if the name now belongs to another thing. If neither call found a witness, the name is
-  // enough.
-  const witness = companion?.lasting?.witness(state);
-  const isStale = kept !== undefined && kept.witness !== witness;
-  if (kept !== undefined && !isStale) return outcomeOfPages(call, pages, reduced, kept.part, context);
+  // The name may belong to another thing by now. Then the pages have another witness, a value that tells things with the same name apart. If
+  // the pages had no witness in both calls (undefined), the same name counts as the same thing.
+  const witness = lasting?.witness(state);
+  if (kept !== undefined && kept.witness === witness) return outcomeOfPages(call, pages, reduced, kept.part, context);
 
-  // The pages have shown only now that the kept facts are stale, so the companion is read after them.
-  const companionRecord = isStale ? await readCompanionNow() : simultaneousRecord;
-  const lastingPart = companionRecord && companion?.lasting?.part(companionRecord, call.input);
-  if (lastingPart !== undefined && companion?.lastingKey !== undefined)
-    lastingRecords.keep(companion.lastingKey, { part: lastingPart, witness });
+  // Kept facts of another thing are useless, so the companion is read now, after the pages.
+  const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
+  const lastingFacts = companionRecord && lasting?.part(companionRecord, call.input);
+  if (lastingFacts !== undefined && lastingKey !== undefined)
+    lastingRecords.keep(lastingKey, { part: lastingFacts, witness });
   return outcomeOfPages(call, pages, reduced, companionRecord, context);
 }
 
-/** Makes the outcome of a read from the reduced pages, together with the record of the companion read, or its kept part, if there is one. */
+/**
+ * Makes the outcome of a read from its reduced pages.
+ * @param companionFacts the record of the companion read, or only its lasting facts, which an earlier call has kept; undefined if there is none
+ */
 function outcomeOfPages(
   { operation, input, isOffered }: ResolvedRead,
   pages: PageReducer,
-  { state, warnings, missingFields, requestIds, retried, rest }: Reduced,
+  { state, warnings, missingFields, requestIds, retriedAttempts, firstUnread }: Reduced,
   companionFacts: Fields | undefined,
   { hasView = false }: CallContext,
 ): EndedOutcome {
-  const record = pages.result(state, input, companionFacts, rest);
+  // If the read stopped at a limit, `firstUnread` is the start of the first page that was not read, and the record says how to continue.
+  const record = pages.result(state, input, companionFacts, firstUnread);
   // The caller gets the truncated record. Summary and next step are made from the whole one.
   const shown = truncateRecord(record, operation.exact);
   const next = operation.next?.(record, input, isOffered);
@@ -87,11 +92,11 @@ function outcomeOfPages(
     ...(next !== undefined && { next }),
     warnings: [...warnings, ...missingWarning(missingFields, operation.tellIfMissing), ...shown.warnings],
     requestIds,
-    ...(retried.length > 0 && { attempts: retried }),
+    ...(retriedAttempts.length > 0 && { attempts: retriedAttempts }),
     answer: shown.record,
   };
-  // The view draws all parts of an upload, so it gets none if the read stopped at a limit.
-  const parts = hasView && rest === undefined ? pages.parts?.(state, input) : undefined;
+  // The view draws all parts of an upload, so it gets none if some were not read.
+  const parts = hasView && firstUnread === undefined ? pages.parts?.(state, input) : undefined;
   return { kind: 'succeeded', success, ...(parts !== undefined && { view: { kind: 'parts', parts } }) };
 }
 
@@ -161,9 +166,9 @@ interface Reduced extends Pick<Success, 'warnings' | 'requestIds'> {
   /** Paths of expected fields that are missing in a page. */
   readonly missingFields: readonly string[];
   /** The attempts of requests that were retried. */
-  readonly retried: readonly Attempt[];
+  readonly retriedAttempts: readonly Attempt[];
   /** Start of the first page that was not read, if reading stopped at a limit. */
-  readonly rest?: PageStart;
+  readonly firstUnread?: PageStart;
 }
 
 /** The means to read pages: the connection, the limits, and the listeners for progress. */
@@ -195,7 +200,7 @@ async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageRe
   return step;
 }
 
-/** Reads one page. Returns what to read next, or the end of the read. */
+/** Reads the page at `start` and adds it to `state`, the earlier pages. Returns the next page to read, or the end of the read. */
 async function readNextPage(
   call: ResolvedRead,
   pages: PageReducer,
@@ -208,32 +213,34 @@ async function readNextPage(
     start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
   const reply = await sendWithinLimits(request, client, share);
   if (reply.kind === 'stopped') {
-    // Without the first page, there is nothing to return. One page is far below the memory limit of a call, so other calls hold the memory.
-    if (start === undefined) return tally.failed(tooManyReads(call));
-    return tally.reduced(state, { firstUnread: start, limit: reply.limit });
+    if (start !== undefined) return tally.endWithPages(state, { firstUnread: start, limit: reply.limit });
+    // There is no page to return. One page is far below the memory limit of a call, so the failure says that other calls hold the memory.
+    return tally.endWithFailure(tooManyReads(call));
   }
 
   const page = await readPage(call, reply);
-  if (page.kind === 'failed') return tally.failed(page.failure);
+  if (page.kind === 'failed') return tally.endWithFailure(page.failure);
   const { record, answeredAt, requestIds } = page;
   const { attempts } = reply;
   tally.addPage(page, attempts, pages.count(record));
   listeners.onPage?.(number, tally.entries);
 
   const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
-  const fail = (problem: SafeText) => tally.failed(inconsistentPages(call, problem, { requestIds, attempts }));
+  const fail = (problem: SafeText) => tally.endWithFailure(inconsistentPages(call, problem, { requestIds, attempts }));
   if (step.kind === 'inconsistent') return fail(step.problem);
   // A companion read ends after `maximumPages` as if there were no further pages.
-  if (step.kind === 'end' || number === maximumPages) return tally.reduced(step.state);
+  if (step.kind === 'end' || number === maximumPages) return tally.endWithPages(step.state);
 
-  // More pages follow. The next one is read unless the pages form a circle or a limit of the call is reached.
-  const loopProblem = tally.findLoop(step.after, number);
+  // Another page follows. It is read unless the pages form a circle or a limit of the call is reached.
+  const { state: newState, after: nextStart } = step;
+  const loopProblem = tally.findLoop(nextStart, number);
   if (loopProblem !== undefined) return fail(loopProblem);
-
   const isLimitReached = number >= share.limits.pages || tally.entries >= share.limits.entries;
-  if (isLimitReached) return tally.reduced(step.state, { firstUnread: step.after, limit: 'call' });
+  // `call` says that the limit is the call's own, and not the memory that all calls share.
+  if (isLimitReached) return tally.endWithPages(newState, { firstUnread: nextStart, limit: 'call' });
+  // Unlike `onPage`, this listener does not hear of the last page, which comes with the answer to the call.
   listeners.onFollowedPage?.(number, tally.entries);
-  return { kind: 'next', number: number + 1, state: step.state, start: step.after };
+  return { kind: 'next', number: number + 1, state: newState, start: nextStart };
 }
 
 /** Sends a request for a page. Returns the reply, or the limit of memory that prevented or interrupted it. */
@@ -252,7 +259,7 @@ class Tally {
   readonly #warnings: SafeText[];
   readonly #missingFields = new Set<string>();
   /** The attempts of requests that were retried. */
-  readonly #retried: Attempt[] = [];
+  readonly #retriedAttempts: Attempt[] = [];
   /** Digests of the starts of all pages, to find pages that form a circle. */
   readonly #starts = new Set<string>();
   #requestIds: RequestIds = {};
@@ -264,7 +271,7 @@ class Tally {
   }
 
   addPage(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], entries: number): void {
-    if (attempts.length > 1) this.#retried.push(...attempts);
+    if (attempts.length > 1) this.#retriedAttempts.push(...attempts);
     this.#warnings.push(...page.warnings);
     for (const path of page.missingFields) this.#missingFields.add(path);
     this.#requestIds = page.requestIds;
@@ -280,8 +287,11 @@ class Tally {
     return undefined;
   }
 
-  /** @param cut set if a limit stopped the reading: the limit, and the start of the first page that was not read */
-  reduced(state: unknown, cut?: { readonly firstUnread: PageStart; readonly limit: ReachedLimit }): Reduced {
+  /**
+   * Ends a read with the pages that were read.
+   * @param cut set if a limit stopped the reading: the limit, and the start of the first page that was not read
+   */
+  endWithPages(state: unknown, cut?: { readonly firstUnread: PageStart; readonly limit: ReachedLimit }): Reduced {
     const warnings = distinct(this.#warnings);
     if (cut !== undefined) warnings.unshift(cutWarning(cut.limit, this.#pages, this.entries));
     return {
@@ -290,13 +300,13 @@ class Tally {
       warnings,
       missingFields: [...this.#missingFields],
       requestIds: this.#requestIds,
-      retried: this.#retried,
-      ...(cut !== undefined && { rest: cut.firstUnread }),
+      retriedAttempts: this.#retriedAttempts,
+      ...(cut !== undefined && { firstUnread: cut.firstUnread }),
     };
   }
 
-  /** Adds the warnings to a failure, because a warning may name the cause of the failure. */
-  failed(failure: Failure): ReadEnd {
+  /** Ends a read with a failure, which gets the warnings, because a warning may name its cause. */
+  endWithFailure(failure: Failure): ReadEnd {
     const warnings = distinct(this.#warnings);
     return { kind: 'failed', failure: warnings.length === 0 ? failure : { ...failure, warnings } };
   }
@@ -310,9 +320,9 @@ function cutWarning(limit: ReachedLimit, pages: number, entries: number): SafeTe
 }
 
 /** Parses a reply as one page. If the page cannot be parsed, the call fails, even after other pages. */
-async function readPage(call: ResolvedRead, reply: FinalReply): Promise<Exclude<Answer, { kind: 'unread' }>> {
+async function readPage(call: ResolvedRead, reply: FinalReply): Promise<Exclude<Answer, { kind: 'unusable' }>> {
   const answer = await readAnswer(call, reply);
-  if (answer.kind !== 'unread') return answer;
+  if (answer.kind !== 'unusable') return answer;
   const { status, requestIds, problem } = answer;
   const { attempts } = reply;
   return { kind: 'failed', failure: unreadableAnswer(call, problem, { status, requestIds, attempts }) };

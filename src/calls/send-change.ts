@@ -17,7 +17,8 @@ import { earlierOf, repeated } from './repeat.js';
 import type { ApprovedChange, ResolvedChange } from './stages.js';
 
 /**
- * Sends a change that has consent. The journal has its intent before the first byte is sent, and its ending before the outcome is made.
+ * Sends a change that has consent. The journal gets its intent before the first byte is sent, and its ending (the result) before the caller
+ * gets the outcome. If the ending cannot be written, or not in time, the outcome says so in a note.
  * @param viewer the caller, who may learn about its own earlier changes; undefined if it may learn about those of all callers
  * @throws Refusal before the first byte is sent, and never after it
  */
@@ -27,10 +28,10 @@ export async function sendChange(
   viewer: string | undefined,
   { journal, log, now }: CallDependencies,
 ): Promise<EndedOutcome> {
-  const { call, draft, repeats, consent } = approved;
+  const { call, draft, mayRepeat, consent } = approved;
   const intent = intentOf(draft, consent, now());
-  // `repeats` is the ID of the one change that this change may repeat, or says whether it may repeat any.
-  const begun = await journal.begin(intent, { allowRepeat: repeats, budget: call.budget.limit });
+  // `mayRepeat` is the ID of the one earlier change that this change may repeat, or true for any. Any other duplicate is refused.
+  const begun = await journal.begin(intent, { allowRepeat: mayRepeat, budget: call.budget.limit });
   if (begun.kind !== 'begun') throw beginRefusal(begun, approved, viewer);
 
   const sentAt = now().toISOString();

@@ -80,9 +80,11 @@ export interface PlannedChange {
   readonly consentDigest: string;
   /**
    * With `allowRepeat`, the ID of the earlier change that this change may repeat, or an empty text if the journal has none. True if any may
-   * be repeated, because the operation is idempotent. False without `allowRepeat`.
+   * be repeated, because the operation is idempotent. False without `allowRepeat`. A stored plan calls this `repeats`.
    */
-  readonly repeats: string | boolean;
+  readonly mayRepeat: string | boolean;
+  /** True if `mayRepeat` is the ID of an earlier change. */
+  readonly isRepetition: boolean;
 }
 
 export interface OtherPlan {

@@ -130,26 +130,25 @@ type Issue = z.core.$ZodIssue;
 /** The most allowed values that are listed. Of more values, only the most similar ones are listed. */
 const listedValues = 8;
 
-/** Returns one function per problem of an issue. It makes the problem's text only when called, because only the first problems are shown. */
+/** Returns a function for each problem of an issue, which makes the problem's text. Only the functions of the first problems are called. */
 function describersOf(issue: Issue, operation: Operation, argumentName: ArgumentName): (() => SafeText)[] {
   const path = shownPath(issue.path, argumentName);
   if (issue.code !== 'unrecognized_keys') return [() => describe(issue, path, operation)];
 
   const schema = operation.input();
   const isTopLevel = path === '';
-  // Some clients have other names for some top-level arguments. On arrival, all names of the call were translated, even unknown names, so
-  // each name is translated back here.
+  // Some clients have other names than this server for top-level arguments, and problems show the client's. Other arguments have one name.
   const clientName = isTopLevel ? argumentName : (name: string) => name;
   const knownNames = argumentNames(schema, issue.path).map(clientName);
-  /** Set when a problem has listed the known names, which happens once: for the first unknown name without a suggestion. */
-  let areListed = false;
+  /** Only the first problem without a suggestion lists the known names. */
+  let areKnownNamesListed = false;
   return issue.keys.map(clientName).map((unknownName) => () => {
     const shownName = own(isTopLevel ? unknownName : `${path}.${unknownName}`);
-    // The argument may belong inside another one. Clients and server use the same names there, so the paths need no translation.
+    // The argument may belong inside another one.
     const suggestion = didYouMean(unknownName, knownNames) ?? pathsOfArgument(schema, unknownName).join(' or ');
     if (suggestion !== '') return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
-    if (areListed) return say`${shownName}: is not an argument`;
-    areListed = true;
+    if (areKnownNamesListed) return say`${shownName}: is not an argument`;
+    areKnownNamesListed = true;
     return say`${shownName}: is not an argument; expected one of: ${defined(knownNames.join(', '))}`;
   });
 }
