@@ -42,7 +42,7 @@ export interface ServerDependencies extends ResourceTexts {
   /** True if views are also offered to clients that do not declare them. */
   readonly viewsForAll?: boolean;
   /** The client that began the HTTP session. Undefined without a session. */
-  readonly session?: Client | undefined;
+  readonly sessionClient?: Client | undefined;
   /** How long clients may keep lists (milliseconds). Default: an hour. */
   readonly listLifeMs?: number;
   /** Runs work that waits for a person, without counting it against the limit of concurrent calls. */
@@ -102,7 +102,7 @@ export function createServer(
 
   /** The client of a request, which may differ between the requests of a connection. */
   const clientFor = (requestContext: ServerContext) => {
-    const client = clientOf(server, requestContext, dependencies.session);
+    const client = clientOf(server, requestContext, dependencies.sessionClient);
     // Some clients show views without declaring them, so this server may be configured to offer views to all.
     return dependencies.viewsForAll ? { ...client, views: true } : client;
   };
@@ -272,7 +272,7 @@ function callContextOf(
   requestContext: ServerContext,
   sendProgress: (message: string) => void,
 ): CallContext {
-  const { principal, session, stop, wait } = dependencies;
+  const { principal, sessionClient, stop, wait } = dependencies;
   const { signal, envelope } = requestContext.mcpReq;
   // Since protocol 2026-07-28, each request declares its client in an envelope.
   const isOldProtocol = envelope === undefined;
@@ -289,7 +289,7 @@ function callContextOf(
     tokens: consentTokens,
     hasView: client.views,
     // Over HTTP in an old protocol, a client is known only by its session.
-    isUnknownClient: requestContext.http !== undefined && isOldProtocol && session === undefined,
+    isUnknownClient: requestContext.http !== undefined && isOldProtocol && sessionClient === undefined,
     client: client.name,
     principal,
     trace: () => traceOrigin(requestContext),

@@ -48,7 +48,7 @@ interface Exchange {
 }
 
 /**
- * Serves requests to `/mcp`. No session is kept here, because the state of a session is in its ID. The checks run from cheap to expensive:
+ * Serves requests to `/mcp`. `sessions` keeps no sessions, because the state of a session is in its ID. The checks run from cheap to expensive:
  * token, method, rate, content type, number of the caller's messages that are being received, size, number of the caller's calls and of all
  * calls, JSON, scope. Then the SDK answers. Only a short message is parsed earlier, because it may be a client's reply to a question.
  */
@@ -85,14 +85,16 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const principal = await admit(request);
     const body = await receiveBody(request, principal);
+    // For sessions and replies, '' stands for all callers that are not authenticated.
     const caller = principal?.name ?? '';
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
 
-    // A long message is never a reply. It is parsed later, when its call has a place.
+    // A long message is never a reply, and is parsed later, when its call has a place.
     const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
     const reply = replyIn(shortMessage);
+    // Without a session, no call can wait for the reply, so the SDK answers the reply like any other message.
     if (session !== undefined && reply !== undefined) {
-      // A reply takes no place among the calls. It would wait for a place while other calls have all places, or would be refused.
+      // A reply takes no place among the calls, because it would wait for a place, or be refused, while other calls have all places.
       await inbox.deliver({ caller, session: session.id }, reply).catch(() => {
         throw unavailable('reply', 'The reply cannot be passed on now.', { retryAfterSeconds: 1 });
       });
@@ -105,7 +107,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   };
 }
 
-/** Serves all messages except replies, within the limits on concurrent calls. Each message gets its own SDK server. */
+/** Serves all messages except replies in a session, within the limits on concurrent calls. Each message gets its own SDK server. */
 function createCallServer(
   { resource, server: serverOptions, newId, log, now }: McpEndpointOptions,
   metrics: Metrics,
@@ -126,13 +128,13 @@ function createCallServer(
     const { request, response, principal, session } = exchange;
     const place = await concurrency.take(principal?.name);
     const { call, allEnded } = observeCalls(serverOptions.call, metrics, now);
-    // A call that waits for a person gives up its place (`waitOutside`). Meanwhile, it listens for the client's cancellation (`listenWhile`,
-    // which `serveMessage` brings).
+    /** `listenWhile` comes from `serveMessage`, and receives the client's cancellation while a call waits for a person. */
     const createSdkServer = (listenWhile: Wait) => {
+      // During the wait, the call also gives up its place.
       const wait: Wait = (work) => place.waitOutside(() => listenWhile(work));
-      // In an old protocol, the SDK server knows the client only by its session.
-      const client = session?.client;
-      return createServer({ ...serverOptions, principal, call, session: client, listLifeMs, wait }, catalog);
+      // In an old protocol, the client declares its capabilities only when its session begins.
+      const sessionClient = session?.client;
+      return createServer({ ...serverOptions, principal, call, sessionClient, listLifeMs, wait }, catalog);
     };
 
     try {

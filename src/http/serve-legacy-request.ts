@@ -132,9 +132,12 @@ function writeEvent(response: ServerResponse, text: string): void {
 
 type Questions = ReturnType<typeof createQuestions>;
 
-/** The questions of one call. The client gets other IDs than the SDK server's, which repeat and which other clients could guess. */
+/**
+ * The questions of one call. Each has two IDs: `question.id` of the SDK server, and `idForClient`. The client does not get the SDK server's IDs,
+ * because they repeat and other clients could guess them.
+ */
 function createQuestions({ expect, newId }: Conversation) {
-  /** The questions of the call, also those that were answered, by the ID that the SDK server gave them. */
+  /** The questions of the call, also those that were answered, by the SDK server's ID. */
   const questions = new Map<RequestId, { readonly idForClient: string; stopExpecting: () => void }>();
   let hasEnded = false;
 
@@ -143,13 +146,13 @@ function createQuestions({ expect, newId }: Conversation) {
     async expectAnswer(question: JSONRPCRequest, receive: (answer: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
       if (expect === undefined) throw new Error('There is no session in which the client could answer.');
       const idForClient = newId();
-      // `stopExpecting` is replaced below, when the wait has begun.
+      // Stored before the wait has begun, with nothing to stop yet, because the SDK server may cancel the question at any time.
       const asked = { idForClient, stopExpecting: () => {} };
       questions.set(question.id, asked);
-      // The SDK server knows the question only by its own ID, so the answer gets this ID back.
       const expectedReply = { kind: 'answer', id: idForClient } as const;
+      // The SDK server knows only `question.id`, so the answer gets that ID back.
       asked.stopExpecting = await expect(expectedReply, (answer) => receive({ ...answer, id: question.id }));
-      // The call ended while the wait began, so `end` could not stop the wait.
+      // If the call ended while the wait began, `end` could not stop the wait. The question is not sent then, because its response is closed.
       if (hasEnded) asked.stopExpecting();
       return { ...question, id: idForClient };
     },
