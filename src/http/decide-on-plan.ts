@@ -90,26 +90,30 @@ async function decideOnPlan(
   if (plan.state === 'decided') return resultOfEarlierDecision(plan, callOfPlan, dependencies);
 
   let hasStoredDecision = false;
-  /** Called when the call has stored this decision with the plan (`plans.claim`). */
-  const onClaim = () => {
-    hasStoredDecision = true;
+  const page = {
+    person,
+    // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
+    repeats: plan.repeats,
+    // Called when the call has stored the decision with the plan.
+    onClaim: () => {
+      hasStoredDecision = true;
+    },
   };
-  const click = { decision, reason, typedName, claims: claimsOf(plan) };
-  // `repeats` is the earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
-  const outcome = await callOfPlan({ click: { ...click, page: { person, repeats: plan.repeats, onClaim } } });
+  const outcome = await callOfPlan({ click: { decision, reason, typedName, claims: claimsOf(plan), page } });
+  if (outcome.kind === 'succeeded') return { outcome };
   // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. So any code of a refusal will do.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
-  if (outcome.kind === 'succeeded') return { outcome };
 
+  // The call failed.
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return resultOfEarlierDecision(plan, callOfPlan, dependencies);
-  // A call that has stored the decision also stores its outcome.
+  // A call that has stored the decision also stores the failure as the outcome, so nothing is left to do.
   if (hasStoredDecision) return { outcome };
-  // The plan continues to wait for a click, so neither a decision nor an outcome is stored.
+  // Nothing is stored, so the plan continues to wait for a click.
   if (temporaryFailures.includes(code)) return { outcome };
 
-  // The call was refused before it stored the decision, for example by the policy. Another click would be refused too, so the plan ends here:
-  // its decision is stored, and the refusal becomes its outcome.
+  // The call was refused before it stored the decision, for example by the policy. Another click would be refused too, so the decision is
+  // stored here, with the refusal as its outcome.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
   const storedDecision: PlanDecision = { kind, person, at: dependencies.now().getTime() };
   const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
@@ -149,7 +153,7 @@ async function resultOfEarlierDecision(
   };
 }
 
-/** The values by which a call names its plan. */
+/** The claims of a plan: the values by which a call names the plan. */
 const claimsOf = ({ digest, nonce, issuedAt }: FoundPlan) => ({ digest, nonce, issuedAt });
 
 function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionDependencies): undefined {
@@ -287,7 +291,10 @@ const toolCall = z.object({
   arguments: decisionSchema.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
 });
 
-/** Carries out a click. Returns the new content of the change view: the plan for `look`, and otherwise the outcome and who decided. */
+/**
+ * Carries out a click. Returns the new content of the change view: the plan for `look`, and otherwise the outcome, with a description of the
+ * decision on the plan if there is one to show.
+ */
 export async function answerClick(
   plan: FoundPlan,
   click: Omit<PlanClick, 'nonce'>,
@@ -295,19 +302,20 @@ export async function answerClick(
   dependencies: DecisionDependencies,
 ): Promise<object> {
   const { accounts, plans, log } = dependencies;
-  const { decision } = click;
+  const { decision, reason, name } = click;
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, user, accounts) === undefined);
 
-  // `decision` is repeated for its type, which excludes `look` here.
-  const { outcome, earlierDecision } = await decideOnPlan(plan, { ...click, decision }, user, dependencies);
+  const { outcome, earlierDecision } = await decideOnPlan(plan, { decision, reason, name }, user, dependencies);
+  // Every click is logged, also a click that came too late or failed.
   log('info', 'decision', { tool: plan.tool, decision, person: user.person, caller: plan.caller });
   // An earlier click decided the plan, so this click did nothing.
   if (earlierDecision !== undefined) return resultOf(outcome, plan, earlierDecision);
   // Only the person at this machine has no name, and knows who decided.
   if (user.person === undefined) return resultOf(outcome, plan);
 
-  // A signed-in person reads who decided and when, as everybody does who opens the plan later. The sentences are left out after a temporary
-  // failure, because nobody has decided, and if the plan cannot be read now.
+  // A signed-in person reads who decided and when, as everybody does who opens the plan later.
   const storedPlan = await plans.find(plan.nonce).catch(() => undefined);
-  return resultOf(outcome, plan, storedPlan?.decision && describeDecision(storedPlan));
+  // There is no decision after a temporary failure, and no plan if it cannot be read now.
+  if (storedPlan?.decision === undefined) return resultOf(outcome, plan);
+  return resultOf(outcome, plan, describeDecision(storedPlan));
 }

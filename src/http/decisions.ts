@@ -177,8 +177,8 @@ function addSignInRoutes(
   const reception: Reception = {
     stateKeys,
     readForm,
-    refuse(context, { status, text, reason }, planNonce) {
-      logRefusal(context.env.incoming, reason);
+    refuse(context, { status, text, logReason }, planNonce) {
+      logRefusal(context.env.incoming, logReason);
       return context.html(signInPage(words('Sign in'), signInMethod.form(queryOf(planNonce)), text), status);
     },
     admit(context, signedIn, planNonce) {
@@ -217,19 +217,21 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions, checks: Checks):
     const others = visiblePlans.filter(
       (other) => other.nonce !== plan.nonce && other.state === 'waiting' && canDecide(other, session),
     );
-    // Plans are listed by age. After the newest, the oldest is next.
-    const next = others.find(({ issuedAt }) => issuedAt >= plan.issuedAt) ?? others[0];
+    // The plans are listed from the oldest to the newest. The next plan is the first that is not older, and after the newest plan the oldest.
+    const [oldest] = others;
+    const firstNotOlder = others.find(({ issuedAt }) => issuedAt >= plan.issuedAt);
+    const next = firstNotOlder ?? oldest;
     return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.nonce}/`, 303);
   });
 
   pages.post(`${planPath}/*`, requireJson, checks.requireOwnPage);
-  // The page asks for the content of the view: a call with its result.
+  // The page asks for what it shows: the note above the view, and the tool result that the view shows.
   pages.post(`${planPath}/call`, checks.readVisiblePlans, (context) => {
     const { session, plan, visiblePlans } = context.var;
     const related = relatedTexts(plan, visiblePlans, options);
     return context.json({ note: noteOf(plan), result: shownPlan(plan, canDecide(plan, session), related) });
   });
-  // The view calls a tool. The only call that is answered is a click on the plan.
+  // The view calls a tool, for which it sends a click. Any other call is refused.
   pages.post(`${planPath}/tool`, async (context) => {
     const { session, plan } = context.var;
     const click = readClick(jsonOf(await readBody(context.env.incoming)));

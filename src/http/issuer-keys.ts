@@ -49,45 +49,51 @@ export interface IssuerKeysOptions {
 }
 
 /**
- * Creates `IssuerKeys`. jose caches the keys, and makes concurrent callers wait for the same fetch. `source` fetches the keys for jose, and
- * makes a pause after each attempt. After a failed attempt, `source` gives jose the last good keys, and jose takes these for new.
+ * Creates `IssuerKeys`. `joseCache` holds the keys, and makes concurrent callers wait for the same fetch. `source` fetches the keys for it, and
+ * makes a pause after each attempt. After a failed attempt, `source` returns the last good keys, and `joseCache` takes these for new.
  */
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   /** Names of keys that the last attempt to fetch the keys did not find. Each new attempt clears the names. */
   const unknownKeys = new Set<string>();
   const source = createKeySource({ ...options, onAttempt: () => unknownKeys.clear() });
   // jose needs an address, but `source` finds the address of the keys itself.
-  const keySet = createRemoteJWKSet(new URL(options.issuer), {
+  const joseCache = createRemoteJWKSet(new URL(options.issuer), {
     cacheMaxAge: freshMs,
-    // jose never fetches by itself for a key that it does not have. `keyOf` does that.
+    // So jose does not fetch the keys again for a key that is not in the cache. `keyOf` decides on that.
     cooldownDuration: Number.POSITIVE_INFINITY,
     // Rejects if there are no good keys, or if they are too old.
     [customFetch]: async () => Response.json(await source.fetchKeys()),
   });
   const enterWaiting = createCounter(mostWaiting);
 
-  /** Waits until jose has new keys or the last good keys. @throws IssuerProblem if there are none, or if too many requests wait */
+  /**
+   * Waits until new keys or the last good keys are in the cache. In the pause after a success, waits for the end of the pause first.
+   * @throws IssuerProblem if there are no good keys, or if too many requests wait
+   */
   const waitForFetch = async (): Promise<void> => {
     const leave = enterWaiting();
     if (leave === undefined) throw new IssuerProblem(words('too many requests wait for it'));
-    await keySet.reload().finally(leave);
+    await joseCache.reload().finally(leave);
   };
   // `source` logs the problem.
-  const fetchInBackground = () => keySet.reload().catch(() => undefined);
+  const fetchInBackground = () => joseCache.reload().catch(() => undefined);
 
   /** Fetches the keys again if those in the cache are too old, or in the background if the last attempt to fetch them failed. */
   const refreshCache = async (): Promise<void> => {
-    // `fresh` is true for `freshMs` after jose got keys, even if these were the last good keys. So their own age counts too.
-    if (!keySet.fresh || source.isLastGoodTooOld()) return waitForFetch();
-    // After a failed attempt, jose holds the last good keys, takes them for fresh, and would not fetch. So the next attempt begins here, once
-    // the pause is over.
+    // `fresh` is true for `freshMs` after the cache got keys, even if these were the last good keys. So their own age counts too.
+    if (!joseCache.fresh || source.isLastGoodTooOld()) return waitForFetch();
+    // After a failed attempt, the cache takes the last good keys for fresh, and would not fetch. So the next attempt begins here, once the pause
+    // is over.
     if (source.lastProblem() !== undefined && source.pauseLeft() === 0) void fetchInBackground();
   };
 
-  /** Returns the key of a token from the cache; undefined if the cache does not have it. */
+  /**
+   * Returns the key of a token from the cache; undefined if the cache does not have it. Call `refreshCache` or `waitForFetch` before, because
+   * jose would fetch the keys again if they were too old.
+   */
   const cachedKey = async (...token: Parameters<JWTVerifyGetKey>) => {
     try {
-      return await keySet(...token);
+      return await joseCache(...token);
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) return undefined;
       throw error;

@@ -75,10 +75,15 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
   const enterStart = createCounter(mostWaiting);
   const enterCallback = createCounter(mostWaiting);
 
-  /** Shows the sign-in page with the text, so that the person can try again. `reason` is for the log. */
-  const refuseForNow = (context: Context<PageEnv>, text: SafeText, reason: string, planNonce: string | undefined) => {
+  /** Shows the sign-in page with the text, so that the person can try again. */
+  const refuseForNow = (
+    context: Context<PageEnv>,
+    text: SafeText,
+    logReason: string,
+    planNonce: string | undefined,
+  ) => {
     context.header('retry-after', String(networkSeconds));
-    return refuse(context, { status: 503, text, reason }, planNonce);
+    return refuse(context, { status: 503, text, logReason }, planNonce);
   };
 
   const pages = new Hono<PageEnv>();
@@ -110,7 +115,7 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     const finished = await issuer.finish(pending, search).catch(problemOf).finally(leave);
     if (!('problem' in finished)) return admit(context, finished, planNonce);
     const text = words('Signing in did not work, or you may not decide here.');
-    return refuse(context, { status: 401, text, reason: finished.problem }, planNonce);
+    return refuse(context, { status: 401, text, logReason: finished.problem }, planNonce);
   });
   return pages;
 }
@@ -124,7 +129,7 @@ interface SignInProblem {
 
 const problemOf = (error: unknown): SignInProblem => ({ problem: reasonOf(error) });
 
-/** Returns a function that returns true when a text comes for the first time, and false when it comes again. */
+/** Returns a function that remembers texts. It returns true when a text comes for the first time, and false when the text comes again. */
 function createOnceOnly(): (text: string) => boolean {
   const ended = new Set<string>();
   return (text) => {
@@ -136,12 +141,15 @@ function createOnceOnly(): (text: string) => boolean {
   };
 }
 
-/** The two steps of a sign-in at the issuer, before and after the person is there. They reject if the issuer does not answer or refuses. */
+/**
+ * The two steps of a sign-in, before and after the person signs in on the issuer's page. Both reject if the issuer does not answer or refuses.
+ * `finish` resolves with a problem if this server refuses the sign-in.
+ */
 function createIssuerClient(options: IssuerSignInOptions) {
   const { audience, publicUrl } = options;
   const redirectUri = `${publicUrl}/decisions/callback`;
   const discover = createDiscovery(options);
-  const isFirstUse = createOnceOnly();
+  const useOnce = createOnceOnly();
 
   return {
     /** Returns the URL at which the person signs in, and the values that `finish` needs. */
@@ -158,10 +166,10 @@ function createIssuerClient(options: IssuerSignInOptions) {
       });
       return { url: url.href, state, verifier };
     },
-    /** Exchanges the code in the callback's query for an access token, and makes the person's session. */
+    /** Exchanges the code in the callback's query, `search`, for an access token, and makes the person's session. */
     async finish({ state, verifier }: Pending, search: string): Promise<NewSession | SignInProblem> {
       // A client that keeps its cookie could repeat this step, and each time costs requests to the issuer.
-      if (!isFirstUse(state)) return { problem: 'used' };
+      if (!useOnce(state)) return { problem: 'used' };
 
       const callback = new URL(`${redirectUri}${search}`);
       const checks = { expectedState: state, pkceCodeVerifier: verifier };

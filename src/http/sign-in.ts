@@ -15,7 +15,7 @@ export interface SignIn {
   form(query: string): Html;
   /** The handlers of the requests that the form or link sends. */
   routes(reception: Reception): Hono<PageEnv>;
-  /** Returns the session with the person's present rights. Undefined if the person has none any more, or signed in in another way. */
+  /** Returns the session with the person's present rights. Undefined if they cannot be confirmed, or if the person signed in in another way. */
   renew(session: DecisionSession): Promise<DecisionSession | undefined>;
 }
 
@@ -23,10 +23,10 @@ export interface SignIn {
 export interface Reception {
   /** Signs the person in. Redirects to the plan that the person wants to see, or to the list. */
   admit(context: Context<PageEnv>, signedIn: NewSession, planNonce: string | undefined): Response;
-  /** Shows the sign-in page again with `text`, and logs `reason`: a fixed word, or the code of an error. */
+  /** Shows the sign-in page again with `text`, and logs `logReason`: a fixed word, or the code of an error. */
   refuse(
     context: Context<PageEnv>,
-    refusal: { readonly status: 401 | 503; readonly text: SafeText; readonly reason: string },
+    refusal: { readonly status: 401 | 503; readonly text: SafeText; readonly logReason: string },
     planNonce: string | undefined,
   ): Response | Promise<Response>;
   /** Reads the fields of a form. @throws HttpError if the form is too large */
@@ -52,7 +52,7 @@ export const namesAccount = (scope: string) => scope.startsWith(accountScopePref
  * cannot use such a token, because `/mcp` refuses it, so the token shows that a person decides.
  */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {
-  /** The name and rights of the person with a token; undefined if the token is invalid or may not decide. */
+  /** The person with a token, and the rights. Undefined if the token is invalid, may not decide, or cannot be verified now. */
   const rightsOf = async (token: string) => {
     const authentication = await authenticate(token);
     if (authentication.kind !== 'authenticated') return undefined;
@@ -65,22 +65,22 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
       html`<form method="post" action="/decisions/sign-in${query}"><label for="token">Token with the scope cloudops:approve</label><input id="token" name="token" type="password" autocomplete="current-password" required><p class="quiet">The person who runs this server made it for you, with your name in its file of tokens. The token of an agent does not work here.</p><button>Sign in</button></form>`,
     routes: ({ admit, refuse, readForm }) =>
       new Hono<PageEnv>().post('/decisions/sign-in', requireForm, async (context) => {
+        const planNonce = planInQuery(context);
         const form = await readForm(context.env.incoming);
         const token = form.get('token') ?? '';
         const rights = await rightsOf(token);
-        const planNonce = planInQuery(context);
 
-        if (rights !== undefined)
-          return admit(context, { ...rights, token, expiresAt: now().getTime() + sessionMs }, planNonce);
-        return refuse(
-          context,
-          { status: 401, text: words('This token cannot decide here.'), reason: 'token' },
-          planNonce,
-        );
+        if (rights === undefined) {
+          const text = words('This token cannot decide here.');
+          return refuse(context, { status: 401, text, logReason: 'token' }, planNonce);
+        }
+        return admit(context, { ...rights, token, expiresAt: now().getTime() + sessionMs }, planNonce);
       }),
     async renew(session) {
+      // A session without a token began at an issuer.
       if (session.token === undefined) return undefined;
       const rights = await rightsOf(session.token);
+      // The name is compared, because the file may have given the token to another person.
       return rights?.person === session.person ? { ...session, ...rights } : undefined;
     },
   };

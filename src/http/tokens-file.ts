@@ -76,7 +76,6 @@ export async function readTokensFile(path: string): Promise<string> {
 }
 
 interface TokensFileOptions {
-  /** The text of the file at the start, which was found to have no problems. */
   readonly text: string;
   readonly read: () => Promise<string>;
   readonly now: () => Date;
@@ -87,7 +86,7 @@ const rereadAfterMs = 1000;
 
 /** Authenticates by the present tokens file, in which it can also find a caller by name. */
 type AuthenticateByFile = Authenticate & {
-  /** The caller with this name; undefined if the file does not name it. */
+  /** The caller with this name. Undefined if the file does not name the caller, or cannot be read now. */
   readonly principalNamed: (name: string) => Promise<Principal | undefined>;
 };
 
@@ -97,11 +96,12 @@ type Contents = { readonly text: string; readonly tokens: readonly StaticToken[]
 /**
  * Authenticates by a tokens file. The file is read again at most once a second, so that a token can be revoked without a restart. A
  * file with a mistake can revoke tokens and scopes, but add none. While the file cannot be read, no caller is authenticated.
+ * @param text the text of the file at the start, which was found to have no mistakes
  */
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): AuthenticateByFile {
   /** The tokens of the last file without a mistake. */
   let lastGoodTokens = parseTokens(text).tokens;
-  /** Undefined while the file cannot be read. Then no token is accepted. */
+  /** Resolves with undefined if the file could not be read. Then no token is accepted. */
   let contents: Promise<Contents | undefined> = Promise.resolve({ text, tokens: lastGoodTokens });
   let readAt = now().getTime();
 
@@ -139,6 +139,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     return contents;
   };
 
+  /** Finds a caller by name. Undefined if the file does not name the caller, or cannot be read now. */
   const principalNamed = async (wantedName: string): Promise<Principal | undefined> => {
     const owner = (await currentContents())?.tokens.find(({ name }) => name === wantedName);
     return owner && { name: owner.name, scopes: owner.scopes };

@@ -12,7 +12,7 @@ interface ViewPage {
   readonly pageHtml: string;
   /** The HTML of the view. */
   readonly viewHtml: string;
-  /** Returns the content of the view: a call with its result. */
+  /** Returns what the page shows, for example a tool result for the view, and a note above the view. */
   content(): Promise<object>;
   /** Calls a tool for the view. Rejects if the view may not call it. */
   callTool(params: unknown): Promise<object>;
@@ -44,12 +44,12 @@ export async function serveViewPage({ port, pageHtml, viewHtml, content, callToo
   pages.get(`${path}/`, hostHeaders('no-referrer'), (context) => context.html(pageHtml));
   pages.get(`${path}/view`, viewHeaders('no-referrer'), (context) => context.html(viewHtml));
   pages.post(`${path}/*`, requireJson);
-  // The page asks for the content of the view: a call with its result.
+  // The page asks for what it shows.
   pages.post(`${path}/call`, async (context) => context.json(await content()));
   // The view calls a tool.
   pages.post(`${path}/tool`, async (context) => context.json(await callTool(await jsonOf(context))));
   if (poll !== undefined) {
-    // The page waits for its next content.
+    // The page polls until it has something else to show.
     pages.post(`${path}/next`, async (context) => {
       const gone = new AbortController();
       context.env.outgoing.once('close', () => gone.abort());
