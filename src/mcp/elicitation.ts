@@ -35,9 +35,9 @@ const answerMs = 10 * 60 * 1000;
 const progressMs = 10_000;
 
 /**
- * Returns the way to ask the client's user; undefined if the client cannot show forms. In protocols before 2026-07-28, the question is
- * sent during the call. Since 2026-07-28, the call ends with the question, and a second call brings the answer. The answer is the message of
- * the client, from which `replyOf` reads the user's reply.
+ * Returns the way to ask the client's user; undefined if the client cannot show forms. In protocols before 2026-07-28, `ask` sends the
+ * question to the client during the call. Since 2026-07-28, `ask` returns `later`: the caller ends the call with the question as its result,
+ * and the client makes the same call again with the user's answer, which is in `resumedReply`.
  * @param onWaiting called every ten seconds while a question waits for its answer
  */
 export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
@@ -47,24 +47,25 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   // Without an envelope, the protocol is older than 2026-07-28.
   if (envelope === undefined) {
     return {
-      ask: async (message, acceptLabel, cancelSignal, typedName) => {
-        const requestedSchema = consentForm(client, acceptLabel.text, typedName);
+      ask: async (message, accept, cancelSignal, typedName) => {
+        const acceptLabel = accept.text;
+        const requestedSchema = consentForm(client, acceptLabel, typedName);
         const params = { mode: 'form', message: message.text, requestedSchema };
         // Not sent with the SDK's `elicitInput`, which drops answers that choose none of the options. `replyOf` makes them `notChosen`.
         const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
-        return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, acceptLabel.text, typedName);
+        return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, acceptLabel, typedName);
       },
     };
   }
 
-  // With `later`, the call ends with the question.
   const ask: Elicitor['ask'] = async () => 'later';
-  // The second call brings the answer, and the claims of the question. The first call brings neither. If the user was sent to a URL
-  // (`guideFor`), the claims have another use.
+  // The first call has no answer. The second call has the answer, and the claims that this server gave to the client with the question. Claims
+  // with another use come with the answer to a URL (`guideFor`).
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
   const isAnswerToForm = answer.kind === 'elicit' && claims?.use === 'question';
   if (!isAnswerToForm) return { ask };
+  // After a wrong name, the second call needs `ask` to ask again.
   return { ask, resumedReply: { claims, read: (acceptLabel, typedName) => replyOf(answer, acceptLabel, typedName) } };
 }
 
@@ -90,28 +91,30 @@ async function sendQuestion(
 }
 
 /**
- * Returns the way to send the client's user to a URL, where the user decides on a plan; undefined if the client cannot open URLs. The client
- * and its model may read the URL, so a person must have to sign in there before deciding.
+ * Returns the way to send the client's user to a URL, where the user decides on a plan; undefined if the client cannot open URLs. `send`
+ * returns what the user did with the URL (`Visit`). The client and its model may read the URL, so it must be the URL of a page that asks people
+ * to sign in. The protocols differ as in `elicitorFor`.
  * @param onWaiting called every ten seconds while the request to open the URL waits for its answer
  */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
   if (!client.url) return undefined;
   const { envelope, inputResponses, requestState } = context.mcpReq;
 
-  // Without an envelope, the protocol is older than 2026-07-28, and the client gets the URL during the call.
+  // Without an envelope, the protocol is older than 2026-07-28.
   if (envelope === undefined) {
     return {
       send: async (message, url, cancelSignal) => {
         const params = { mode: 'url', message: message.text, url, elicitationId: randomUUID() };
-        return visitOf(await sendQuestion(context, params, cancelSignal, onWaiting));
+        const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
+        return answer === undefined ? 'cancelled' : visitOf(answer);
       },
     };
   }
 
-  // With `later`, the call ends with the URL. The client makes the same call again, and brings the user's answer.
+  // With `later`, the call ends with the URL as its result.
   const send: Guide['send'] = async () => 'later';
-  // The second call brings the answer, and the claims of the plan. The first call brings neither. The use of the claims is `handle`, because
-  // they only name the plan, and give no right to carry it out. If the user was asked in a form (`elicitorFor`), the claims have another use.
+  // The first call has no answer. The second call has the answer, and the claims that this server gave to the client with the URL. `handle`
+  // claims only name the plan, and give no right to carry it out. Claims with another use come with the answer to a form (`elicitorFor`).
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
   const isAnswerToUrl = answer.kind === 'elicit' && claims?.use === 'handle';
@@ -119,10 +122,11 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
   return { send, resumedReply: { claims, visit: visitOf(answer) } };
 }
 
-const visitOf = (answer: { action: string } | undefined): Visit => {
-  if (answer?.action === 'accept') return 'opened';
-  return answer?.action === 'decline' ? 'declined' : 'cancelled';
-};
+/** Reads the answer of a client to a URL. */
+function visitOf({ action }: { action: string }): Visit {
+  if (action === 'accept') return 'opened';
+  return action === 'decline' ? 'declined' : 'cancelled';
+}
 
 /** The answer to a form. A name or reason of another type counts as absent, so that the decision can still be read. */
 const answerSchema = lazy(() => {

@@ -42,11 +42,11 @@ export interface ArgumentRow {
   /** The cloud's default if the argument is absent; empty if it is not documented. */
   readonly preset: string;
   /** The allowed values, if there are more than `maximumInlineValues`. */
-  readonly list: ValueList | undefined;
+  readonly list: NamedList | undefined;
 }
 
 /** The allowed values of an argument, as a list that stands below the table. Arguments with the same values share a list. */
-interface ValueList {
+interface NamedList {
   /** A letter: A for the first list of an operation. */
   readonly name: string;
   readonly values: string;
@@ -54,35 +54,33 @@ interface ValueList {
 
 /** Returns a row for each argument of an operation, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
-  // `valueListOf(schema)` returns the allowed values as a list named A, B and so on. Undefined if they are few enough for a row.
-  const valueListOf = createValueLists();
-  const presetByPath = new Map(defaults.map(({ path, value }) => [path, value]));
-  return argumentsOf(inputJsonSchema(input()), '').map(({ path, field, isRequired }) => {
+  // `namedListOf(schema)` returns the allowed values as a list named A, B and so on. Undefined if they are few enough for a row.
+  const namedListOf = createNamedLists();
+  const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
+  return argumentsOf(inputJsonSchema(input())).map(({ path, field, isRequired }) => {
     // The schema of the items of an array; undefined if the argument is no array.
     const items = itemsOf(field);
-    // The row of an array of texts also has the rules of these texts, which have no row. Objects in an array have rows for their fields.
+    // Texts in an array have no row, so the row of the array also has their rules. Objects in an array have rows for their fields.
     const textItems = items?.type === 'string' ? items : undefined;
     // Of an array, only the texts in it can have allowed values, and not the array itself.
-    const valueList = valueListOf(textItems ?? field);
+    const namedList = namedListOf(textItems ?? field);
     const rules =
-      textItems === undefined
-        ? rulesOf(field, valueList)
-        : [...rulesOf(field, undefined), ...rulesOf(textItems, valueList)];
+      textItems === undefined ? rulesOf(field, namedList) : [...rulesOf(field), ...rulesOf(textItems, namedList)];
 
     return {
       path,
       type: items === undefined ? typeName(field) : `list of ${typeName(items)}`,
       rules: isRequired ? ['required', ...rules] : rules,
       about: String(field.description ?? ''),
-      preset: presetByPath.get(path) ?? '',
-      list: valueList,
+      preset: defaultByPath.get(path) ?? '',
+      list: namedList,
     };
   });
 }
 
 /** Returns a function that names lists of more than `maximumInlineValues` allowed values A, B and so on. The same values get the same name. */
-function createValueLists(): (schema: JsonSchema) => ValueList | undefined {
-  const lists = new Map<string, ValueList>();
+function createNamedLists(): (schema: JsonSchema) => NamedList | undefined {
+  const lists = new Map<string, NamedList>();
   return ({ enum: allowed }) => {
     if (!Array.isArray(allowed) || allowed.length <= maximumInlineValues) return undefined;
     const values = valuesText(allowed);
@@ -141,8 +139,8 @@ interface Argument {
   readonly isRequired: boolean;
 }
 
-/** Returns the arguments of an object schema and of all schemas inside it, with paths such as `nodePools[].name`. */
-function argumentsOf({ properties, required }: JsonSchema, prefix: string): Argument[] {
+/** Returns the arguments of an object schema and of all schemas inside it, with paths such as `nodePools[].name`, which begin with `prefix`. */
+function argumentsOf({ properties, required }: JsonSchema, prefix = ''): Argument[] {
   if (!isObject(properties)) return [];
   const requiredNames: readonly unknown[] = Array.isArray(required) ? required : [];
   return Object.entries(properties).flatMap(([name, field]) => {
@@ -164,10 +162,10 @@ const typeNames = new Map<unknown, string>([
 ]);
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
-/** Returns the rules of a schema, such as `1 to 40 characters`. `valueList` has the allowed values if they are too many for a row. */
-function rulesOf(schema: JsonSchema, valueList: ValueList | undefined): string[] {
+/** Returns the rules of a schema, such as `1 to 40 characters`. `namedList` has the allowed values if they are too many for a row. */
+function rulesOf(schema: JsonSchema, namedList?: NamedList): string[] {
   return sentences(
-    Array.isArray(schema.enum) && allowedValues(schema.enum, valueList),
+    Array.isArray(schema.enum) && allowedValues(schema.enum, namedList),
     ...range(schema.minimum, schema.maximum),
     ...range(schema.minLength, schema.maxLength, 'character', 'characters'),
     ...range(schema.minItems, schema.maxItems, 'entry', 'entries'),
@@ -178,8 +176,8 @@ function rulesOf(schema: JsonSchema, valueList: ValueList | undefined): string[]
 /** If an argument has more allowed values, they are listed below the table. */
 const maximumInlineValues = 8;
 
-function allowedValues(values: readonly unknown[], valueList: ValueList | undefined): string {
-  if (valueList !== undefined) return `one of list ${valueList.name} below`;
+function allowedValues(values: readonly unknown[], namedList: NamedList | undefined): string {
+  if (namedList !== undefined) return `one of list ${namedList.name} below`;
   return values.length === 1 ? `only ${valuesText(values)}` : `one of ${valuesText(values)}`;
 }
 

@@ -105,13 +105,14 @@ const referenceOf = (operation: Operation): Resource => ({
   text: async () => (await loadReference()).operationReference(operation),
 });
 
-/** Returns the general resources. The contents of the sandbox are left out if the caller may not see the work of others. */
+/** Returns the general resources, with the texts that the caller may see. */
 function documentsOf({ principal, accounts, configuration, journal, sandbox }: CallerTexts): readonly Resource[] {
   const accountNames = accounts.all.map(({ name }) => name);
-  // Without named accounts or callers, the changes of all accounts are shown.
+  /** The accounts whose changes the journal shows. Undefined, for all accounts, if accounts have no names or callers are not authenticated. */
   const journalAccounts = accounts.areNamed && principal !== undefined ? accountNames : undefined;
-  /** The only caller whose changes are shown. Undefined if the changes of all callers are shown. */
-  const caller = visibleCaller(principal);
+  /** The only caller whose changes the journal shows. Undefined if this caller may see the work of all callers. */
+  const onlyCaller = visibleCaller(principal);
+  const seesAllCallers = onlyCaller === undefined;
 
   const document = (name: string, uri: string, title: string, description: string, text: Resource['text']) => ({
     listing: { uri, name, title, description, mimeType },
@@ -138,6 +139,7 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
       'cloudops://configuration',
       'Configuration',
       'Effective configuration and where each value comes from; no secrets',
+      // The configuration lists only these accounts, and none if accounts have no names.
       () => configuration(accountNames),
     ),
     document(
@@ -145,10 +147,11 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
       'cloudops://journal',
       'Journal',
       'The last changes that were asked for, and their outcomes',
-      () => journal(caller, journalAccounts),
+      () => journal(onlyCaller, journalAccounts),
     ),
   ];
-  if (sandbox !== undefined && caller === undefined) {
+  // The sandbox holds the work of all callers.
+  if (sandbox !== undefined && seesAllCallers) {
     const description = 'What the built-in sandbox holds, and what it was asked';
     documents.push(document('sandbox', 'cloudops://sandbox', 'Sandbox', description, sandbox));
   }

@@ -36,27 +36,31 @@ const schemas: Readonly<Record<string, ToolSchemas>> = generatedSchemas;
 /** Size of the cache of offers. No operator grants this many different sets of scopes, but tokens may have any scopes. */
 const maximumOffers = 100;
 
-/** Creates the tool catalog. An offer depends only on the scopes and is cached, because each HTTP request has an MCP server of its own. */
+/**
+ * Creates the tool catalog. The offer to a caller, which is the accounts and tools that the caller may use, depends only on the caller's scopes.
+ * Offers are cached, because each HTTP request has an MCP server of its own.
+ */
 export function createToolCatalog(operations: readonly Operation[], accounts: Accounts): ToolCatalog {
   const tools = operations.map((operation) => {
+    // The build generates the schemas of our own operations. An operation from a file of operations brings its schemas.
     const toolSchemas = operation.schemas ?? schemas[operation.name];
     if (toolSchemas === undefined) throw new Error(`${operation.name} is not in src/mcp/schemas.generated.json.`);
     return { operation, ...toolSchemas };
   });
-  /** Cached offers, by the scopes as JSON. */
+  /** Cached offers, by the scopes as JSON: `null` if callers are not authenticated. */
   const offers = new Map<string, Offer>();
 
   return {
     tools,
     offerTo: (principal) => {
-      const scopes = JSON.stringify(principal?.scopes);
-      const cached = offers.get(scopes);
+      const scopesJson = JSON.stringify(principal?.scopes ?? null);
+      const cached = offers.get(scopesJson);
       if (cached !== undefined) return cached;
 
       // Bounds the memory, however many sets of scopes the tokens bring.
       if (offers.size === maximumOffers) offers.clear();
       const offer = makeOffer(tools, accounts, principal);
-      offers.set(scopes, offer);
+      offers.set(scopesJson, offer);
       return offer;
     },
   };

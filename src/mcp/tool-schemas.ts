@@ -53,10 +53,10 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.maxItems;
     }
 
-    // Bounds and words replace an enumeration of numbers, which some hosts refuse. In zod, the numbers are a literal with another schema around
-    // it (`oneOfNumbers`). Only the outer schema is described, because its description replaces that of the literal.
-    const isInnerLiteral = zodSchema._zod.def.type === 'literal';
-    if (!isInnerLiteral && jsonSchema.enum?.every(Number.isInteger)) {
+    // Some hosts refuse an enumeration of numbers, so bounds and a description replace it. In zod, the numbers are a literal with an outer
+    // schema around it (`oneOfNumbers`), whose description would replace the words added to the literal. So only the outer schema is changed.
+    const isLiteral = zodSchema._zod.def.type === 'literal';
+    if (!isLiteral && jsonSchema.enum?.every(Number.isInteger)) {
       describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
     }
     // If another field already shows the same values, `oneOfListed` sets `listed` to a text that names that field, such as `See workstation.`

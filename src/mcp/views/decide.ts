@@ -23,77 +23,78 @@ type CallTool = (operation: Operation, args: ActionToken['args'], context: Click
 
 /**
  * Answers a request of the change view, which calls the tool `decide_change`: a click that accepts or declines a plan, a click for a new plan
- * (`again`), or a question for the state of a plan (`look`). The request has a ticket. This is an action token that holds the call that made
- * the plan, and claims, by which the plan is found. If the plan was already decided, a click gets the outcome of the earlier decision.
+ * (`again`), or a question for the state of a plan (`look`). The `ticket` of the request is the action token that the view got with the
+ * plan. The token holds the call that made the plan, and claims, by which the plan is found. If the plan was already decided, a click gets the
+ * outcome of the earlier decision.
  * @param operations the operations whose tools are offered to this caller
  */
 export async function decide(
   args: unknown,
-  tickets: ActionTokens,
+  tokens: ActionTokens,
   operations: readonly Operation[],
   callTool: CallTool,
 ): Promise<ClickResult> {
   const request = decisionSchema.safeParse(args);
   if (!request.success) return refused('TicketRefused');
   const { ticket, decision, reason, name: typedName } = request.data;
-  const opened = openTicket(tickets, ticket);
-  const operation = operations.find(({ name }) => name === opened?.content.tool);
+  const opened = openToken(tokens, ticket);
+  const operation = operations.find(({ name }) => name === opened?.token.tool);
   if (opened === undefined || operation === undefined) return refused('TicketRefused');
 
-  const { tool, args: plannedArgs, claims } = opened.content;
+  const { tool, args: plannedArgs, claims } = opened.token;
   const callPlanned = async (context: ClickContext, callArgs = plannedArgs): Promise<ClickResult> => {
     const outcome = await callTool(operation, callArgs, context);
     // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
-    // After `again`, the ticket of the new plan holds the planned call, and not `callArgs` with `planOnly`.
     return { outcome, call: { tool, args: plannedArgs } };
   };
 
-  // `look` and `again` do not send the change, so the ticket may have expired.
+  // `look` and `again` do not send the change, so the token may have expired.
   if (decision === 'look') return callPlanned({ look: claims });
-  // A new plan has nothing to do with the old plan or its click, so the context is empty.
+  // A new plan has nothing to do with the old plan or its click, so the context is empty. The result names the planned call without `planOnly`,
+  // so that a click on the new plan carries it out.
   if (decision === 'again') return callPlanned({}, { ...plannedArgs, planOnly: true });
 
   // The click accepts or declines the plan.
   const result = opened.isExpired
     ? refused('TicketExpired')
     : await callPlanned({ click: { decision, claims, reason, typedName } });
-  if (!mayBeDecidedBefore(result.outcome)) return result;
+  if (!mightBeDecidedAlready(result.outcome)) return result;
 
   // The click failed, perhaps because an earlier click decided on the plan. Then the outcome of that decision replaces the failure.
   const state = await callPlanned({ look: claims });
-  return replacesFailure(state.outcome) ? { ...state, earlier: earlierClick } : result;
+  return replacesFailure(state.outcome) ? { ...state, earlier: earlierClickText } : result;
 }
 
-/** Opens a ticket. `isExpired` is true if it is too old for a decision. Undefined if this server did not seal the ticket for this caller. */
-function openTicket(tickets: ActionTokens, ticket: string) {
+/** Opens an action token. `isExpired` is true if it is too old for a decision. Undefined if this server did not seal it for this caller. */
+function openToken(tokens: ActionTokens, sealed: string) {
   try {
-    return { content: tickets.open(ticket), isExpired: false };
+    return { token: tokens.open(sealed), isExpired: false };
   } catch (error) {
     if (!(error instanceof InvalidToken)) throw error;
     if (error.reason !== 'expired') return undefined;
-    return { content: tickets.open(ticket, Number.POSITIVE_INFINITY), isExpired: true };
+    return { token: tokens.open(sealed, Number.POSITIVE_INFINITY), isExpired: true };
   }
 }
 
-const earlierClick = words('An earlier click decided this. This one sent nothing.');
+const earlierClickText = words('An earlier click decided this. This one sent nothing.');
 
 const refused = (code: 'TicketRefused' | 'TicketExpired'): ClickResult => ({
   outcome: { kind: 'failed', failure: refusalFailure(decideTool, new Refusal(code, []), true) },
   call: { tool: decideTool, args: {} },
 });
 
-/** Error codes that mean that the plan may have been decided before this click. */
-const decidedBefore: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
+/** Error codes that a click may get if its plan was decided already. */
+const codesIfDecided: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Repeated', 'TicketExpired'];
 
 /** True if a click failed without a request to the cloud, by an error that can mean that the plan was decided before the click. */
-const mayBeDecidedBefore = (outcome: EndedOutcome) =>
-  outcome.kind === 'failed' && outcome.failure.status === undefined && decidedBefore.includes(outcome.failure.code);
+const mightBeDecidedAlready = (outcome: EndedOutcome) =>
+  outcome.kind === 'failed' && outcome.failure.status === undefined && codesIfDecided.includes(outcome.failure.code);
 
 /**
  * True if the state of the plan, which was read after a click failed, is shown in place of that failure. It is not if the plan still waits or
- * is under way (`waiting`), or for another failure of `decidedBefore`. Any other failure is the outcome of the change, or says why the state
+ * is under way (`waiting`), or for another failure of `codesIfDecided`. Any other failure is the outcome of the change, or says why the state
  * cannot be read.
  */
 const replacesFailure = (outcome: EndedOutcome) =>
-  outcome.kind === 'succeeded' ? outcome.success.outcome !== 'waiting' : !decidedBefore.includes(outcome.failure.code);
+  outcome.kind === 'succeeded' ? outcome.success.outcome !== 'waiting' : !codesIfDecided.includes(outcome.failure.code);

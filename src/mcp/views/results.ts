@@ -74,7 +74,10 @@ function timedText(text: SafeText): TimedText {
 /** True for a read that the service answered with an error. A change that it answered always has `mayHaveHappened`. */
 const isRefusedRead = ({ mayHaveHappened, status }: Failure) => mayHaveHappened === undefined && status !== undefined;
 
-/** Returns the data of a plan for the change view; undefined for any other result. `tool` and `args` are of the call that made the plan. */
+/**
+ * Returns the data of a plan for the change view; undefined for any other result. `tool` and `args` are of the call that made the plan.
+ * @param onPage true on the page for decisions, false in a chat
+ */
 function proposedChange(
   outcome: EndedOutcome,
   { tool, args }: Pick<ActionToken, 'tool' | 'args'>,
@@ -85,13 +88,14 @@ function proposedChange(
     return undefined;
 
   const { plan } = outcome.success;
-  const { found: presentState, also: otherArguments, others: otherPlans = [] } = plan;
-  // Only a plan on the page says when it expires. In a chat, a plan can be decided for the life of its ticket, which is a token.
-  const { accept, issuedAt, expiresAt = issuedAt + tokenLifetimeMs, claims, typedName } = outcome.view;
+  const { found: presentState, also: otherArguments, others: otherPlanTexts = [] } = plan;
+  const { accept, issuedAt, claims, typedName } = outcome.view;
+  // A plan in a chat says no time at which it expires. It can be decided for as long as its ticket is valid.
+  const expiresAt = outcome.view.expiresAt ?? issuedAt + tokenLifetimeMs;
   // The change in one sentence, in which long names are cut. `inFull(shortened)` gives these names in full.
   const shortened = fitted(plan.summary);
-  // A click sends the ticket back, and makes the planned call again, without control arguments, because the click itself is the decision.
-  // Without claims, no click may decide on the plan, so the view gets no ticket, and shows no buttons.
+  // A click sends the ticket back, which makes the planned call again. Control arguments such as `planOnly` are left out, because the click
+  // itself is the decision. Without claims, no click may decide on the plan, so the view gets no ticket, and shows no buttons.
   const changeArgs = withoutControls(args);
   const ticket = claims && tokens.seal({ tool, args: changeArgs, claims: { ...claims, issuedAt } });
 
@@ -106,8 +110,8 @@ function proposedChange(
       ...plan.consequences,
       ...fieldsSentence(otherArguments),
     ].map(timedText),
-    // `otherPlans` are sentences about other plans for the same thing.
-    warnings: [...otherPlans, ...plan.warnings].map(timedText),
+    // `otherPlanTexts` are sentences about other plans for the same thing.
+    warnings: [...otherPlanTexts, ...plan.warnings].map(timedText),
     notChecked: plainTexts(plan.notChecked),
     defaults: plan.defaults.map(({ name, value }) => ({ name: name.text, value: value.text })),
     tables: (plan.tables ?? []).map(({ title, columns, rows, more }) => ({
@@ -142,21 +146,25 @@ const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<End
     say`In a terminal, run cloudops-mcp view ${own(tool)} with the same arguments.`,
   );
 
-/** Describes the end of a change to people. Undefined for a read, and for a change that has not ended, for example one that is planned. */
+/**
+ * Describes to people what the cloud accepted of a change, or why the change failed. Undefined for a read, and for a call that only made,
+ * showed or withdrew a plan.
+ */
 function changeOutcome(result: EndedOutcome, wasDecidedBefore: boolean): ChangeOutcome | undefined {
   if (result.kind === 'failed') return failedOutcome(result.failure, wasDecidedBefore);
   const { success, view } = result;
-  // The cloud has accepted the whole change, or only some of its entries.
   const kind = success.outcome;
+  // `partly` means that the cloud accepted only some entries of the change.
   if (kind !== 'accepted' && kind !== 'partly') return undefined;
 
   const { summary, requestIds, warnings, notes = [], consent, sentAt, where = [] } = success;
-  const change = view?.kind === 'ended' ? view : undefined;
-  const next = nextForPerson(success, change?.continues === true);
+  // The call has ended, but the change may continue in the cloud.
+  const endedView = view?.kind === 'ended' ? view : undefined;
+  const next = nextForPerson(success, endedView?.continues === true);
   return {
     kind,
     sentence: timedText(summary),
-    isSandbox: change?.isSandbox === true,
+    isSandbox: endedView?.isSandbox === true,
     where: plainTexts(where),
     details: sentences(...warnings, ...notes, consent !== undefined && consentText(consent)).map(timedText),
     requestIds,
@@ -190,6 +198,8 @@ function failedOutcome(failure: Failure, wasDecidedBefore: boolean): ChangeOutco
     return { kind, sentence, details: [], requestIds };
   }
 
+  // A code is one word. `own` puts any other code in quotation marks, because the service's code comes from outside.
+  const shownCode = own(serviceSays?.code ?? code);
   return {
     kind,
     sentence: timedText(textFor('person', summary)),
@@ -199,9 +209,8 @@ function failedOutcome(failure: Failure, wasDecidedBefore: boolean): ChangeOutco
       ...notes,
     ).map(timedText),
     requestIds,
-    // The service's code if the service answered, and otherwise our code. A code that is not a single word gets quotation marks.
-    code: own(serviceSays?.code ?? code).text,
-    // Of a failure, the `next` is also for people only if the change was rejected. After an unknown outcome, people get a text of their own.
+    code: shownCode.text,
+    // People read the failure's next step only if the change was rejected. After an unknown outcome, they read `afterUnknown`.
     ...(kind === 'rejected' && { next: timedText(textFor('person', next.text)) }),
     ...(kind === 'unknown' && { next: afterUnknown }),
   };
