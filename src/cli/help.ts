@@ -136,9 +136,9 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   return [...lines, say`  cloudops-mcp ${own(commandName)} ${own(operation.name)} '${json}'`.text];
 }
 
-function argumentLines({ path, type, rules, about, preset }: ArgumentRow, { width, paint }: TextLayout): string[] {
+function argumentLines({ path, type, rules, about, defaultText }: ArgumentRow, { width, paint }: TextLayout): string[] {
   const description = descriptionsForPeople[path] ?? about;
-  const defaultFact = preset === '' || description.includes(preset) ? [] : [`${preset} if absent`];
+  const defaultFact = defaultText === '' || description.includes(defaultText) ? [] : [`${defaultText} if absent`];
   const paragraphs = [[type, ...rules, ...defaultFact].join(', ')];
   if (description !== '') paragraphs.push(description);
   const lines = paragraphs.flatMap((paragraph) => wrapped(say`${defined(plain(paragraph))}`, width, 6));

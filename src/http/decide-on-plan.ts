@@ -90,6 +90,7 @@ async function decideOnPlan(
   if (plan.state === 'decided') return resultOfEarlierDecision(plan, callOfPlan, dependencies);
 
   let hasStoredDecision = false;
+  /** The part of the click that a click in a chat does not have. */
   const page = {
     person,
     // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.

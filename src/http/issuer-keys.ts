@@ -49,8 +49,8 @@ export interface IssuerKeysOptions {
 }
 
 /**
- * Creates `IssuerKeys`. `joseCache` holds the keys, and makes concurrent callers wait for the same fetch. `source` fetches the keys for it, and
- * makes a pause after each attempt. After a failed attempt, `source` returns the last good keys, and `joseCache` takes these for new.
+ * Creates `IssuerKeys`. `joseCache` holds the keys, and makes concurrent callers wait for the same fetch. `source` fetches the keys, with a
+ * pause after each attempt. After a failed attempt, `source` returns the last good keys, and `joseCache` takes these for new.
  */
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   /** Names of keys that the last attempt to fetch the keys did not find. Each new attempt clears the names. */

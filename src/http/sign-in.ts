@@ -48,8 +48,8 @@ export const planInQuery = ({ req }: Pick<Context, 'req'>): string | undefined =
 export const namesAccount = (scope: string) => scope.startsWith(accountScopePrefix);
 
 /**
- * Signs in by a token of the tokens file. It must have the scope `cloudops:approve`, and no other scopes except scopes that name accounts. An agent
- * cannot use such a token, because `/mcp` refuses it, so the token shows that a person decides.
+ * Signs in by a token of the tokens file. The token must have the scope `cloudops:approve`, and no other scopes except scopes that name
+ * accounts. `/mcp` refuses such a token, so agents have no use for it, and the token shows that a person decides.
  */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {
   /** The person with a token, and the rights. Undefined if the token is invalid, may not decide, or cannot be verified now. */

@@ -105,7 +105,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
   let contents: Promise<Contents | undefined> = Promise.resolve({ text, tokens: lastGoodTokens });
   let readAt = now().getTime();
 
-  /** Reads the file again; undefined if it cannot be read. Logs a problem only once, and nothing if the text has not changed. */
+  /** Reads the file again. Resolves with undefined if it cannot be read. Logs a problem only once, and nothing if the text has not changed. */
   const readAgain = async (previous: Contents | undefined): Promise<Contents | undefined> => {
     let newText: string;
     try {
@@ -121,6 +121,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     const { tokens, problems } = parseTokens(newText);
     if (problems.length > 0) {
       log('error', 'tokens file', { problems: problems.slice(0, 10), problemCount: problems.length });
+      // The file with a mistake can only take tokens and scopes away from the last good file.
       return { text: newText, tokens: inBoth(lastGoodTokens, tokens) };
     }
 
@@ -132,6 +133,7 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
   /** Returns the contents, after reading the file again if that is due. Concurrent requests share one read. */
   const currentContents = async () => {
     const currentTime = now().getTime();
+    // Absolute, because the clock may have been set back.
     if (Math.abs(currentTime - readAt) >= rereadAfterMs) {
       readAt = currentTime;
       contents = contents.then(readAgain);

@@ -37,7 +37,7 @@ const progressMs = 10_000;
 /**
  * Returns the way to ask the client's user; undefined if the client cannot show forms. In protocols before 2026-07-28, `ask` sends the
  * question to the client during the call. Since 2026-07-28, `ask` returns `later`: the caller ends the call with the question as its result,
- * and the client makes the same call again with the user's answer, which is in `resumedReply`.
+ * and the client makes the same call a second time with the user's answer, which is then in `resumedReply`.
  * @param onWaiting called every ten seconds while a question waits for its answer
  */
 export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
@@ -91,9 +91,10 @@ async function sendQuestion(
 }
 
 /**
- * Returns the way to send the client's user to a URL, where the user decides on a plan; undefined if the client cannot open URLs. `send`
- * returns what the user did with the URL (`Visit`). The client and its model may read the URL, so it must be the URL of a page that asks people
- * to sign in. The protocols differ as in `elicitorFor`.
+ * Returns the way to send the client's user to a URL, where the user decides on a plan; undefined if the client cannot open URLs. The client
+ * and its model may read the URL, so its page must ask people to sign in. In protocols before 2026-07-28, `send` sends the URL during the call,
+ * and returns what the user did with it (`Visit`). Since 2026-07-28, `send` returns `later`: the caller ends the call with the URL as its result,
+ * and the client makes the same call a second time with the user's answer, which is then in `resumedReply`.
  * @param onWaiting called every ten seconds while the request to open the URL waits for its answer
  */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
@@ -111,7 +112,6 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
     };
   }
 
-  // With `later`, the call ends with the URL as its result.
   const send: Guide['send'] = async () => 'later';
   // The first call has no answer. The second call has the answer, and the claims that this server gave to the client with the URL. `handle`
   // claims only name the plan, and give no right to carry it out. Claims with another use come with the answer to a form (`elicitorFor`).

@@ -40,7 +40,7 @@ export interface ArgumentRow {
   readonly rules: readonly string[];
   readonly about: string;
   /** The cloud's default if the argument is absent; empty if it is not documented. */
-  readonly preset: string;
+  readonly defaultText: string;
   /** The allowed values, if there are more than `maximumInlineValues`. */
   readonly list: NamedList | undefined;
 }
@@ -72,7 +72,7 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
       type: items === undefined ? typeName(field) : `list of ${typeName(items)}`,
       rules: isRequired ? ['required', ...rules] : rules,
       about: String(field.description ?? ''),
-      preset: defaultByPath.get(path) ?? '',
+      defaultText: defaultByPath.get(path) ?? '',
       list: namedList,
     };
   });
@@ -95,9 +95,9 @@ export function argumentReference(operation: Operation): string {
   const rows = argumentRows(operation);
   const table = markdownTable(
     ['argument', 'type', 'rules', 'when absent'],
-    rows.map(({ path, type, rules, about, preset }) => {
+    rows.map(({ path, type, rules, about, defaultText }) => {
       const text = [rules.join(', '), about].filter((part) => part !== '').join('. ');
-      return [`\`${path}\``, type, sentenceCase(text), preset];
+      return [`\`${path}\``, type, sentenceCase(text), defaultText];
     }),
   );
   const lists = new Set(rows.map(({ list }) => list).filter((list) => list !== undefined));

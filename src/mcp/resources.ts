@@ -110,7 +110,7 @@ function documentsOf({ principal, accounts, configuration, journal, sandbox }: C
   const accountNames = accounts.all.map(({ name }) => name);
   /** The accounts whose changes the journal shows. Undefined, for all accounts, if accounts have no names or callers are not authenticated. */
   const journalAccounts = accounts.areNamed && principal !== undefined ? accountNames : undefined;
-  /** The only caller whose changes the journal shows. Undefined if this caller may see the work of all callers. */
+  /** The only caller whose changes the journal shows. Undefined, for all callers, if the caller is an auditor or is not authenticated. */
   const onlyCaller = visibleCaller(principal);
   const seesAllCallers = onlyCaller === undefined;
 

@@ -90,7 +90,7 @@ function proposedChange(
   const { plan } = outcome.success;
   const { found: presentState, also: otherArguments, others: otherPlanTexts = [] } = plan;
   const { accept, issuedAt, claims, typedName } = outcome.view;
-  // A plan in a chat says no time at which it expires. It can be decided for as long as its ticket is valid.
+  // In a chat, a plan has no `expiresAt`. It can be decided for as long as its ticket is valid.
   const expiresAt = outcome.view.expiresAt ?? issuedAt + tokenLifetimeMs;
   // The change in one sentence, in which long names are cut. `inFull(shortened)` gives these names in full.
   const shortened = fitted(plan.summary);
