@@ -55,9 +55,7 @@ export async function answerPlanStatus(
   }
   const needsPlanId = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageReply !== undefined;
 
-  // If the plan is neither stored nor in the journal, this digest is compared with the one in the planId. Made only then, because it is slow.
-  const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).consentDigest;
-  const lookup = { planId, asking: drafted, digestOfCall };
+  const lookup = lookupOf(planId, drafted, context, dependencies);
   const wantsToWait = (state: UnendedState) => waitsForEnd(state, step, withdraw, pageReply, dependencies);
   const state = await waitForDecision(lookup, wantsToWait, context, dependencies).catch((error: unknown) => {
     const isInvalidPlanId = error instanceof Refusal && error.code === 'PlanRefused';
@@ -76,6 +74,31 @@ export async function answerPlanStatus(
       return { kind: 'answer', outcome: withPerson(state, context) };
   }
 }
+
+/**
+ * Checks that the plan of a planId exists and belongs to the call.
+ * @throws Refusal if it does not, or if the plan cannot be read
+ */
+export async function requireOwnPlan(
+  planId: string,
+  drafted: DraftedChange,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<void> {
+  await waitForDecision(lookupOf(planId, drafted, context, dependencies), () => false, context, dependencies);
+}
+
+const lookupOf = (
+  planId: string,
+  asking: DraftedChange,
+  context: CallContext,
+  dependencies: CallDependencies,
+): PlanLookup => ({
+  planId,
+  asking,
+  // If the plan is neither stored nor in the journal, this digest is compared with the one in the planId. Made only then, because it is slow.
+  digestOfCall: async () => (await findRepetition(asking, context, dependencies)).consentDigest,
+});
 
 /**
  * The planId of a call. A call that ended with the request to open the page (`sendToPage`) is repeated with the user's reply and without a

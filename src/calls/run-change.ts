@@ -6,7 +6,7 @@ import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
 import { type DraftedChange, draftChange, planChange } from './plan-change.js';
-import { answerPlanStatus, lookAtPlan, sendToPage } from './plan-status.js';
+import { answerPlanStatus, lookAtPlan, requireOwnPlan, sendToPage } from './plan-status.js';
 import { visibleCaller } from './policy.js';
 import { findReplaced, withdrawReplaced } from './replace-plan.js';
 import { clientOptions } from './resolve-call.js';
@@ -37,9 +37,13 @@ export async function runChange(
   const withdrawOtherPlan = async () => {
     if (replaced !== undefined) await withdrawReplaced(replaced, drafted, context, dependencies);
   };
-  // With a planId, an earlier call has made the own plan. `answerPlanStatus` may end this call, so the other plan is withdrawn before.
-  const hasPlanId = call.control.planId !== undefined;
-  if (hasPlanId) await withdrawOtherPlan();
+  const { planId } = call.control;
+  if (planId !== undefined && replaced !== undefined) {
+    // An earlier call has made the own plan. If there is no such plan, the other plan stays.
+    await requireOwnPlan(planId, drafted, context, dependencies);
+    // `answerPlanStatus` may wait for a decision or end this call, so the other plan is withdrawn before.
+    await withdrawOtherPlan();
+  }
 
   const status = await answerPlanStatus(step, drafted, context, dependencies);
   if (status?.kind === 'answer') return status.outcome;
@@ -56,7 +60,7 @@ export async function runChange(
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
   // Without a planId, the other plan is withdrawn before the user is asked or the own plan is stored, so that the two never wait together.
   // The other plan stays withdrawn if the call fails after that. Only the step `refuse` leaves it waiting.
-  if (!hasPlanId && finalStep.kind !== 'refuse') await withdrawOtherPlan();
+  if (planId === undefined && finalStep.kind !== 'refuse') await withdrawOtherPlan();
 
   if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, context, dependencies, status?.nonce);
   const answer = await answerWithPlan(finalStep, planned, context, dependencies);

@@ -88,6 +88,17 @@ test('a plan that replaces it does not name it', async () => {
   expect((await plans.list()).map(({ decision }) => decision?.kind)).toEqual(['withdrawn']);
 });
 
+test.each([
+  ['does not exist', 'nonsense', {}],
+  ['is of another change', undefined, { instanceId: 'blog' }],
+])('it stays if the plan that should replace it %s', async (_what, unknownId, changes) => {
+  const { call, elicitor, planId, plans, asked } = await setUp();
+  const args = { diskSize: 200, ...changes, planId: unknownId ?? planId, replaces: planId };
+  await expect(call(args, { elicitor })).resolves.toMatchObject({ failure: { code: 'PlanRefused' } });
+  expect((await plans.list()).map(({ state }) => state)).toEqual(['waiting']);
+  expect(asked).toEqual([]);
+});
+
 test('it is named only to its own caller', async () => {
   const { call, asked, elicitor } = await setUp();
   await call({ diskSize: 200 }, { elicitor, principal: { name: 'bob', scopes: [writeScope] } });
