@@ -26,7 +26,7 @@ export async function runChange(
 
   const step = consentStep(drafted, context, dependencies);
   dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: principal?.name });
-  // A click is the decision itself, so it replaces nothing and asks for no state.
+  // A click is the decision itself, so the call withdraws no other plan and does not tell the state of its own.
   if (click !== undefined) {
     const clickedChange = await planChange(drafted, [], context, dependencies);
     return approveAndSend(step, clickedChange, context, dependencies);

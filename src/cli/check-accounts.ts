@@ -170,7 +170,7 @@ async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Findin
   const input = operation.input().parse(probe.arguments);
   const request = encodeRequest(method, await operation.request(input), endpoint);
 
-  // The request is signed and sent here, because a call by the runtime would use the configured kind of headers.
+  // The request is signed and sent here, because a call through the runtime would use the kind of headers (`amz` or `ext`) that is configured.
   const credentials = await endpoint.keys.current();
   const date = options.now();
   const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date });

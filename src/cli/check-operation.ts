@@ -62,7 +62,7 @@ export async function exampleAnswer(operation: Operation, example: ExampleInput)
   // But usually no entry of a change fails, so the list of failed entries is emptied.
   const { failures: failuresPath } = operation;
   const record = failuresPath === undefined ? completeRecord : withValueAt(completeRecord, failuresPath, () => []);
-  // The made-up reply has no data, so `extract` returns the record instead. `onePage` ends an answer with pages after the first page.
+  // The made-up reply has no data, so `extract` returns the record instead. If the operation reads pages, `onePage` stops after the first page.
   const operationWithRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
 
   const [successReply] = probeReplies(operation);

@@ -9,7 +9,7 @@ import { type Block, type ClientName, clients, type LocalServer, type McpHost, t
 import { type Command, layoutOf, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type TextLayout, wrapped } from './layout.js';
 
-/** `cloudops-mcp client-config` prints the configuration of an MCP client, without secrets, and the file that it goes into. */
+/** `cloudops-mcp client-config` prints the configuration of an MCP client (without secrets) and the path of the file that it belongs in. */
 export const clientConfigCommand: Command = {
   usage: '<client> [--http URL] [--absolute] [--windows] [--json]',
   about: 'print the configuration of an MCP client',

@@ -26,7 +26,7 @@ export interface CommandLine {
 const infoFlags = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
 const isInfoFlag = (arg: string): arg is keyof typeof infoFlags => Object.hasOwn(infoFlags, arg);
 
-/** An option, by the flag that begins it. */
+/** A flag such as `--http`, and the option that begins with it. */
 interface Flag {
   readonly name: string;
   /** `options` if only this command has the flag, and `settings` for a setting, which every command takes. */

@@ -181,7 +181,7 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
         problem = await attempt();
       }
       if (lastGood !== undefined && !isLastGoodTooOld()) return lastGood.keys;
-      // There is a problem, because an attempt that succeeds leaves good keys that are new.
+      // Without good keys, the last attempt has failed, so `problem` is defined.
       throw problem;
     },
     /** Milliseconds until the next attempt may begin. */

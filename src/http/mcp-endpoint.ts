@@ -116,7 +116,7 @@ function createCallServer(
 ) {
   const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts);
 
-  /** The ways to use the client's session, for a request of a protocol before 2026-07-28. Later requests do not use them. */
+  /** What a call can do with the client's session. Only requests with a protocol version before 2026-07-28 use it. */
   const conversationOf = ({ caller, session }: Exchange): Conversation => ({
     newId,
     begin: (client) => sessions.begin(caller, client),

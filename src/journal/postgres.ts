@@ -212,7 +212,8 @@ async function selectDeclined(
 ): Promise<readonly string[]> {
   // `client` is the MCP client, and matters only if callers are not authenticated. Null selects the changes of all clients.
   const clientName = caller === undefined && client !== undefined ? shorten(client, clientBytes) : null;
-  // `withoutRefusal` has the kinds of consent of changes that no person declined: their caller withdrew them, or a program answered.
+  // Some changes with the outcome `declined` were not declined by a person, because their caller withdrew them or a program answered. Their
+  // kinds of consent (`withoutRefusal`) are left out.
   const { rows } = await connection.query(
     `select digest from cloudops_mutations
      where outcome = 'declined' and ended >= $1 and caller is not distinct from $2

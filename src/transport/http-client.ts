@@ -82,7 +82,7 @@ export interface Proxies {
   readonly noProxy?: string | undefined;
 }
 
-/** Counts the bytes of bodies that several requests receive together. */
+/** A limit on the total size of the response bodies of several requests. */
 export interface ByteLimit {
   /** Returns false if the limit does not allow this number of further bytes. */
   admit(bytes: number): boolean;

@@ -81,7 +81,7 @@ function renderPart(part: Part): string {
     case 'name':
       return shortQuotation({ quotation: quoteName(part.name), value: part.name, longest: part.longest });
     case 'argument':
-      // `shortNames` leaves the path of an argument whole, because its beginning would name another argument.
+      // Not shortened, not even by `shortNames`, because the beginning of a path would name another argument: `a.b` of `a.b.c`.
       return quoteName(part.path);
     case 'exact':
       return escapeInvisible(part.value);

@@ -149,8 +149,8 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
   const firstLater = highest + step * nextCount + 1;
   const later = firstLater > bounds.to ? [] : [{ from: firstLater, to: bounds.to }];
 
-  // If no missing part is above the highest stored part, the other missing parts failed, and the client may be sending them again. They are
-  // known only if exactly `otherMissing` of the passed-over gaps are a single part. Wider gaps are then numbers that the client does not use.
+  // If no part is missing above the highest stored part, all other missing parts failed, and the client may be sending them again. Their
+  // numbers are known only if `otherMissing` is exactly the number of gaps of one part. Wider gaps are then numbers that the client never uses.
   const singleParts = passedOver.filter(isSinglePart);
   const areFailedKnown = missingAbove === 0 && singleParts.length === otherMissing;
   const retried = areFailedKnown ? singleParts : [];

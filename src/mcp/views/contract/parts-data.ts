@@ -19,7 +19,7 @@ export const adviceKey = 'cloudops/advice';
 /** Length limit of the packed text in characters. */
 export const maximumPacked = 64 * 1024;
 
-/** Length limit of the text before it is deflated, in characters. No packed upload comes near it. */
+/** Length limit of the inflated text in characters, against input that inflates without end. The text of a real upload is far shorter. */
 const maximumUnpacked = 1024 * 1024;
 
 /** The number of part numbers in the API. No valid list of parts is longer. */
