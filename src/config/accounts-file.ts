@@ -195,13 +195,16 @@ function readAccount(name: string, account: Readonly<Record<string, unknown>>): 
   const files: Partial<Record<Setting, string>> = {};
   for (const [field, setting] of settingsByField) {
     const value = account[field];
-    // A setting with `file`, such as a key, has the path of a file in its field. A path of a wrong type is kept as a value, so that the
-    // setting counts as given and is not reported as missing, too.
-    if (typeof value === 'string' && settings[setting].file) files[setting] = value.trim();
+    if (value === undefined) continue;
+    // The field of a key has the path of a file with the key. A path of a wrong type is kept as a value, because a key without path and value
+    // would be reported as missing, too.
+    const isInFile = settings[setting].file === true;
+    if (isInFile && typeof value === 'string') files[setting] = value.trim();
     else values[setting] = value;
   }
+
   const { description, endpoints } = account;
-  // An endpoint of a wrong type becomes a text, which the check of URLs reports, too.
+  // An endpoint of a wrong type becomes a text. The check of URLs may report it a second time, which does no harm.
   const urls = Object.entries(isObject(endpoints) ? endpoints : {}).map(([api, url]) => [api, String(url).trim()]);
   return {
     name,

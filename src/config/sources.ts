@@ -52,7 +52,8 @@ interface GivenInput {
   readonly setting: Setting | undefined;
   readonly isFile: boolean;
   readonly isSecret: boolean;
-  readonly isOption: boolean;
+  /** False if the text is from the environment. */
+  readonly isOnCommandLine: boolean;
   readonly text: string;
 }
 
@@ -61,7 +62,8 @@ export function gatherSettings(sources: ConfigSources, report: Report): Gathered
   const given = givenInputs(sources, report);
   // Other users of the machine can read the command line, and so a password in it.
   for (const input of given)
-    if (input.isOption && isDatabase(input) && storePlace(input.text).holdsPassword) report(secretOption(input.name));
+    if (input.isOnCommandLine && isDatabase(input) && storePlace(input.text).holdsPassword)
+      report(secretOption(input.name));
 
   const files = given.filter(({ isFile }) => isFile).map(({ setting, text }) => [setting, text]);
   const endpoints = given.filter(({ setting }) => setting === undefined).map(({ name, text }) => [name, text]);
@@ -75,33 +77,37 @@ export function gatherSettings(sources: ConfigSources, report: Report): Gathered
 
 /**
  * Finds the inputs that the user has given, in the environment or on the command line, which wins. Reports the problems of both. An input
- * is a name that users can set: `STATE_KEY` for a text, or `STATE_KEY_FILE` for the path of a file with that text.
+ * gives a setting, either as a text (the input `STATE_KEY`) or by the path of a file with the text (the input `STATE_KEY_FILE`).
  */
 function givenInputs(
   { env, commandLine, ownOperations = noOwnOperations }: ConfigSources,
   report: Report,
 ): GivenInput[] {
-  // The user's operations may add APIs. The endpoint of each is an input, too, such as `ENDPOINT_BILLING_URL`, but has no `Setting`.
+  // The user's operations may add APIs. Each has an input for its endpoint, such as `ENDPOINT_BILLING_URL`, which gives no built-in setting.
   const addedNames = addedSettings(ownOperations);
   const addedInputs = addedNames.map((name) => ({ name, setting: undefined, isFile: false, isSecret: false }));
   const allInputs = [...inputs, ...addedInputs];
-
-  // If the user's operations could not be loaded, their APIs are not known. So no endpoint is reported as an unknown setting.
-  const checkedEnv = ownOperations.problems.length > 0 ? withoutEndpoints(env) : env;
   const knownVariables = allInputs.map(({ name }) => variableName(name));
-  const textsInEnvironment = readVariables(checkedEnv, knownVariables, report);
+
+  // If operations could not be loaded, it is not known which endpoints they add. So all variables for such endpoints are left out, and none
+  // is reported as unknown. Their values are not needed, because the configuration is refused for the operations.
+  const areAllLoaded = ownOperations.problems.length === 0;
+  const environment = areAllLoaded ? env : withoutAddedEndpoints(env);
+  const textsInEnvironment = readVariables(environment, knownVariables, report);
+
   const { settings: textsOnCommandLine = {}, problems: commandLineProblems = [] } = commandLine ?? {};
   for (const problem of commandLineProblems) report(problem);
 
+  // Both records have the texts by the names of their inputs.
   return allInputs.flatMap((input) => {
-    const option = textsOnCommandLine[input.name];
-    const text = option ?? textsInEnvironment[input.name];
-    return text === undefined ? [] : [{ ...input, text, isOption: option !== undefined }];
+    const isOnCommandLine = textsOnCommandLine[input.name] !== undefined;
+    const text = textsOnCommandLine[input.name] ?? textsInEnvironment[input.name];
+    return text === undefined ? [] : [{ ...input, text, isOnCommandLine }];
   });
 }
 
 /** Leaves out the endpoints of APIs that are not built in. */
-const withoutEndpoints = (env: Environment): Environment =>
+const withoutAddedEndpoints = (env: Environment): Environment =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/^CLOUDOPS_ENDPOINT_.*_URL$/.test(name)));
 
 /** Returns the text of each setting. If the user gave the path of a file, the text is read from the file. */
@@ -122,7 +128,7 @@ function textsOf(
 }
 
 function originOf(input: GivenInput): GivenSetting {
-  const { name, setting, isFile, isSecret, isOption, text } = input;
+  const { name, setting, isFile, isSecret, isOnCommandLine, text } = input;
   const inDatabase = isDatabase(input);
   const shownText = isSecret ? hiddenValue : text;
   const value = inDatabase ? storePlace(text).name : shownText;
@@ -133,7 +139,7 @@ function originOf(input: GivenInput): GivenSetting {
     shown: isCommand ? programIn(text) : value,
     secret: inDatabase || isSecret,
     isPath: isFile || (setting !== undefined && settings[setting].kind === 'path' && !inDatabase),
-    from: isOption ? `option ${optionName(name)}` : 'environment',
+    from: isOnCommandLine ? `option ${optionName(name)}` : 'environment',
   };
 }
 
@@ -151,7 +157,7 @@ const isDatabase = ({ name, text }: GivenInput): boolean => name === 'JOURNAL' &
 /** Matches `${NAME}` and `$NAME`, which the MCP client should have replaced by a value. */
 const placeholder = /^(\$\{[^{}]*\}|\$[A-Z_]+)$/;
 
-/** Returns the values of variables with the prefix `CLOUDOPS_`, by setting. Reports unknown variables, and values that the MCP client left encrypted or unreplaced. */
+/** Returns the values of variables with the prefix `CLOUDOPS_`, by their names without the prefix. Reports unknown variables, and values that the MCP client left encrypted or unreplaced. */
 function readVariables(env: Environment, known: readonly string[], report: Report): Readonly<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const [variable, value = ''] of Object.entries(env)) {
