@@ -170,15 +170,16 @@ export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims
 }
 
 /**
- * Makes the outcome of a change from its journal entry. All texts of the entry are quoted, because another server may have written them.
+ * Makes the outcome of a change from its journal entry: the change, and the `ending` that a server added when the change ended. All texts of
+ * the entry are quoted, because another server may have written them.
  * @param asking the call that asks for the outcome, which has the same arguments as the change
  */
 function outcomeInJournal(change: RecordedChange, ending: Ending, asking: AskingCall): EndedOutcome {
   const { tool, what, time } = change;
   const { call, verificationHint } = asking;
-  const { outcome, status, code, requestIds = {} } = ending;
+  const { outcome, status, code: recordedCode, requestIds = {} } = ending;
   const description = quoted(what, 500);
-  const problems = code === undefined ? [] : [say`its code in the journal is ${quoted(code, 100)}`];
+  const problems = recordedCode === undefined ? [] : [say`its code in the journal is ${quoted(recordedCode, 100)}`];
   const failed = (failure: Pick<Failure, 'summary' | 'code' | 'mayHaveHappened' | 'next'>): EndedOutcome => ({
     kind: 'failed',
     failure: { ...failure, problems, status, requestIds },
@@ -192,9 +193,10 @@ function outcomeInJournal(change: RecordedChange, ending: Ending, asking: Asking
     case 'rejected':
       return failed({
         summary: say`The cloud refused this: ${description}.`,
-        // Every server writes the status of a rejected change, but the journal's format does not require it.
+        // Every server writes the status of a rejected change. An entry without the status is valid too, and its code is then only `Http`.
         code: `Http${status ?? ''}`,
         mayHaveHappened: false,
+        // Nobody has to do anything about the change. The agent only passes the result on.
         next: next('nobody', 'none', forAgent('Tell the user the code and the request IDs.')),
       });
     case 'unknown':

@@ -71,15 +71,17 @@ const temporaryFailures = [
 
 /**
  * Carries out a person's decision on a plan by making the call of the plan with the click. So policy, scopes and limits are checked again.
- * The call also refuses the click if the call's request is no longer the one that the person saw. The first click that decides stores its
- * decision with the plan. Any later click gets the outcome of this first decision.
+ * The call also refuses the click if the call's request is no longer the one that the person saw. The first click that decides claims the
+ * plan, which stores the decision with the plan. Any later click gets the outcome of this first decision.
+ * @param click with the reason for a decline, and with the name that a person types to confirm a deletion
  */
 async function decideOnPlan(
   plan: FoundPlan,
-  { decision, reason, name: typedName }: DecidingClick,
+  click: DecidingClick,
   user: PageUser,
   dependencies: DecisionDependencies,
 ): Promise<ClickResult> {
+  const { decision, reason, name: typedName } = click;
   const { person } = user;
   const objection = reasonAgainst(plan, user, dependencies.accounts);
   if (objection !== undefined) return refused(plan, 'NotAllowed', [objection]);
@@ -95,26 +97,25 @@ async function decideOnPlan(
     person,
     // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
     repeats: plan.repeats,
-    // Called when the call has stored the decision with the plan.
+    // Called when the call has claimed the plan.
     onClaim: () => {
       hasStoredDecision = true;
     },
   };
-  const outcome = await callOfPlan({ click: { decision, reason, typedName, claims: claimsOf(plan), page } });
+  const outcome = await callOfPlan({ click: { decision, reason, typedName, claims: tokenClaimsOf(plan), page } });
   if (outcome.kind === 'succeeded') return { outcome };
-  // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. So any code of a refusal will do.
+  // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. Only the compiler needs a result here,
+  // with the code of any refusal.
   if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
 
-  // The call failed.
+  // The call failed. Three kinds of failures leave nothing to store here: an earlier click has decided, the call itself has stored the decision
+  // with the failure as its outcome, or the failure is temporary, and the plan continues to wait for another click.
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return resultOfEarlierDecision(plan, callOfPlan, dependencies);
-  // A call that has stored the decision also stores the failure as the outcome, so nothing is left to do.
-  if (hasStoredDecision) return { outcome };
-  // Nothing is stored, so the plan continues to wait for a click.
-  if (temporaryFailures.includes(code)) return { outcome };
+  if (hasStoredDecision || temporaryFailures.includes(code)) return { outcome };
 
-  // The call was refused before it stored the decision, for example by the policy. Another click would be refused too, so the decision is
-  // stored here, with the refusal as its outcome.
+  // Any other failure is a refusal, for example by the policy, and another click would be refused too. So the decision is stored here, with the
+  // refusal as its outcome.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
   const storedDecision: PlanDecision = { kind, person, at: dependencies.now().getTime() };
   const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
@@ -147,15 +148,15 @@ async function resultOfEarlierDecision(
     .find(plan.nonce)
     .catch((error: unknown) => logUnavailable(plan, error, dependencies));
   const decidedPlan = storedPlan ?? plan;
-  const outcome = await callOfPlan({ look: claimsOf(plan) });
+  const outcome = await callOfPlan({ look: tokenClaimsOf(plan) });
   return {
     outcome: isEnd(outcome) ? outcome : decidedBefore(decidedPlan),
     earlierDecision: say`${describeDecision(decidedPlan)} This click sent nothing.`,
   };
 }
 
-/** The claims of a plan: the values by which a call names the plan. */
-const claimsOf = ({ digest, nonce, issuedAt }: FoundPlan) => ({ digest, nonce, issuedAt });
+/** The claims of a plan's token: the values by which a call names the plan. */
+const tokenClaimsOf = ({ digest, nonce, issuedAt }: FoundPlan) => ({ digest, nonce, issuedAt });
 
 function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionDependencies): undefined {
   log('error', 'journal', { plan: nonce, error: reasonOf(error) });

@@ -53,7 +53,7 @@ export interface IssuerKeysOptions {
  * pause after each attempt. After a failed attempt, `source` returns the last good keys, and `joseCache` takes these for new.
  */
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
-  /** Names of keys that the last attempt to fetch the keys did not find. Each new attempt clears the names. */
+  /** Names of keys that the last fetch did not find. Each new fetch clears the names. */
   const unknownKeys = new Set<string>();
   const source = createKeySource({ ...options, onAttempt: () => unknownKeys.clear() });
   // jose needs an address, but `source` finds the address of the keys itself.
@@ -67,10 +67,11 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   const enterWaiting = createCounter(mostWaiting);
 
   /**
-   * Waits until new keys or the last good keys are in the cache. In the pause after a success, waits for the end of the pause first.
+   * Fetches the keys again, or joins a fetch under way, and waits until new keys or the last good keys are in the cache. In the pause after a
+   * success, waits for the end of the pause first.
    * @throws IssuerProblem if there are no good keys, or if too many requests wait
    */
-  const waitForFetch = async (): Promise<void> => {
+  const reloadCache = async (): Promise<void> => {
     const leave = enterWaiting();
     if (leave === undefined) throw new IssuerProblem(words('too many requests wait for it'));
     await joseCache.reload().finally(leave);
@@ -79,17 +80,17 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   const fetchInBackground = () => joseCache.reload().catch(() => undefined);
 
   /** Fetches the keys again if those in the cache are too old, or in the background if the last attempt to fetch them failed. */
-  const refreshCache = async (): Promise<void> => {
+  const reloadCacheIfOld = async (): Promise<void> => {
     // `fresh` is true for `freshMs` after the cache got keys, even if these were the last good keys. So their own age counts too.
-    if (!joseCache.fresh || source.isLastGoodTooOld()) return waitForFetch();
+    if (!joseCache.fresh || source.isLastGoodTooOld()) return reloadCache();
     // After a failed attempt, the cache takes the last good keys for fresh, and would not fetch. So the next attempt begins here, once the pause
     // is over.
     if (source.lastProblem() !== undefined && source.pauseLeft() === 0) void fetchInBackground();
   };
 
   /**
-   * Returns the key of a token from the cache; undefined if the cache does not have it. Call `refreshCache` or `waitForFetch` before, because
-   * jose would fetch the keys again if they were too old.
+   * Returns the key of a token from the cache; undefined if the cache does not have it. Call `reloadCacheIfOld` or `reloadCache` before,
+   * because jose would fetch the keys again if they were too old.
    */
   const cachedKey = async (...token: Parameters<JWTVerifyGetKey>) => {
     try {
@@ -101,22 +102,28 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   };
 
   return {
-    /** Finds the key of a token in the cache, or fetches the keys again, because the issuer may have added the key. */
+    /**
+     * Finds the key of a token in the cache, or fetches the keys again, because the issuer may have added the key. There is a pause after each
+     * fetch. `unknownKeys` has the names of keys that the last fetch did not find, until the next fetch.
+     */
     async keyOf(header, token) {
-      await refreshCache();
+      await reloadCacheIfOld();
       const knownKey = await cachedKey(header, token);
       if (knownKey !== undefined) return knownKey;
 
-      // In the pause after an attempt, a key that this attempt did not find is refused at once. After the pause, the key is looked for again.
+      // A key that the last fetch did not find is refused during the pause. After the pause, the issuer is asked for it again.
       const name = nameOfKey(header);
       if (unknownKeys.has(name) && source.pauseLeft() > 0) throw new errors.JWKSNoMatchingKey();
-      await waitForFetch();
+
+      await reloadCache();
       const newKey = await cachedKey(header, token);
       if (newKey !== undefined) return newKey;
 
-      // If the attempt failed, the cache has the last good keys, and the issuer may have the new key. So the key does not count as unknown.
+      // After a failed fetch, only the last good keys are in the cache, and the issuer may have the key. So the key does not count as unknown.
       const problem = source.lastProblem();
       if (problem !== undefined) throw problem;
+
+      // The limits are there because anybody can send tokens with any names of keys.
       if (unknownKeys.size < mostUnknown && name.length <= longestKeyName) unknownKeys.add(name);
       throw new errors.JWKSNoMatchingKey();
     },

@@ -35,17 +35,20 @@ export class OtherVersion extends ShownError {
  */
 export type DatedChange = RecordedChange & { readonly endedAt?: number | undefined };
 
-/** Joins intents with their endings, in the order of the intents. An ending without its intent before it is left out. */
+/**
+ * Joins intents with their endings. An ending without its intent before it is left out. The changes are in the order of their intents, because
+ * of two changes that ask for the same, only the one whose intent comes first may be sent.
+ */
 export function changesOf(entries: readonly Entry[]): RecordedChange[] {
   const changes = new Map<string, RecordedChange>();
   for (const entry of entries) {
     if ('intent' in entry) {
       const { intent } = entry;
       const ending = changes.get(intent.id)?.ending;
-      // An intent is there twice if another process rotated the file during the write: the writer then wrote it again into the new file. Of two
-      // equal changes, the earlier may be sent. The position of the last copy counts, because some processes may see only that copy. At worst,
-      // each of two processes finds the other's intent before its own, and neither sends.
-      // `delete` makes `set` move the change to the end.
+      // If another process rotates the file during the write of an intent, the writer writes a second copy of the intent into the new file. The
+      // change then moves to the place of the second copy, because some processes may see only that copy. At worst, neither of two equal
+      // changes is sent: the writer of B reads `A B` and stops, and then the writer of A reads `A B A` and stops too.
+      // `delete` makes `set` put the change at the end.
       changes.delete(intent.id);
       changes.set(intent.id, { ...intent, ending });
       continue;
