@@ -107,15 +107,16 @@ export async function startRuntime(
   const store = openStore(config.journal, now, log);
   const journal = await store.openJournal();
   const pageAndPlans = await openPageAndPlans(config, store, now, log, localPage);
-  // Expired plans in the store are erased even if no call comes. Without plans in the store, the timer does nothing.
+  // Expired plans in the store are erased even if no call comes. `pageAndPlans.plans` is undefined without plans in the store. `wireCalls` then
+  // keeps plans in memory, and the timer does nothing.
   const eraseTimer = setInterval(() => void pageAndPlans.plans?.erase().catch(() => undefined), eraseMs).unref();
 
   const thisProcess = { pid: process.pid, host: hostname() };
   // This process has made no change yet, so a change before `started` is of an earlier process, even if that had the same process ID.
   const recoveryOptions = { journal, process: thisProcess, started: now(), now, timeoutMs, log };
   // `createNotices` starts the recovery in the background. The recovery ends the changes that earlier processes left unfinished in the
-  // journal. `notes.take` waits for the recovery, and returns the notes about those changes for one caller.
-  const notes = createNotices(() => recoverInterrupted(recoveryOptions));
+  // journal. `notices.take` waits for the recovery, and returns the notices about those changes for one caller.
+  const notices = createNotices(() => recoverInterrupted(recoveryOptions));
 
   const telemetry = config.telemetry
     ? (await import('./observe/telemetry.js')).startTelemetry(version, log)
@@ -127,7 +128,7 @@ export async function startRuntime(
     accounts,
     journal,
     process: thisProcess,
-    pendingNotes: notes.take,
+    pendingNotes: notices.take,
     ...pageAndPlans,
     openCallStack: (callDependencies) =>
       openLazily({ ...callDependencies, proxies, secretsDir, timeoutMs, maximumAttempts, sleep, random: Math.random }),
@@ -137,7 +138,7 @@ export async function startRuntime(
     tracer: telemetry?.tracer,
   });
 
-  // The keys of planIds, which are the tokens that name plans. Undefined if planIds have the same keys as other tokens.
+  // A planId is a token that names a plan. `planKeys` is undefined if planIds have the same keys as all other tokens, which are `stateKeys`.
   const planKeys = planKeysOf(config, store, wired.server.stateKeys, log);
   return {
     ...wired,
@@ -153,8 +154,9 @@ export async function startRuntime(
       keyPrograms.abort();
       clearInterval(eraseTimer);
 
-      // The journal closes last of these. The recovery still writes how unfinished changes ended, and `refusals` which changes were declined.
-      await notes.settled();
+      // The recovery and `refusals` still write to the journal: how unfinished changes ended, and which changes were declined. So the journal
+      // closes after them.
+      await notices.settled();
       await wired.refusals.close();
       await wired.plans.close();
       await journal.close();

@@ -354,14 +354,15 @@ export function planText(plan: Plan, until: string | undefined): SafeText {
 }
 
 /**
- * The lines of a plan: the headline, the cautions below it (other plans, the alert and the risks), and all other facts. `plan.also` has the
- * arguments that are named nowhere else. Its fields are among the facts, and callers add its lists, as text or as tables.
+ * Returns the lines of a plan: the headline, the cautions below the headline (other plans for the same thing, the alert and the risks), and the
+ * details. The details leave out the lists among the arguments, which callers add as text or as tables.
  */
 export function planParts(plan: Plan) {
-  // Cuts long names. The details then begin with these names in full.
+  const { others: otherPlans = [], found: presentState, also: otherArguments } = plan;
+  // The headline cuts long names. The details begin with these names in full.
   const headline = fitted(plan.summary);
 
-  const cautions = [...(plan.others ?? [])];
+  const cautions = [...otherPlans];
   // The line of the alert names the risks too.
   if (plan.alert !== undefined) cautions.push(alertLine(plan));
   else if (plan.risks.length > 0) cautions.push(say`Risk: ${risksIn(plan.risks)}.`);
@@ -370,8 +371,8 @@ export function planParts(plan: Plan) {
   const details = [
     ...inFull(headline),
     say`Where: ${join(plan.where, ', ')}.`,
-    ...fieldsSentence(plan.also),
-    ...(plan.found === undefined ? [] : [plan.found]),
+    ...fieldsSentence(otherArguments),
+    ...(presentState === undefined ? [] : [presentState]),
     ...section(words('What will happen:'), plan.consequences),
     ...section(words('Warnings:'), plan.warnings),
     ...section(words('Defaults that the cloud applies:'), defaults),

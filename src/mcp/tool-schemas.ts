@@ -115,26 +115,33 @@ function describe(jsonSchema: z.core.JSONSchema.BaseSchema, more: string): void 
   jsonSchema.description = jsonSchema.description === undefined ? more : `${jsonSchema.description} ${more}`;
 }
 
-/** Returns the JSON Schema of a result. No field is required and others are allowed, because any answer of the cloud is passed on. */
+/**
+ * Returns the JSON Schema of a result as hosts see it. No field is required and others are allowed, because any answer of the cloud is passed
+ * on. Three marks of fields are not for hosts: `like`, `unit` and `rare`.
+ */
 export function outputJsonSchema(schema: z.ZodObject): JsonSchema {
   const converted = convert(schema, 'output', ({ jsonSchema }) => {
     simplify(jsonSchema);
-    // `like` marks a structure that hosts see as one description in place of its fields.
+    // `like` has a description that hosts see in place of a structure's fields.
     if (typeof jsonSchema.like === 'string') {
       jsonSchema.description = jsonSchema.like;
       delete jsonSchema.like;
       delete jsonSchema.properties;
     }
+    // `unit` is the unit of a number in texts for people.
+    delete jsonSchema.unit;
+
     const { properties } = jsonSchema;
     if (properties !== undefined && Object.keys(properties).length === 0) delete jsonSchema.properties;
-    delete jsonSchema.unit;
-    delete jsonSchema.propertyNames;
     delete jsonSchema.required;
     delete jsonSchema.additionalProperties;
+    // Some hosts refuse this keyword, with which zod describes the names of a record's fields.
+    delete jsonSchema.propertyNames;
   });
 
-  // `rare` marks a field that hosts do not see.
-  return JSON.parse(JSON.stringify(converted, (_name, value) => (value?.rare === true ? undefined : value)));
+  // `rare` marks a field that hosts do not see. `JSON.stringify` leaves out a field whose value becomes undefined.
+  const hideRare = (_name: string, value: unknown) => (isObject(value) && value.rare === true ? undefined : value);
+  return JSON.parse(JSON.stringify(converted, hideRare));
 }
 
 /** Lists the problems that some host has with an argument schema, each with its path: `tags[] has no single type`. */

@@ -37,7 +37,10 @@ interface Showing {
   readonly earlier?: SafeText | undefined;
 }
 
-/** Returns the `_meta` of a result: the data for views, which models do not read. */
+/**
+ * Returns the `_meta` of a result: the data for views, which models do not read. `onPage` is true on the page for decisions. `earlier` is a
+ * sentence about the earlier decision, if the plan was decided before this call.
+ */
 export function viewMeta(
   outcome: EndedOutcome,
   call: Pick<ActionToken, 'tool' | 'args'>,
@@ -45,8 +48,9 @@ export function viewMeta(
   { onPage = false, earlier }: Showing = {},
 ): Record<string, unknown> {
   if (outcome.kind === 'succeeded' && outcome.view?.kind === 'parts') {
-    const packed = packParts(outcome.view.parts);
-    return packed === undefined ? {} : { [partsKey]: packed };
+    const packedParts = packParts(outcome.view.parts);
+    // Undefined if the view could not draw the parts, because there are too many, or because a size is not valid.
+    return packedParts === undefined ? {} : { [partsKey]: packedParts };
   }
 
   const proposed = proposedChange(outcome, call, tokens, onPage);
@@ -56,10 +60,11 @@ export function viewMeta(
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
   }
 
-  const change = changeOutcome(outcome, earlier !== undefined);
+  const wasDecidedBefore = earlier !== undefined;
+  const shownOutcome = changeOutcome(outcome, wasDecidedBefore);
   // Undefined for a result that views do not show, such as a read that succeeded.
-  if (change === undefined) return {};
-  return { [outcomeKey]: earlier === undefined ? change : { ...change, earlier: timedText(earlier) } };
+  if (shownOutcome === undefined) return {};
+  return { [outcomeKey]: wasDecidedBefore ? { ...shownOutcome, earlier: timedText(earlier) } : shownOutcome };
 }
 
 /** Converts safe texts to plain text for a view. */
