@@ -28,26 +28,34 @@ export const seededGroup = {
   project: 'demo-project',
 };
 
-/** The records of a new sandbox. The uploads began seconds to hours before the first start; group, clusters and server are older. */
+/**
+ * The records of a new sandbox. The uploads began seconds to hours before the first start; the other records are older. The group and its
+ * clusters look as if they had been provisioned, and the instance, a server, as if it had been restored from a backup.
+ */
 export function seedsOf({ origin: { started } }: State): CloudSeeds {
   const upload = (name: UploadName, secondsAgo: number) =>
     [name.uploadId, { ...name, initiated: earlier(started, secondsAgo), headers: {} }] as const;
 
+  const created = new Date('2026-01-01T00:00:00Z');
   const { resourceGroupName, adminCluster, userCluster } = seededGroup;
-  const group = groupRecord(resourceGroupName, provisionInput(adminCluster), '2026-01-01T00:00:00.000Z');
-  const cluster = (name: string, isAdmin: boolean) =>
-    [clusterKey(resourceGroupName, name), clusterRecord(provisionInput(name), group, isAdmin)] as const;
+  // The group is provisioned together with its admin cluster.
+  const group = groupRecord(resourceGroupName, provisionInput(adminCluster), created.toISOString());
+  const cluster = (name: string) => {
+    const isAdmin = name === adminCluster;
+    return [clusterKey(resourceGroupName, name), clusterRecord(provisionInput(name), group, isAdmin)] as const;
+  };
   const restoreInput = restoreRules.parse({ ...seededDevops, backupId: seededBackupId });
-  const server = instanceRecord(restoreInput, 'jp-east-1', new Date('2026-01-01T00:00:00Z'));
+  const instance = instanceRecord(restoreInput, 'jp-east-1', created);
 
   return {
     buckets: [[seededUpload.bucket, { created: started }]],
-    // By the times in `demoParts`, the first parts arrived 600 and 23,598 seconds before the first start, so these uploads began earlier.
+    // By the times in `demoParts`, the first parts of the first two uploads arrived 600 and 23,598 seconds before the first start. So these
+    // two began earlier. The third upload has no parts.
     uploads: [upload(seededUpload, 680), upload(seededLargeUpload, 23_700), upload(seededEmptyUpload, 45)],
     partsOf: (uploadId) => demoParts(uploadId, started),
     groups: [[resourceGroupName, group]],
-    clusters: [cluster(adminCluster, true), cluster(userCluster, false)],
-    instances: [[restoreInput.instanceId, server]],
+    clusters: [cluster(adminCluster), cluster(userCluster)],
+    instances: [[restoreInput.instanceId, instance]],
   };
 }
 

@@ -235,11 +235,11 @@ export const listParts = defineOperation({
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : parts),
     /**
-     * Makes the answer, a page or a summary.
-     * @param companionRead a list of uploads, which has the start of this upload, if it could be read
-     * @param unread the `after` of the last page that was read, if the list of parts is longer than one call reads
+     * Makes the answer: for the view "parts" the only page that was read, and otherwise a summary of the parts of all pages.
+     * @param uploadList the list of uploads, which has the start of this upload, if the list could be read
+     * @param nextPage the query of the first page that was not read, if the list of parts is longer than one call reads
      */
-    result({ firstPage, parts: allParts, answeredAt }, input, companionRead, unread) {
+    result({ firstPage, parts: partsRead, answeredAt }, input, uploadList, nextPage) {
       // An unknown field of the service stays in the answer, in both views, unless it has the name of a field that this server adds.
       const page = withoutAddedFields(firstPage);
       // If a page is too long, it loses its last parts, and its marker is set to the last part that is left.
@@ -247,19 +247,21 @@ export const listParts = defineOperation({
 
       // Of the page's fields, a summary has only those about the upload itself (`upload`). The fields named before it are left out.
       const { parts, isTruncated, partNumberMarker, nextPartNumberMarker, maxParts, ...upload } = page;
-      if (unread !== undefined) {
+      if (nextPage !== undefined) {
+        // The beginning of a list shows neither progress nor rate, so nothing is expected, and no times are given.
+        const noExpectation = {};
         return {
           view: 'summary',
           ...upload,
-          // Without expectation and times, because the beginning of a list shows neither progress nor rate.
-          ...summarise(allParts, {}),
+          ...summarise(partsRead, noExpectation),
           isTruncated: true,
-          nextPartNumberMarker: Number(unread['part-number-marker']),
+          nextPartNumberMarker: Number(nextPage['part-number-marker']),
         };
       }
 
-      const times = { checkedAt: answeredAt, startedAt: startOf(input, companionRead?.uploads) };
-      return { view: 'summary', ...upload, ...summarise(allParts, input, times) };
+      const times = { checkedAt: answeredAt, startedAt: startOf(input, uploadList?.uploads) };
+      // `input` has the expected number of bytes or parts, if the caller knows them.
+      return { view: 'summary', ...upload, ...summarise(partsRead, input, times) };
     },
   },
 

@@ -146,9 +146,8 @@ export function convertBotocore(json: unknown, companions: BotocoreCompanions = 
   for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, context)]);
   for (const [name, operation] of Object.entries(operations)) {
     const pages = Object.hasOwn(pagination, name) ? pagination[name] : undefined;
-    const pagesAndWaiters = { pages, waiters: waitersOf(name, allWaiters) };
+    const pagesAndWaiters = { pages, waitersTrait: waitersTraitOf(name, allWaiters) };
     converted.push([operationId(name), convertOperation(operation, name, pagesAndWaiters, context)]);
-    // Each operation gets a copy of its input shape, because operations that share a shape may name the XML root differently.
     converted.push([inputId(name), convertInput(operation.input, context)]);
   }
   return { smithy: '2.0', shapes: Object.fromEntries(converted) };
@@ -208,7 +207,7 @@ const comparators: Readonly<Record<string, string>> = {
 };
 
 /** Returns the trait for the waiters of an operation. */
-function waitersOf(operationName: string, all: BotocoreWaiters): unknown {
+function waitersTraitOf(operationName: string, all: BotocoreWaiters): unknown {
   const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
   if (waiters.length === 0) return undefined;
   return Object.fromEntries(
@@ -222,11 +221,14 @@ const convertAcceptor = ({ state, matcher, argument, expected }: BotocoreWaiters
   matcher: { output: { path: argument, expected, comparator: comparators[matcher] } },
 });
 
-/** Returns the Smithy shape of an operation. Most of its facts become traits of the same meaning. */
+/**
+ * Returns the Smithy shape of an operation. Most facts of the operation become traits of the same meaning.
+ * @param pagesAndWaiters the operation's pages in botocore's form, and the trait that was made of its waiters
+ */
 function convertOperation(
   operation: BotocoreOperation,
   name: string,
-  { pages, waiters }: { readonly pages: BotocorePages | undefined; readonly waiters: unknown },
+  { pages, waitersTrait }: { readonly pages: BotocorePages | undefined; readonly waitersTrait: unknown },
   { shapes }: Context,
 ): unknown {
   const { http, input, output, errors, endpoint, auth, authtype } = operation;
@@ -235,6 +237,8 @@ function convertOperation(
   const uri = withMemberNames(http.requestUri, inputShape);
   return {
     type: 'operation',
+    // The input is a copy for this operation only, because operations that share a shape may name the XML root differently. The copy is empty if
+    // the operation has no input.
     input: { target: inputId(name) },
     ...(output !== undefined && { output: targetOf(output) }),
     errors: errors.map(targetOf),
@@ -250,7 +254,7 @@ function convertOperation(
       'aws.protocols#httpChecksum': operation.httpChecksum,
       // An empty list means that the requests are not signed.
       'smithy.api#auth': authtype === 'none' ? [] : auth,
-      'smithy.waiters#waitable': waiters,
+      'smithy.waiters#waitable': waitersTrait,
       'smithy.api#paginated': pages && {
         inputToken: pages.input_token,
         outputToken: pages.output_token,

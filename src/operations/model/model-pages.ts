@@ -43,7 +43,7 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
 
   return {
     hidden: isSizeOptional ? [...inputTokens, sizeMember.name] : inputTokens,
-    // These fields are never masked as secrets. Masking compares the names of fields, and not their paths.
+    // The fields with these names are never masked as secrets. Masking knows no paths, so only the last name of each path is given.
     tokens: outputTokens.map(lastName),
     // The state is the joined record of the pages so far.
     start: () => ({}),
@@ -61,7 +61,8 @@ export function pagesOf(model: Model, operation: ModelOperation): ModelPages | u
         return { kind: 'inconsistent', problem: say`page ${pageNumber} says that more follow, but not where` };
       return { kind: 'end', state: joined };
     },
-    // Joining keeps a token that all pages have, such as the token of a single page. It is removed here, because no argument takes a token.
+    // The joined record still has a token if there was only one page, or if all pages had the same token. The token is removed, because no
+    // argument takes a token.
     result: (state) => outputTokens.reduce<Values>((record, path) => withoutField(record, path), state),
     count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
   };

@@ -11,10 +11,11 @@ const abortAdvice = forReader({
   person: 'abort_multipart_upload deletes the upload',
 });
 
-const askWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
+const findOutWhether = forReader({ agent: 'Ask the user whether', person: 'Check whether' });
 
 /**
- * Returns the step after the summary of an upload, which depends on whether the upload is complete, empty, stopped or going on.
+ * Returns the step after the summary of an upload: who has to act, the kind of step, and a text. The step depends on whether all parts have
+ * arrived, none has, no more come, or more still come. In the text, `forReader` has other words for an agent than for a person.
  * @param canAbort true if the caller may use the tool that aborts uploads
  */
 export function nextOfUpload(
@@ -22,6 +23,7 @@ export function nextOfUpload(
   canAbort: boolean,
 ): Next {
   if (percent === 100) {
+    // All parts have arrived. The client still has to send the request that makes them an object.
     return next(
       'user',
       'check',
@@ -33,7 +35,7 @@ export function nextOfUpload(
     return next(
       'user',
       'ask',
-      say`${askWhether} the client that uploads has begun to send parts, and what its log says.`,
+      say`${findOutWhether} the client that uploads has begun to send parts, and what its log says.`,
     );
   }
 
@@ -42,11 +44,11 @@ export function nextOfUpload(
     return next(
       'user',
       'ask',
-      say`${askWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${howToAbort}.`,
+      say`${findOutWhether} the client that uploads still runs. If it does, its log says why it waits. If not, it can be started again with the same upload ID; ${howToAbort}.`,
     );
   }
 
-  // While the upload goes on, the next look is due after a tenth of the time left.
+  // More parts still come. The next look is due after a tenth of the time left or, if that time is unknown, after the shortest wait.
   const wait = Math.min(Math.max(Math.round((estimatedSecondsLeft ?? 0) / 10), shortestWait), longestWait);
   return next(
     'agent',

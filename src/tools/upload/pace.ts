@@ -348,19 +348,20 @@ function medianDistance(efforts: readonly Effort[]): number {
 }
 
 /**
- * Finds the change of speed that explains the efforts of parts best: the distances from two medians, one of the efforts before the change
- * and one of those since, have the smallest sum. Returns the index of the first effort after the change, or undefined if none is clear.
+ * Finds the change of speed that explains the efforts best. Each part has an effort: the time that the part took, and its size. The change
+ * divides the efforts into two groups. It explains them best if their distances from the medians of their groups have the smallest sum.
+ * Returns the index of the first effort since the change, or undefined if no change is clear.
  */
 function indexOfChange(efforts: readonly Effort[], connectionCount: number): number | undefined {
-  // Before and since the change, at least a round (a part from each connection) is needed, so that one slow connection is no change. With
-  // few connections, more parts are needed, because a single part may be slow by chance.
-  const partsBefore = Math.max(promised.partsBeforeChange, connectionCount);
-  const partsSince = Math.max(minimumPartsSinceChange, connectionCount);
+  // Each group needs a minimum of parts, because a single part may be slow by chance. A group also needs as many parts as there are connections,
+  // because one connection may be slower than the others. (`promised` has the limits that users can rely on.)
+  const minimumBefore = Math.max(promised.partsBeforeChange, connectionCount);
+  const minimumSince = Math.max(minimumPartsSinceChange, connectionCount);
 
   // The distance without any change, which a change has to undercut.
   let leastDistance = spreadOf(efforts).distance;
   let bestIndex: number | undefined;
-  for (let index = partsBefore; index <= efforts.length - partsSince; index += 1) {
+  for (let index = minimumBefore; index <= efforts.length - minimumSince; index += 1) {
     const before = spreadOf(efforts.slice(0, index));
     const since = spreadOf(efforts.slice(index));
     const distance = before.distance + since.distance;
