@@ -157,7 +157,10 @@ const isDatabase = ({ name, text }: GivenInput): boolean => name === 'JOURNAL' &
 /** Matches `${NAME}` and `$NAME`, which the MCP client should have replaced by a value. */
 const placeholder = /^(\$\{[^{}]*\}|\$[A-Z_]+)$/;
 
-/** Returns the values of variables with the prefix `CLOUDOPS_`, by their names without the prefix. Reports unknown variables, and values that the MCP client left encrypted or unreplaced. */
+/**
+ * Returns the values of variables with the prefix `CLOUDOPS_`, by their names without the prefix. Reports unknown variables, and values that
+ * the MCP client left encrypted or unreplaced.
+ */
 function readVariables(env: Environment, known: readonly string[], report: Report): Readonly<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const [variable, value = ''] of Object.entries(env)) {

@@ -97,7 +97,7 @@ async function decideOnPlan(
     person,
     // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
     repeats: plan.repeats,
-    // Called when the call has claimed the plan.
+    // Called when the call has claimed the plan, and so stored the decision.
     onClaim: () => {
       hasStoredDecision = true;
     },
