@@ -30,8 +30,9 @@ interface SharedByReads {
 }
 
 /**
- * Runs a read: reads its pages, and reduces them to one record. Some operations have a companion, a second read at the same time that adds
- * facts to the record. Its lasting facts, which never change, are kept in this process, so later calls need no companion read.
+ * Runs a read: reads its pages, and reduces them to one record. Some operations have a companion, a second read at the same time. Its record
+ * adds facts, such as the start of an upload. If a part of the companion's record never changes, this process keeps this lasting part, and
+ * later calls about the same thing, such as the same upload, use it in place of the companion read.
  */
 export async function runRead(
   call: ResolvedRead,
@@ -43,11 +44,12 @@ export async function runRead(
   using share = memory.share(context.signal);
   using client = openReadClient(call, share, context.signal, context, dependencies);
   const companion = companionOf(call, context.principal);
-  const { lasting, lastingKey } = companion ?? {};
+  /** Returns the companion's record. Undefined if the call has no companion, or if the companion read fails. */
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
 
-  // An earlier call may have kept the lasting facts of the thing under its name (`lastingKey`). Without kept facts, the companion is read
-  // together with the pages.
+  // `lasting` has the operation's functions for the lasting part. `lastingKey` is the name of the thing, under which an earlier call may have
+  // kept the part. Without a kept part, the companion is read together with the pages.
+  const { lasting, lastingKey } = companion ?? {};
   const kept = lastingKey === undefined ? undefined : lastingRecords.get(lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
     readPages(call, pages, { client, share, listeners: context }),
@@ -61,29 +63,31 @@ export async function runRead(
   // The name may belong to another thing by now. Then the pages have another witness, a value that tells things with the same name apart. If
   // the pages had no witness in both calls (undefined), the same name counts as the same thing.
   const witness = lasting?.witness(state);
-  if (kept !== undefined && kept.witness === witness) return outcomeOfPages(call, pages, reduced, kept.part, context);
+  const isSameThing = kept !== undefined && kept.witness === witness;
+  // Facts of the companion's record that do not last are only in the answer of the call that read the companion.
+  if (isSameThing) return outcomeOfPages(call, pages, reduced, kept.part, context);
 
-  // Kept facts of another thing are useless, so the companion is read now, after the pages.
+  // The kept part of another thing is useless, so the companion is read now, after the pages.
   const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
-  const lastingFacts = companionRecord && lasting?.part(companionRecord, call.input);
-  if (lastingFacts !== undefined && lastingKey !== undefined)
-    lastingRecords.keep(lastingKey, { part: lastingFacts, witness });
+  const lastingPart = companionRecord && lasting?.part(companionRecord, call.input);
+  if (lastingPart !== undefined && lastingKey !== undefined)
+    lastingRecords.keep(lastingKey, { part: lastingPart, witness });
   return outcomeOfPages(call, pages, reduced, companionRecord, context);
 }
 
 /**
  * Makes the outcome of a read from its reduced pages.
- * @param companionFacts the record of the companion read, or only its lasting facts, which an earlier call has kept; undefined if there is none
+ * @param companionRecord the record of the companion read, or only the lasting part that an earlier call has kept; undefined if there is neither
  */
 function outcomeOfPages(
   { operation, input, isOffered }: ResolvedRead,
   pages: PageReducer,
   { state, warnings, missingFields, requestIds, retriedAttempts, firstUnread }: Reduced,
-  companionFacts: Fields | undefined,
+  companionRecord: Fields | undefined,
   { hasView = false }: CallContext,
 ): EndedOutcome {
   // If the read stopped at a limit, `firstUnread` is the start of the first page that was not read, and the record says how to continue.
-  const record = pages.result(state, input, companionFacts, firstUnread);
+  const record = pages.result(state, input, companionRecord, firstUnread);
   // The caller gets the truncated record. Summary and next step are made from the whole one.
   const shown = truncateRecord(record, operation.exact);
   const next = operation.next?.(record, input, isOffered);
@@ -142,7 +146,12 @@ async function readCompanion(
     const request = wireRequest(operation, await operation.request(input), call.endpoint);
     const companionCall: ResolvedRead = { ...call, operation, input, request };
     using client = openReadClient(companionCall, share, signal, context, dependencies);
-    const reduced = await readPages(companionCall, pages, { client, share, listeners: {}, maximumPages });
+    const reduced = await readPages(companionCall, pages, {
+      client,
+      share,
+      listeners: {},
+      maximumCompanionPages: maximumPages,
+    });
     return reduced.kind === 'reduced' ? pages.result(reduced.state, input) : undefined;
   } catch {
     return undefined;
@@ -176,7 +185,8 @@ interface PageReading {
   readonly client: SignedClient;
   readonly share: ReadShare;
   readonly listeners: PageListeners;
-  readonly maximumPages?: number;
+  /** Undefined for a main read, which has only the page limit of all calls. */
+  readonly maximumCompanionPages?: number;
 }
 
 type ReadEnd = Reduced | { readonly kind: 'failed'; readonly failure: Failure };
@@ -194,18 +204,21 @@ interface NextPage {
 /** Reads one page after the other, until the last page, a limit, or a failure. */
 async function readPages(call: ResolvedRead, pages: PageReducer, reading: PageReading): Promise<ReadEnd> {
   const { operation, input } = call;
-  const tally = new Tally(regionWarnings(operation.regions, textAt(input, 'region')));
+  const readSoFar = new ReadSoFar(regionWarnings(operation.regions, textAt(input, 'region')));
   let step: NextPage | ReadEnd = { kind: 'next', number: 1, state: pages.start(input) };
-  while (step.kind === 'next') step = await readNextPage(call, pages, reading, tally, step);
+  while (step.kind === 'next') step = await readNextPage(call, pages, reading, readSoFar, step);
   return step;
 }
 
-/** Reads the page at `start` and adds it to `state`, the earlier pages. Returns the next page to read, or the end of the read. */
+/**
+ * Reads the page at `start` (undefined for the first page) and adds it to `state`, the earlier pages. Returns the next page to read, or the end
+ * of the read. `readSoFar` has everything else about the earlier pages: counts, warnings, and their starts.
+ */
 async function readNextPage(
   call: ResolvedRead,
   pages: PageReducer,
-  { client, share, listeners, maximumPages }: PageReading,
-  tally: Tally,
+  { client, share, listeners, maximumCompanionPages }: PageReading,
+  readSoFar: ReadSoFar,
   { number, state, start }: NextPage,
 ): Promise<NextPage | ReadEnd> {
   const { operation, input, endpoint } = call;
@@ -213,33 +226,34 @@ async function readNextPage(
     start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
   const reply = await sendWithinLimits(request, client, share);
   if (reply.kind === 'stopped') {
-    if (start !== undefined) return tally.endWithPages(state, { firstUnread: start, limit: reply.limit });
+    if (start !== undefined) return readSoFar.endWithPages(state, { firstUnread: start, limit: reply.limit });
     // There is no page to return. One page is far below the memory limit of a call, so the failure says that other calls hold the memory.
-    return tally.endWithFailure(tooManyReads(call));
+    return readSoFar.endWithFailure(tooManyReads(call));
   }
 
   const page = await readPage(call, reply);
-  if (page.kind === 'failed') return tally.endWithFailure(page.failure);
+  if (page.kind === 'failed') return readSoFar.endWithFailure(page.failure);
   const { record, answeredAt, requestIds } = page;
   const { attempts } = reply;
-  tally.addPage(page, attempts, pages.count(record));
-  listeners.onPage?.(number, tally.entries);
+  readSoFar.addPage(page, attempts, pages.count(record));
+  listeners.onPage?.(number, readSoFar.entries);
 
   const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
-  const fail = (problem: SafeText) => tally.endWithFailure(inconsistentPages(call, problem, { requestIds, attempts }));
+  const fail = (problem: SafeText) =>
+    readSoFar.endWithFailure(inconsistentPages(call, problem, { requestIds, attempts }));
   if (step.kind === 'inconsistent') return fail(step.problem);
-  // A companion read ends after `maximumPages` as if there were no further pages.
-  if (step.kind === 'end' || number === maximumPages) return tally.endWithPages(step.state);
+  // A companion read ends after its last allowed page as if no page followed. For a main read, `maximumCompanionPages` is undefined.
+  if (step.kind === 'end' || number === maximumCompanionPages) return readSoFar.endWithPages(step.state);
 
   // Another page follows. It is read unless the pages form a circle or a limit of the call is reached.
   const { state: newState, after: nextStart } = step;
-  const loopProblem = tally.findLoop(nextStart, number);
+  const loopProblem = readSoFar.findLoop(nextStart, number);
   if (loopProblem !== undefined) return fail(loopProblem);
-  const isLimitReached = number >= share.limits.pages || tally.entries >= share.limits.entries;
-  // `call` says that the limit is the call's own, and not the memory that all calls share.
-  if (isLimitReached) return tally.endWithPages(newState, { firstUnread: nextStart, limit: 'call' });
+  const isLimitReached = number >= share.limits.pages || readSoFar.entries >= share.limits.entries;
+  // The limit `'call'` is the call's own, and not the memory that all calls share.
+  if (isLimitReached) return readSoFar.endWithPages(newState, { firstUnread: nextStart, limit: 'call' });
   // Unlike `onPage`, this listener does not hear of the last page, which comes with the answer to the call.
-  listeners.onFollowedPage?.(number, tally.entries);
+  listeners.onFollowedPage?.(number, readSoFar.entries);
   return { kind: 'next', number: number + 1, state: newState, start: nextStart };
 }
 
@@ -254,8 +268,8 @@ async function sendWithinLimits(
   return share.exceeded === undefined ? reply : { kind: 'stopped', limit: share.exceeded };
 }
 
-/** Counts the pages of a read, and collects everything that its result says besides the record. */
-class Tally {
+/** Counts the pages that were read so far, and collects everything that the result of the read says besides the record. */
+class ReadSoFar {
   readonly #warnings: SafeText[];
   readonly #missingFields = new Set<string>();
   /** The attempts of requests that were retried. */
