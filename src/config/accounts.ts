@@ -208,31 +208,34 @@ function reportKeys(isGiven: (setting: Setting) => boolean, account: SafeText, r
 }
 
 /**
- * Reports settings by which an account may do more than the environment allows, or needs less consent. `values` are the account's settings.
- * A setting that the account inherits is never reported, because its value is equal to the environment's.
+ * Reports settings by which an account may do more than the environment allows, or needs less consent. `values` are the account's settings,
+ * with those that it inherits. A setting that the account inherits is never reported, because its value is equal to the environment's.
  */
 function reportWidening(values: SettingValues, environment: ParsedEnvironment, nameOf: NameOf, report: Report): void {
-  const limits = environment.values;
-  if (limits.READ_ONLY && !values.READ_ONLY)
+  const { values: environmentValues, texts: environmentTexts } = environment;
+  if (environmentValues.READ_ONLY && !values.READ_ONLY)
     report(say`${nameOf('READ_ONLY')} may not be false while ${safeVariableName('READ_ONLY')} is set.`);
 
   for (const setting of ['TOOLS', 'REGIONS'] as const) {
+    const allowed = environmentValues[setting];
     // Without a list in the environment, every name is allowed.
-    const excluded = (values[setting] ?? []).filter((name) => limits[setting]?.includes(name) === false);
+    if (allowed === undefined) continue;
+    // An account that gives no list has inherited `allowed`, so the account always has a list here.
+    const excluded = (values[setting] ?? []).filter((name) => !allowed.includes(name));
     if (excluded.length > 0)
       report(say`${nameOf(setting)} names ${namesOf(excluded)}, which ${safeVariableName(setting)} leaves out.`);
   }
 
   const isWeaker = {
-    CONFIRM: !isAsStrict(values.CONFIRM, limits.CONFIRM),
-    CONFIRM_DELETE: values.CONFIRM_DELETE === 'click' && limits.CONFIRM_DELETE === 'type',
+    CONFIRM: !isAsStrict(values.CONFIRM, environmentValues.CONFIRM),
+    CONFIRM_DELETE: values.CONFIRM_DELETE === 'click' && environmentValues.CONFIRM_DELETE === 'type',
   };
   for (const setting of ['CONFIRM', 'CONFIRM_DELETE'] as const) {
-    // Only a value that the environment gives (`texts`) is a limit. An account may need less consent than the default.
-    const isLimited = environment.texts[setting] !== undefined;
-    if (isLimited && isWeaker[setting])
+    // A default is no limit: if the environment does not give the setting, an account may need less consent than the default.
+    const isGiven = environmentTexts[setting] !== undefined;
+    if (isGiven && isWeaker[setting])
       report(
-        say`${nameOf(setting)} may not be ${own(values[setting])} while ${safeVariableName(setting)} is ${own(limits[setting])}.`,
+        say`${nameOf(setting)} may not be ${own(values[setting])} while ${safeVariableName(setting)} is ${own(environmentValues[setting])}.`,
       );
   }
 }

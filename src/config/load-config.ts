@@ -43,7 +43,7 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   const problems: SafeText[] = [];
   const report: Report = (problem) => void problems.push(words(problem));
   const gathered = gatherSettings(sources, report);
-  const environment = parseEnvironment(gathered, sources.ownOperations, report);
+  const environment = parseEnvironment(gathered, sources.ownOperations ?? noOwnOperations, report);
   const proxies = readProxies(sources.env, report);
   reportHttp(environment, report);
   const accounts = loadAccounts(environment, sources.readFile, report);
@@ -53,10 +53,13 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   return { ok: false, problems: distinct(problems) };
 }
 
-/** Checks the settings of the environment and the command line, and adds defaults. Reports every problem. */
+/**
+ * Checks the settings of the environment and the command line. Returns them in three forms: `texts` as they were given, `explicit` parsed,
+ * and `values` with defaults. Reports every problem.
+ */
 function parseEnvironment(
   { texts, files, endpoints: endpointTexts }: GatheredSettings,
-  ownOperations: OwnOperations = noOwnOperations,
+  ownOperations: OwnOperations,
   report: Report,
 ): ParsedEnvironment {
   for (const problem of ownOperations.problems) report(problem);
@@ -65,11 +68,14 @@ function parseEnvironment(
   const explicit = parseSettings(valuesOfTexts(texts), safeVariableName, report);
   const values = withDefaults(explicit);
 
+  // Only each service that operation files add has an endpoint here, from a variable such as CLOUDOPS_ENDPOINT_BILLING_URL. The endpoints of
+  // the built-in services are in `values`.
   const urlsByService = Object.fromEntries(
     addedServices(ownOperations.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
   );
   const nameOf = (service: Service) => safeVariableName(endpointSetting(service));
   const endpoints = parseEndpoints(urlsByService, values.ALLOW_HTTP, nameOf, report);
+
   reportContradictions(values, operations, safeVariableName, report);
   const keyVariables = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
   reportKeySources((setting) => explicit[setting] !== undefined, keyVariables, report);

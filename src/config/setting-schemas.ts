@@ -116,14 +116,18 @@ const usable = (problemOf: (text: string) => SafeText | undefined) =>
 /** The URL of an API. Plain http is checked later with `isPlainHttp`, because the setting `ALLOW_HTTP` may allow it. */
 export const endpoint = () => usable(endpointProblem);
 
-/** The problem with the URL of an API, if any. With `https://{region}.com`, agents could choose the host, so a domain must follow `{region}`. */
+/**
+ * The problem with the URL of an API, if any. In a call, the region takes the place of `{region}`. Agents choose the region, so with
+ * `https://{region}.com` they could choose the host. A domain must therefore follow `{region}`.
+ */
 function endpointProblem(text: string): SafeText | undefined {
-  // Stands in for `{region}`, because `URL` refuses braces in a host name. No real host name has this label.
+  // Takes the place of `{region}` here, because `URL` refuses braces in a host name. No real host name has this label.
   const regionLabel = 'region-stands-here';
   const withRegion = text.replaceAll('{region}', regionLabel);
   if (!URL.canParse(withRegion)) return say`it is not a URL such as https://storage.{region}.example.com`;
 
   const url = new URL(withRegion);
+  // Plain http is checked later, because a setting may allow it.
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return say`it must begin with https://`;
   if (url.username !== '' || url.password !== '') return say`it must not hold a user name or password`;
   if (url.search !== '' || url.hash !== '') return say`it must not hold a query or fragment`;
@@ -133,7 +137,7 @@ function endpointProblem(text: string): SafeText | undefined {
   // For https://s3-{region}x.example.com, the text is "x.example.com", and the fixed labels are "example" and "com".
   const textAfterRegion = url.hostname.split(regionLabel).at(-1) ?? '';
   const fixedLabels = textAfterRegion.replace(/\.$/, '').split('.').slice(1);
-  // A top-level domain has a letter.
+  // A top-level domain has a letter, so "1-2" in https://{region}.example.1-2 is none.
   const isDomain = fixedLabels.length >= 2 && !fixedLabels.includes('') && /[a-z]/.test(fixedLabels.at(-1) ?? '');
   if (isDomain) return undefined;
   return say`two fixed labels, such as .example.com, must follow {region}, so that a region cannot choose the host`;
