@@ -111,7 +111,9 @@ export const provisionKubeResourceGroup = defineOperation({
     checkUnique(resourceGroupName, input, cloud);
     const group = groupRecord(resourceGroupName, input, cloud.now().toISOString());
     cloud.groups.set(resourceGroupName, group);
-    cloud.clusters.set(clusterKey(resourceGroupName, input.adminCluster.name), clusterRecord(input, group, true));
+    // A request creates a group and its admin cluster. No request creates a user cluster.
+    const isAdmin = true;
+    cloud.clusters.set(clusterKey(resourceGroupName, input.adminCluster.name), clusterRecord(input, group, isAdmin));
     return jsonAnswer(200, showGroup(cloud, group));
   },
 });
@@ -159,18 +161,18 @@ function serviceAccountOf({ externalCloudConfig }: ProvisionInput) {
 }
 
 /**
- * Creates the record of a cluster (docs/API.md: Cluster record) from `input.adminCluster`. `isAdmin` is false only for the user clusters that
- * a new sandbox has, because no request creates such clusters.
+ * Creates the record of a cluster (docs/API.md: Cluster record). Requests create only admin clusters, so `adminCluster` is the field of `input`
+ * with the settings of the cluster. The user cluster of a new sandbox is made from the same field, with `isAdmin` false.
  */
 export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boolean): Fields {
   const cluster = input.adminCluster;
   const { networkId } = input.networkConfig;
-  /** Adds the servers of a control plane or a node pool. In the API, their number is `nodeCount`, and their list is `instances`. */
-  const withServers = (pool: Machine & { readonly nodeCount: number }, poolName: string) => {
-    // A pool may have any number of servers, so only the first of them are listed.
-    const listedCount = Math.min(pool.nodeCount, maximumListedServers);
-    const serverNames = Array.from({ length: listedCount }, (_, index) => `${poolName}-${index + 1}`);
-    return { ...pool, instances: serverNames.map((name) => serverRecord(name, pool, networkId)) };
+  /** Adds the list of servers, `instances`, to the settings of a control plane or a node pool, in which `nodeCount` is their number. */
+  const withServers = (settings: ServerSettings & { readonly nodeCount: number }, namePrefix: string) => {
+    // A request may ask for any number of servers, so only the first of them are listed.
+    const listedCount = Math.min(settings.nodeCount, maximumListedServers);
+    const serverNames = Array.from({ length: listedCount }, (_, index) => `${namePrefix}-${index + 1}`);
+    return { ...settings, instances: serverNames.map((name) => serverRecord(name, settings, networkId)) };
   };
 
   const { enabled, version } = cluster.kubeServiceMeshConfig;
@@ -192,7 +194,7 @@ export function clusterRecord(input: ProvisionInput, group: Fields, isAdmin: boo
 }
 
 /** The settings of a server that workstation, control plane and node pools have in common. */
-type Machine = Omit<ProvisionInput['adminWorkstation'], 'keyName' | 'initialAccountingType'>;
+type ServerSettings = Omit<ProvisionInput['adminWorkstation'], 'keyName' | 'initialAccountingType'>;
 
 const maximumListedServers = 100;
 
@@ -225,8 +227,8 @@ function loadBalancerRecord({ adminCluster, networkConfig }: ProvisionInput): Fi
 }
 
 /** Creates the record of a server (docs/API.md: Server record). */
-function serverRecord(instanceId: string, machine: Machine, networkId = commonNetworkId): Fields {
-  const { region, availabilityZone, instanceType, volumeType: type, volumeSize: size } = machine;
+function serverRecord(instanceId: string, settings: ServerSettings, networkId = commonNetworkId): Fields {
+  const { region, availabilityZone, instanceType, volumeType: type, volumeSize: size } = settings;
   const volumeId = `${instanceId}-disk`;
   return {
     region,

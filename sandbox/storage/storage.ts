@@ -62,22 +62,24 @@ export function openStorage(state: State, seeds: StorageSeeds) {
       if (object !== undefined) return object;
       throw new ServiceError(404, 'NoSuchKey', 'The specified key does not exist.', { Key: name.key });
     },
-    /** Deletes the records of an upload and its parts. Returns the parts, whose files still exist. */
+    /** Deletes the records of an upload and its parts. Returns the parts, so that the caller can delete the files that no object uses. */
     endUpload(uploadId: string) {
       const parts = partsOf(uploadId);
       const endedParts = [...parts.values()];
       uploads.delete(uploadId);
-      for (const number of parts.keys()) parts.delete(number);
+      // One by one, because a `Table` writes each `delete` to the state, but not a `clear`.
+      for (const number of [...parts.keys()]) parts.delete(number);
+      // Frees the memory of the table, which is not needed again, because `findUpload` no longer finds the upload.
       partTables.delete(uploadId);
       return endedParts;
     },
-    /** Stores an object. Returns the parts of the object that it replaces, whose files still exist. */
+    /** Stores an object. Returns the parts of the object that it replaces, so that the caller can delete their files. */
     storeObject(object: StoredObject) {
       const previous = objects.get(records.tableKeyOf(object));
       objects.set(records.tableKeyOf(object), object);
       return previous?.parts ?? [];
     },
-    /** Deletes the record of an object, if it exists. Returns its parts, whose files still exist. */
+    /** Deletes the record of an object, if it exists. Returns the object's parts, so that the caller can delete their files. */
     deleteObject(name: ObjectName) {
       const previous = objects.get(records.tableKeyOf(name));
       objects.delete(records.tableKeyOf(name));
