@@ -47,8 +47,7 @@ interface Place {
 
 /**
  * Limits how many calls run, how many questions to users are open, and how many messages are being received at a time: calls and questions
- * per caller and in total, messages per caller only. Without authentication, `caller` is undefined. Then there is no limit per caller for
- * calls and messages, and all questions count as the questions of one caller.
+ * per caller and in total, messages per caller only. A caller who is not authenticated is undefined.
  */
 export function createConcurrencyLimiter(limits: HttpLimits) {
   const places = createPlaces(limits);
@@ -86,7 +85,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
       };
       /** Takes a place after a question. Neither the caller's limit nor a full queue stops a call that has run before. */
       const takeAgain = async () => {
-        await places.takeFirst();
+        await places.takeBeforeQueue();
         uncountCall = countCall(caller, { mayExceed: true });
         hasPlace = true;
       };
@@ -95,7 +94,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
         leave,
         /** Gives up the place while `work` asks a question and waits for the person's answer. */
         async waitOutside(work) {
-          // Before the place is given up, because it throws if too many questions are open.
+          // Counted before `leave`, because `countQuestion` throws if too many questions are open. Then the call keeps its place.
           const endQuestion = countQuestion(caller);
           leave();
           try {
@@ -110,7 +109,10 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
   };
 }
 
-/** Counts calls or messages per caller, up to `maximum` for each. Callers that are not authenticated have no name and are not counted. */
+/**
+ * Counts calls or messages per caller, up to `maximum` for each. Callers who are not authenticated (undefined) are not counted, because they
+ * cannot be told apart.
+ */
 function createCallerCounter(maximum: number) {
   const enter = createCounter(maximum);
   /** Counts a call or message. Returns the function that takes it off the count. @throws HttpError at the maximum, unless `mayExceed` is true */
@@ -153,7 +155,7 @@ function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
       else throw busy();
     },
     /** Takes a place, or waits for one at the front of the queue, for any time. */
-    async takeFirst(): Promise<void> {
+    async takeBeforeQueue(): Promise<void> {
       if (taken < concurrentCalls) taken += 1;
       else await new Promise<void>((resolve) => queue.unshift(resolve));
     },
@@ -166,7 +168,7 @@ function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
   };
 }
 
-/** Counts open questions, per caller and in total. */
+/** Counts open questions, per caller and in total. All callers who are not authenticated (undefined) count as one caller. */
 function createQuestionCounter({ questions, questionsOfCaller }: HttpLimits) {
   const countForCaller = createCounter(questionsOfCaller);
   let openQuestions = 0;

@@ -23,12 +23,13 @@ interface SealedCookieOptions<Value extends Expiring> {
 }
 
 /**
- * Creates a cookie that only servers with the key can read or make, which all replicas are. Hono's signed cookies would not do, because
- * anybody who sees them can read them.
+ * Creates a cookie that only our servers can read or make: all replicas have the key. Hono's signed cookies would not do, because anybody who
+ * sees them can read them.
  */
 export function createSealedCookie<Value extends Expiring>(options: SealedCookieOptions<Value>) {
   const { purpose, schema, keys, now } = options;
   const name = `__Host-cloudops-${options.name}`;
+  // `longest` is only for texts that are opened. `write` checks the length of a new text itself.
   const seal = createSeal(keys, { purpose, associatedData: '', longest: maximumLength });
   const set = (context: Context, value: string, maxAge: number) =>
     setCookie(context, name, value, { path: '/', maxAge, httpOnly: true, secure: true, sameSite: 'Lax' });
@@ -44,7 +45,7 @@ export function createSealedCookie<Value extends Expiring>(options: SealedCookie
     /** Sets the cookie in the answer. @throws HttpError if the value is too long for a cookie */
     write(context: Context, value: Value): void {
       const sealed = seal.seal(JSON.stringify(value));
-      // Only the token of a person who signs in can make a value too long.
+      // Of our cookies, only a session with the token that the person has entered can be long. So the error is about this token.
       if (sealed.length > maximumLength) throw new HttpError(400, 'sign-in', 'The token is too long for this page.');
       set(context, sealed, Math.max(0, Math.floor((value.expiresAt - now().getTime()) / 1000)));
     },

@@ -1,9 +1,9 @@
 import type { FileHandle } from 'node:fs/promises';
 
 /** Bytes of a read that most often finds all lines that are wanted, such as one new entry. */
-const firstChunkBytes = 64 * 1024;
-/** Bytes of further reads. Not more, because other work gets its turn between them. */
-const chunkBytes = 256 * 1024;
+const smallChunkBytes = 64 * 1024;
+/** Bytes of the further reads of `linesAfter`. Not more, because other work gets its turn between them. */
+const largeChunkBytes = 256 * 1024;
 const newline = 0x0a;
 
 /** The complete lines of one read. */
@@ -19,7 +19,7 @@ const lastBytes = 256;
 
 /** Yields the complete lines of a file from `offset` on. An incomplete last line is left out. */
 export async function* linesAfter(file: FileHandle, offset: number): AsyncGenerator<Lines> {
-  let buffer: Buffer = Buffer.allocUnsafe(firstChunkBytes);
+  let buffer: Buffer = Buffer.allocUnsafe(smallChunkBytes);
   /** How many bytes of an incomplete line are at the start of the buffer. */
   let incompleteBytes = 0;
   /** Where the next read begins in the file. */
@@ -56,10 +56,10 @@ function lastLineOf(lines: Buffer): Buffer {
   return Buffer.from(lines.subarray(Math.min(startOfLastLine, startOfLastBytes)));
 }
 
-/** Moves the incomplete line, from `start` to `end`, to the start of the buffer. A full buffer grows to `chunkBytes` or to twice the line. */
+/** Moves the incomplete line, from `start` to `end`, to the start of the buffer. A full buffer grows to `largeChunkBytes` or twice the line. */
 function makeRoom(buffer: Buffer, start: number, end: number): Buffer {
   const isFull = end === buffer.length;
-  const size = isFull ? Math.max(chunkBytes, 2 * (end - start)) : buffer.length;
+  const size = isFull ? Math.max(largeChunkBytes, 2 * (end - start)) : buffer.length;
   const next = size === buffer.length ? buffer : Buffer.allocUnsafe(size);
   buffer.copy(next, 0, start, end);
   return next;
@@ -68,19 +68,22 @@ function makeRoom(buffer: Buffer, start: number, end: number): Buffer {
 /** Yields the lines of a file from the last to the first. What follows the last newline comes first: an incomplete line, or an empty text. */
 export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {
   const { size } = await file.stat();
+  /** Everything from here to the end is read. */
   let position = size;
   /** Pieces, in order, of a line whose beginning is not read yet. As Latin-1, because a chunk may begin within a character of UTF-8. */
   let pieces: string[] = [];
 
   while (position > 0) {
-    // All reads are short, because a list of the newest changes needs only the last lines.
-    const length = Math.min(firstChunkBytes, position);
+    // All chunks are small, because a list of the newest changes needs only the last lines.
+    const length = Math.min(smallChunkBytes, position);
     position -= length;
+    // `bytesRead` is `length`, unless the file was cut after `stat`. Then the missing bytes are skipped, because they no longer exist.
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
-    // The start of the chunk may continue a line from the chunk before it in the file, which is read next. The lines begin after a newline.
+    // `chunkStart` may be the end of a line that begins in the preceding chunk, which is read next. Each of `lines` begins after a newline, so
+    // its beginning is complete.
     const [chunkStart = '', ...lines] = buffer.toString('latin1', 0, bytesRead).split('\n');
     for (const line of lines.reverse()) {
-      // `pieces` has the rest of the chunk's last line.
+      // Only the last line of the chunk goes on in `pieces`. The lines before it end in this chunk.
       yield decodeLine([line, ...pieces]);
       pieces = [];
     }

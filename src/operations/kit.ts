@@ -1,5 +1,10 @@
 import * as z from 'zod';
-import { type DefinedOperation, defineOperation, type Follow, type Operation } from '../tools/define-operation.js';
+import {
+  type DefinedOperation,
+  type Follow,
+  type Operation,
+  defineOperation as withLazySchemas,
+} from '../tools/define-operation.js';
 import { operations } from '../tools/index.js';
 import { form, json, plainText, xml } from '../tools/request-body.js';
 import * as fields from '../tools/schema/fields.js';
@@ -84,16 +89,17 @@ function frozen<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-/** Makes the kit for one outside file. `fromModel` finds models by paths relative to this file. */
+/** Makes the kit, with which one outside file defines its operations. `fromModel` finds models by paths relative to this file. */
 export const createKit = (fromModel: FromModel): Kit => ({
   version: kitVersion,
   defineOperation: (definition) => {
-    // The empty default of `output` accepts answers with any fields, and `readRecord`, which reads answers, keeps unknown fields.
+    // Without `output`, answers may have any fields. Parsing with the empty schema would drop them, but `readRecord`, which reads answers,
+    // keeps the fields that a schema does not name.
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
     const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
-    // Calls the imported function of this name, which makes each schema at its first use. The cast is needed, because that function's type
-    // allows only an example that is data. An example that is a function works as well: it is only passed on.
-    return defineOperation(operation as DefinedOperation);
+    // `withLazySchemas` makes each schema at its first use. Its type wants an operation whose field `example` is data. In a file, `example`
+    // may be a function, too. The cast is safe, because `withLazySchemas` only copies `example`.
+    return withLazySchemas(operation as DefinedOperation);
   },
   fromModel,
   extend: (tool, { follow }) => ({ extends: tool, follow }),

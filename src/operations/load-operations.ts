@@ -171,25 +171,29 @@ const extensionSchema = z.strictObject({
   extends: z.enum(builtInChanges, `extend: must name a built-in change: ${builtInChanges.join(', ')}`),
   follow: followSchema,
 });
+const maximumReasonLength = 500;
 const entryList = z
   .array(z.unknown(), 'its default export must return a list of operations')
   .max(maximumOperations, `it has more than ${maximumOperations} operations`);
 
-/** Imports a file and calls its default export. Tells the observer before both steps. Every error of the file is returned as a problem. */
+/** Imports a file and calls its default export. Announces each of these steps to the observer. Every error of the file becomes a problem. */
 async function importFile(path: string, context: Context): Promise<ImportedFile> {
-  const { calling } = context.observer;
+  const { calling: announceStep } = context.observer;
   const file = quoteName(basename(path));
   const unusable = (...problems: readonly string[]): ImportedFile => ({ kind: 'problems', problems });
   /** The problem if the current step throws. */
   let ifThrown = 'it cannot be imported';
   try {
-    calling?.(`${file}: import`);
-    const imported = path.endsWith('.json') ? await importJson(path) : await import(pathToFileURL(resolve(path)).href);
+    announceStep?.(`${file}: import`);
+    // The module of a JSON file has the same default export as that of a JavaScript file: a function that makes the operations.
+    const imported = path.endsWith('.json')
+      ? await moduleOfJson(path)
+      : await import(pathToFileURL(resolve(path)).href);
     const module = fileModule.safeParse(imported);
     if (!module.success) return unusable(module.error.issues.map(({ message }) => message).join('; '));
 
     ifThrown = 'its default export threw';
-    calling?.(`${file}: default export`);
+    announceStep?.(`${file}: default export`);
     const kit = createKit(fromModelIn(dirname(path), context));
     const list = entryList.safeParse(await module.data.default(kit));
     if (!list.success) return unusable(list.error.issues.map(({ message }) => message).join('; '));
@@ -203,7 +207,7 @@ async function importFile(path: string, context: Context): Promise<ImportedFile>
     if (valueAt(error, 'code') === 'ERR_UNKNOWN_FILE_EXTENSION')
       return unusable('this version of Node.js does not load TypeScript: use Node.js 22.18 or later, or JavaScript');
     const reason = error instanceof Error ? error.message : 'no error was given';
-    return unusable(`${ifThrown}: ${quote(reason, 500)}`);
+    return unusable(`${ifThrown}: ${quote(reason, maximumReasonLength)}`);
   }
 }
 
@@ -211,7 +215,7 @@ async function importFile(path: string, context: Context): Promise<ImportedFile>
 const jsonFile = z.intersection(z.object({ model: z.string() }), z.custom<ModelSettings>());
 
 /** Reads a JSON file, and returns the module that a JavaScript file with the same model and settings would be. */
-async function importJson(path: string): Promise<{ readonly default: (kit: Kit) => unknown }> {
+async function moduleOfJson(path: string): Promise<{ readonly default: (kit: Kit) => unknown }> {
   const file = jsonFile.safeParse(JSON.parse(await readFile(path, 'utf8')));
   if (!file.success) throw new ModelProblems(['model: must be the path of a model, relative to this file']);
   const { model, ...settings } = file.data;
