@@ -12,7 +12,7 @@ import type { Store } from '../journal/open-store.js';
 import { startRuntime } from '../runtime.js';
 import type { Operation } from '../tools/define-operation.js';
 import { crashFacts, errorName, escapeJson, shownReason } from '../util/log.js';
-import { isObject, textAt } from '../util/objects.js';
+import { isObject, textAt, valueAt } from '../util/objects.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
 import { failureText, planForQuestion, successText } from './answer-for-people.js';
 import {
@@ -192,12 +192,14 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   };
   process.on('uncaughtException', onUncaught);
 
-  // A call that lists the parts of an upload may have the argument `expectedParts`. For any other call, this is NaN.
-  const expectedParts = Number(Object(args).expectedParts);
+  // Only a call that lists the parts of an upload may say how many parts the upload will have. Without this argument, `expected` is NaN.
+  const expected = Number(valueAt(args, 'expectedParts'));
+  const expectedParts = expected > 0 ? expected : undefined;
   const progress = progressOf(operation.name, expectedParts, createSpinner(terminal.stderr));
   try {
-    // `planKeys` sign planIds, which should be valid in later processes, so these keys come from a file next to the journal. `stateKeys` sign
-    // all other tokens, and may be random. If `planKeys` is undefined, because there is no such file, `stateKeys` sign planIds, too.
+    // `stateKeys` sign tokens. Unless CLOUDOPS_STATE_KEY is set, these keys are random, and other processes do not have them. A planId is a token
+    // that should be valid in later processes, so it is signed with `planKeys`, from a file next to the journal. `planKeys` is undefined if
+    // CLOUDOPS_STATE_KEY is set, or if the journal is no file. Then `stateKeys` sign planIds, too.
     const { stateKeys, planKeys } = runtime.server;
     const noCaller = '';
     const tokens = createConsentTokens(stateKeys, noCaller, terminal.now, planKeys);
@@ -213,7 +215,7 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
     // Never happens: this outcome is for clients that send the user's answer with a second request, and the terminal answers at once.
     if (outcome.kind === 'inputRequired') throw new Error('the terminal answers at once');
     if (outcome.kind === 'succeeded' && outcome.success.planId !== undefined)
-      warnIfPlanIsLocal(config, runtime.store, terminal.stderr);
+      warnIfPlanIdEndsWithProcess(config, runtime.store, terminal.stderr);
     return outcome;
   } finally {
     progress.stop();
@@ -223,9 +225,13 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
 }
 
 /** Warns if the planId is valid only in this process. */
-function warnIfPlanIsLocal({ sandbox, stateKeys }: Config, { path }: Store, stderr: Terminal['stderr']): void {
-  const isLocal = sandbox || (stateKeys === undefined && path === undefined);
-  if (!isLocal) return;
+function warnIfPlanIdEndsWithProcess(
+  { sandbox, stateKeys }: Config,
+  { path }: Store,
+  stderr: Terminal['stderr'],
+): void {
+  const endsWithProcess = sandbox || (stateKeys === undefined && path === undefined);
+  if (!endsWithProcess) return;
   const hint = words(sandbox ? '' : ' With CLOUDOPS_STATE_KEY set, it would be valid in others.');
   printLine(stderr, say`note: this planId is valid only in this process; --yes carries the change out.${hint}`);
 }
@@ -311,19 +317,24 @@ interface Progress {
   stop(): void;
 }
 
-/** Shows the pages and retries of a call. `expectedParts` is the number of parts that an upload will have, or NaN if it is not known. */
-function progressOf(tool: string, expectedParts: number, spinner: Spinner): Progress {
+/**
+ * Shows the pages and retries of a call.
+ * @param expectedParts the number of parts that an upload will have; undefined if it is not known, or if the call is about something else
+ */
+function progressOf(tool: string, expectedParts: number | undefined, spinner: Spinner): Progress {
   const pageText = (pages: number, entries: number): SafeText => {
-    // A comparison with NaN is false.
-    if (expectedParts > 0)
+    if (expectedParts !== undefined)
       return say`${exact(progressBar(entries / expectedParts))} ${entries} of ${expectedParts} parts, page ${pages}`;
     return say`${own(tool)}: ${entries} entries, page ${pages}`;
   };
   return {
     listeners: {
       onPage: (pages, entries) => spinner.say(pageText(pages, entries)),
-      onRetry: (attempts) =>
-        spinner.say(say`${own(tool)}: attempt ${attempts.length + 1}; ${attemptsText(attempts) ?? words('')}`),
+      onRetry: (failedAttempts) => {
+        // There is always a text, because at least one attempt has failed before a retry.
+        const failures = attemptsText(failedAttempts) ?? words('');
+        spinner.say(say`${own(tool)}: attempt ${failedAttempts.length + 1}; ${failures}`);
+      },
     },
     start: () => spinner.say(own(tool)),
     stop: spinner.stop,

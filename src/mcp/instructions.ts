@@ -34,7 +34,7 @@ function readText(reading: readonly Operation[], offered: readonly Operation[]):
   return [`${listText(names)} only ${verb(names, 'read')}.`, ...instructionsOf(reading, offered)].join(' ');
 }
 
-/** Returns the paragraphs about the operations that change something. */
+/** Returns the paragraphs about the operations that change something (`changing`). `offered` are all operations that the caller may use. */
 function changeTexts(
   changing: readonly Operation[],
   offered: readonly Operation[],
@@ -45,18 +45,19 @@ function changeTexts(
   const overview = sentences(
     `${listText(names)} ${verb(names, 'change')} things.`,
     costly.length > 0 && `${listText(costly)} ${verb(costly, 'cost')} money.`,
+    // An operation's own sentences. Some are left out if another tool is offered.
     ...instructionsOf(changing, offered),
     ...consentTexts(accounts),
   );
-  // Changes that go on after the answer, and whose progress no tool can read.
-  const continuing = namesOf(changing.filter(({ change, follow }) => change?.continues && !follow));
+  // Changes that go on in the cloud after the answer, and whose progress no read follows.
+  const unfollowed = namesOf(changing.filter(({ change, follow }) => change?.continues && !follow));
 
-  return sentences(
+  const paragraphs = [
     overview.join(' '),
     'Leave out what you do not know. A plan lists the defaults of the cloud, and the missing values that decide the cost: ask the user for those. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
     'If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
-    continuing.length > 0 && continuingText(continuing, changing.length),
-  );
+  ];
+  return unfollowed.length === 0 ? paragraphs : [...paragraphs, unfollowedText(unfollowed, changing.length)];
 }
 
 function whyNoChanges({ all, areNamed }: Accounts): string {
@@ -65,8 +66,8 @@ function whyNoChanges({ all, areNamed }: Accounts): string {
   return 'The tools that change something are not available here: CLOUDOPS_TOOLS or the scopes of your token leave them out.';
 }
 
-/** Returns the text about the changes that continue in the cloud. It names no tools if all of the `changeCount` tools continue. */
-function continuingText(names: readonly string[], changeCount: number): string {
+/** Returns the text about the changes that no read follows. It names no tools if these are all of the `changeCount` tools. */
+function unfollowedText(names: readonly string[], changeCount: number): string {
   const isEvery = names.length === changeCount;
   const subject = isEvery ? 'A change that was accepted' : `What ${listText(names)} ${verb(names, 'start')}`;
   return `${subject} is not finished when it is accepted. No tool here reads its progress: do not call again to check.`;

@@ -52,18 +52,18 @@ const highestDrawn = 100_000;
 export async function readUpload({ structured, text, meta }: ToolResult, args: Fields): Promise<Upload> {
   const answer = fieldsOf(structured.answer);
 
-  // All parts are packed in one text. If it was cut, or packed by another version, `parts` is undefined, and the view shows only figures.
+  // All parts are packed in one text. If that text was cut, or packed by another version, `parts` is undefined, and the view shows only
+  // figures. The sizes in `parts` are rounded to multiples of `unit` bytes. With the unit 1, they are exact.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
 
-  // The answer has three lists of missing part numbers: those that the client is probably sending now (`inFlight`), those that it will send
-  // later (`toCome`), and those that are no longer expected, because the client has sent many later parts (`passedOver`).
+  // Missing part numbers that the client is probably sending now, and those that it has passed over, because it has sent many later parts.
   const inFlight = rangesIn(answer.inFlight);
-  const toCome = rangesIn(answer.toCome);
   const passedOver = rangesIn(answer.passedOver);
 
-  // The map of the parts ends with the highest number that is stored or expected. `parts` is sorted by number.
+  // The map of the parts ends with the highest number that is stored, in flight or still to come. `parts` is sorted by number.
   const highestStored = parts?.at(-1)?.partNumber ?? 0;
-  const highestOfAll = [...inFlight, ...toCome].reduce((highest, { to }) => Math.max(highest, to), highestStored);
+  const expected = [...inFlight, ...rangesIn(answer.toCome)];
+  const highestOfAll = expected.reduce((highest, { to }) => Math.max(highest, to), highestStored);
   const highestNumber = Math.min(highestDrawn, highestOfAll);
 
   return {
@@ -84,8 +84,8 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     // A function, because the caller knows in which time zone the sentences have to name times.
     pace: (formatTime) => paceIn(answer, formatTime),
     rateSince: timeOf(answer.rateSince),
-    // `noRate` is the tool's reason why it gives no rate. These two reasons mean that too few parts have arrived. With the third, `late`, the
-    // present rate is not known, but the chart can show the earlier rates.
+    // `noRate` is the tool's reason why it gives no rate. 'begun' and 'one round' mean that too few parts have arrived. 'late' means that the
+    // next part is late, but enough have arrived for a chart of the earlier rates.
     hasEnoughParts: answer.noRate !== 'begun' && answer.noRate !== 'one round',
     inFlight,
     passedOver,

@@ -299,8 +299,10 @@ function countSentence(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt, isTruncated } = summary;
   if (isTruncated) return countSoFar(summary, where);
 
+  // Without the time of the answer (`checkedAt`), no age is known, so `olderThanHours` had no effect, and all open uploads are counted.
+  const isFilteredByAge = hours !== undefined && checkedAt !== undefined;
   const uploads = counted(uploadCount, 'multipart upload');
-  if (hours === undefined || checkedAt === undefined) {
+  if (!isFilteredByAge) {
     return uploadCount === 0
       ? say`No multipart upload is open in ${where}.`
       : say`${uploads} ${are(uploadCount)} open in ${where}.`;
@@ -316,7 +318,8 @@ function countSentence(summary: Summary, where: SafeText): SafeText {
 function countSoFar(summary: Summary, where: SafeText): SafeText {
   const { uploadCount = 0, olderThanHours: hours, countOfAnyAge = 0, checkedAt } = summary;
   const more = words('the list goes on where this call ended');
-  if (hours === undefined || checkedAt === undefined) {
+  const isFilteredByAge = hours !== undefined && checkedAt !== undefined;
+  if (!isFilteredByAge) {
     return say`At least ${counted(uploadCount, 'multipart upload')} ${are(uploadCount)} open in ${where}: ${more}.`;
   }
   return say`Of the first ${counted(countOfAnyAge, 'multipart upload')} in ${where}, ${uploadCount} ${were(uploadCount)} started more than ${counted(hours, 'hour')} ago: ${more}.`;
