@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** These put other modules in the place of Node's or of ours, or load ours afresh, which only a module graph of their own can bear. */
 export const mocking = [
+  'calls/plan-page',
   'calls/validate',
   'calls/secrets-race',
   'consent/plan-decision',

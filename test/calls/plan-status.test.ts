@@ -89,6 +89,14 @@ describe('a plan that nobody has decided on', () => {
     expect(unendedAnswer(tool, 'p', standing, given)).not.toHaveProperty('success.decideAt');
   });
 
+  test.each([
+    ['waits', { ...open }],
+    ['is under way', { kind: 'underWay' }],
+  ] as const)('has no planId in the answer to a call without one: it %s', (_what, state) => {
+    const { success } = Object(unendedAnswer(tool, undefined, state, waitsFor));
+    expect(Object.keys(success)).not.toContain('planId');
+  });
+
   test('has no time and no decision left while it is carried out', () => {
     const { success } = Object(unendedAnswer(tool, undefined, { kind: 'underWay' }));
     expect(success).toMatchObject({ outcome: 'waiting', next: { who: 'agent', action: 'wait' } });
@@ -128,6 +136,15 @@ describe.each([
     await mute.add(waiting);
     expect(await end('c-1', mute)).toMatchObject(told);
     await mute.close();
+  });
+
+  test('was not, if the plans cannot be written, and the journal gets nothing', async () => {
+    await plans.add(waiting);
+    const failing = { ...plans, claim: () => Promise.reject(new Error('the disk is full')) };
+    const ended = Promise.resolve(end('c-1', failing)).catch((error: unknown) => error);
+    expect(await ended).toMatchObject({ code: 'StateUnavailable' });
+    expect(await journal.findByNonce(nonce)).toBeUndefined();
+    expect(await plans.find(nonce)).toMatchObject({ state: 'waiting' });
   });
 
   test('was not, if somebody has decided on it', async () => {
