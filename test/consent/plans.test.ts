@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { createPlanFiles } from '../../src/journal/plan-files.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';
 import { detail, forReader, say, textFor, time as timeText } from '../../src/util/safe-text.js';
+import { createSeal } from '../../src/util/seal.js';
 import { accepted } from '../support/decisions.js';
 
 /** Plans that wait for a person are sealed, bounded, and erased at their end. */
@@ -156,6 +158,93 @@ describe('of what waits', () => {
     expect(found).not.toHaveProperty('outcome');
   });
 
+  describe('of a plan that is exactly as long as may be', () => {
+    const longest = 1024 * 1024;
+    /** A store that tells how long the last plan is that it got. */
+    function measuring() {
+      const store = createMemoryPlanStore();
+      let length = 0;
+      const plans = open({
+        ...store,
+        add: async (plan, most) => {
+          length = plan.sealed.length;
+          return store.add(plan, most);
+        },
+        update: async (nonce, sealed) => {
+          length = sealed.length;
+          return store.update(nonce, sealed);
+        },
+      });
+      return { plans, length: () => length };
+    }
+    /** Four characters of a sealed text are three bytes. */
+    const missing = (length: number) => 'x'.repeat(Math.floor((longest * 3) / 4) - Math.floor((length * 3) / 4));
+
+    test('all is kept, and with one more byte nothing', async () => {
+      const { plans, length } = measuring();
+      const add = (digit: string, large: string) => plans.add({ ...waiting, nonce: digit.repeat(16), args: { large } });
+      await add('1', '');
+      const large = missing(length());
+      expect(await add('2', large)).toBe(true);
+      expect(length()).toBe(longest);
+      expect(await plans.find('2'.repeat(16))).toMatchObject({ args: { large } });
+      expect(await add('3', `${large}x`)).toBe(false);
+    });
+
+    test('the outcome is kept', async () => {
+      const { plans, length } = measuring();
+      await plans.add(waiting);
+      await plans.claim(waiting.nonce, accepted);
+      const settle = (code: string) => plans.settle(waiting.nonce, { kind: 'failed', failure: { ...failure, code } });
+      await settle('');
+      const code = missing(length());
+      await settle(code);
+      expect(length()).toBe(longest);
+      expect(await plans.find(waiting.nonce)).toMatchObject({ outcome: { failure: { code } } });
+    });
+  });
+
+  test('the outcome is kept later if the store fails, and the log says so', async () => {
+    const store = createMemoryPlanStore();
+    let failures = 1;
+    const update: PlanStore['update'] = async (...given) => {
+      failures -= 1;
+      if (failures >= 0) throw new Error('the disk is full');
+      await store.update(...given);
+    };
+    const logged: unknown[] = [];
+    const log = (...given: readonly unknown[]) => void logged.push(given);
+    const plans = createPlans({ store: { ...store, update }, keys: () => keys, now, lifetimeMs: 1000, log });
+    await plans.add(waiting);
+    await plans.claim(waiting.nonce, accepted);
+    await plans.settle(waiting.nonce, outcome);
+    expect(logged).toEqual([['error', 'journal', { plan: waiting.nonce, error: 'the disk is full' }]]);
+    // The last attempt follows at once.
+    await plans.close();
+    expect(await plans.find(waiting.nonce)).toMatchObject({ outcome });
+  });
+
+  test('a plan that is kept nowhere has no outcome, which is no error', async () => {
+    const logged: unknown[] = [];
+    const log = (...given: readonly unknown[]) => void logged.push(given);
+    const plans = createPlans({ store: createMemoryPlanStore(), keys: () => keys, now, lifetimeMs: 1000, log });
+    await plans.settle(waiting.nonce, outcome);
+    await plans.close();
+    expect(logged).toEqual([]);
+  });
+
+  test('the store gets a digest of the caller, and a text that servers of any version open', async () => {
+    const store = createMemoryPlanStore();
+    const plans = open(store);
+    await plans.add({ ...waiting, caller: undefined });
+    const [stored] = await store.list();
+    const owner = createHash('sha256').update('caller ').digest('hex').slice(0, 16);
+    expect(stored).toMatchObject({ nonce: waiting.nonce, owner });
+    const associatedData = `${waiting.nonce} ${start + 1000}`;
+    const seal = createSeal(() => keys, { purpose: 'cloudops waiting plan', associatedData, longest: 1024 * 1024 });
+    expect(seal.open(stored?.sealed ?? '')).toContain('restore_instance');
+  });
+
   test('a plan that nobody has decided on has no end', async () => {
     const plans = open();
     await plans.settle(waiting.nonce, outcome);
@@ -194,6 +283,7 @@ describe('of what waits', () => {
       { repeats: true },
       { repeats: 'c-1' },
       { scopes: ['a'] },
+      { subject: { digest: 's', name: 'wiki' } },
       { outcome, decision: accepted },
       { outcome: success },
     ])
@@ -213,6 +303,9 @@ describe('of what waits', () => {
       { plan: 'p' },
       { plan: {} },
       { accept: 1 },
+      { subject: 's' },
+      { subject: { digest: 's' } },
+      { subject: { digest: 1, name: 'wiki' } },
       { outcome: 'done' },
       { outcome: {} },
       { decision: 'accepted' },
