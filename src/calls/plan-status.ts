@@ -242,8 +242,7 @@ async function waitForDecision(
   const { statusWaitMs, log } = dependencies;
   const find = () => stateByPlanId(lookup, { ...dependencies, tokens });
   const throwAsRefusal = (error: unknown): never => {
-    // For example the Refusal of an invalid planId.
-    if (error instanceof Refusal) throw error;
+    // A refusal is thrown unchanged, for example the refusal of an invalid planId.
     throw stateUnavailable(error, lookup.asking.draft.tool, log, lookup.planId);
   };
 
