@@ -289,7 +289,7 @@ export function unendedAnswer(
   tool: string,
   planId: string | undefined,
   state: UnendedState,
-  waitsFor: WaitsFor = { whom: words('nobody') },
+  waitsFor: WaitsFor = { whom: words('a decision') },
 ): EndedOutcome {
   const success =
     state.kind === 'waiting' ? waitingAnswer(tool, planId, state, waitsFor) : underWayAnswer(tool, planId);

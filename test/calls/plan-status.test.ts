@@ -81,6 +81,11 @@ describe('a plan that nobody has decided on', () => {
     });
   });
 
+  test('waits for a decision, if it is not said whose', () => {
+    const summary = expect.objectContaining({ text: `This plan of ${tool} still waits for a decision.` });
+    expect(unendedAnswer(tool, undefined, open)).toMatchObject({ success: { outcome: 'waiting', summary } });
+  });
+
   test.each([
     ['that is kept nowhere', { ...open }, waitsFor],
     ['where there is no page', { ...open, plan: stored }, { whom: say`a person` }],
