@@ -1,9 +1,9 @@
-// Stands in for undici's index, and leaves out fetch, caches and mocks, which are three fifths of undici. The build fails if our code
-// imports a name that is missing here.
-import api from '../node_modules/undici/lib/api/index.js';
+// Stands in for undici's index, and leaves out fetch, caches, mocks, and all methods of dispatchers but `dispatch` and `connect`, which
+// proxies use. The build fails if our code imports a name that is missing here.
+import connect from '../node_modules/undici/lib/api/api-connect.js';
 import Dispatcher from '../node_modules/undici/lib/dispatcher/dispatcher.js';
 
-Object.assign(Dispatcher.prototype, api);
+Dispatcher.prototype.connect = connect;
 
 export { default as errors } from '../node_modules/undici/lib/core/errors.js';
 export { default as Agent } from '../node_modules/undici/lib/dispatcher/agent.js';
