@@ -14,6 +14,7 @@ import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { say } from '../../src/util/safe-text.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
+import { keptPlanAt } from '../support/kept-plan.js';
 import { callOf } from '../support/planned-call.js';
 
 /** Where a plan stands follows from what the store of plans and the journal have of it, and from the time. */
@@ -32,29 +33,9 @@ const asking = {
 const failure = refusalFailure('restore_instance', new Refusal('Declined', []), true);
 const outcome = { kind: 'failed', failure } as const;
 const stored: FoundPlan = {
-  nonce: claims.nonce,
-  digest: claims.digest,
-  requestKey: 'this',
-  repeats: false,
-  issuedAt: start,
-  tool: 'restore_instance',
-  args: {},
-  client: 'test 1',
-  accept: say`Yes`,
+  ...keptPlanAt(start, { nonce: claims.nonce, digest: claims.digest, requestKey: 'this' }),
   state: 'waiting',
   expiresAt: start + day,
-  plan: {
-    summary: say``,
-    method: 'POST',
-    url: '',
-    headers: {},
-    where: [],
-    consequences: [],
-    defaults: [],
-    warnings: [],
-    notChecked: [],
-    risks: [],
-  },
 };
 const sent = intentAt(start, { digest: 'this', nonce: claims.nonce });
 

@@ -7,6 +7,7 @@ import { say } from '../../src/util/safe-text.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { accepted } from '../support/decisions.js';
 import { intentAt } from '../support/journal.js';
+import { keptPlanAt } from '../support/kept-plan.js';
 
 /** What a call is told of a plan that waits, and what ends one without anything sent: that is recorded, and happens once. */
 
@@ -15,30 +16,7 @@ const nonce = '0123456789abcdef';
 const start = Date.parse('2026-11-21T12:00:00Z');
 const now = () => new Date(start);
 const log = () => undefined;
-const waiting = {
-  nonce,
-  digest: 'd',
-  requestKey: 'r',
-  repeats: false,
-  issuedAt: start,
-  tool,
-  args: {},
-  caller: 'alice',
-  client: 'c',
-  plan: {
-    summary: say`Create server wiki.`,
-    method: 'POST' as const,
-    url: 'https://devops.example.com/',
-    headers: {},
-    where: [],
-    consequences: [],
-    defaults: [],
-    warnings: [],
-    notChecked: [],
-    risks: [],
-  },
-  accept: say`Create server wiki`,
-};
+const waiting = keptPlanAt(start, { nonce, digest: 'd', caller: 'alice', client: 'c' });
 
 let journal: ReturnType<typeof createMemoryJournal>;
 let plans: Plans;

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PlanInput } from '../../src/consent/plan.js';
-import { createPlans, holdsSecret, type KeptPlan } from '../../src/consent/plans.js';
+import { createPlans, holdsSecret } from '../../src/consent/plans.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { createPlanFiles } from '../../src/journal/plan-files.js';
 import { createMemoryPlanStore, type PlanStore } from '../../src/journal/plan-store.js';
 import { detail, forReader, say, textFor, time as timeText } from '../../src/util/safe-text.js';
 import { createSeal } from '../../src/util/seal.js';
 import { accepted } from '../support/decisions.js';
+import { keptPlanAt } from '../support/kept-plan.js';
 
 /** Plans that wait for a person are sealed, bounded, and erased at their end. */
 
@@ -28,30 +29,7 @@ beforeEach(() => {
 });
 const now = () => new Date(time);
 
-const waiting: KeptPlan = {
-  nonce: '0123456789abcdef',
-  digest: 'd'.repeat(32),
-  requestKey: 'r',
-  repeats: false,
-  issuedAt: start,
-  tool: 'restore_instance',
-  args: { instanceId: 'wiki' },
-  caller: 'alice',
-  client: 'test 1',
-  plan: {
-    summary: say`Create server wiki.`,
-    method: 'POST',
-    url: 'https://devops.example.com/v1/instances:restore',
-    headers: {},
-    where: [],
-    consequences: [],
-    defaults: [],
-    warnings: [],
-    notChecked: [],
-    risks: [],
-  },
-  accept: say`Create server wiki`,
-};
+const waiting = keptPlanAt(start, { caller: 'alice' });
 
 describe('what waits is sealed', () => {
   const open = (key: string = keys[0], lifetimeMs = 1000) =>

@@ -5,6 +5,7 @@ import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
 import { say } from '../../src/util/safe-text.js';
+import { keptPlanAt } from '../support/kept-plan.js';
 import { callOf } from '../support/planned-call.js';
 
 /** Plans for the same thing: which they are, and the sentence about each. */
@@ -13,34 +14,9 @@ const start = Date.parse('2026-11-20T12:00:00Z');
 const minute = 60_000;
 const operation = restoreInstance as Operation;
 
-const plan: KeptPlan['plan'] = {
-  summary: say`Create server wiki.`,
-  method: 'POST',
-  url: 'https://devops.example.com/v1/instances:restore',
-  headers: {},
-  where: [],
-  consequences: [],
-  defaults: [],
-  warnings: [],
-  notChecked: [],
-  risks: [],
-};
 const subject = { digest: 'd'.repeat(64), name: 'wiki' };
-const waiting: FoundPlan = {
-  nonce: 'n-1',
-  digest: 'd'.repeat(32),
-  requestKey: 'r',
-  repeats: false,
-  issuedAt: start,
-  tool: 'restore_instance',
-  args: { instanceId: 'wiki' },
-  client: 'test 1',
-  plan,
-  accept: say`Create server wiki`,
-  subject,
-  state: 'waiting',
-  expiresAt: start + 60 * minute,
-};
+const kept = keptPlanAt(start, { subject });
+const waiting: FoundPlan = { ...kept, state: 'waiting', expiresAt: start + 60 * minute };
 
 /** The decision of a person who signed in. */
 const accepted = { kind: 'accepted', person: 'bob', at: start } as const;
@@ -110,6 +86,7 @@ describe('a plan', () => {
 
   test('is shown with sentences about the others, and is the same without any', () => {
     const others = [say`Another plan waits.`];
+    const { plan } = kept;
     expect(withOtherPlans(plan, others)).toEqual({ ...plan, others });
     expect(withOtherPlans(plan, [])).toBe(plan);
   });
