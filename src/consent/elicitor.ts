@@ -85,7 +85,8 @@ export async function unlessStopped<Result>(
     // 63954). All others would stay on `stop` as long as the process runs, and keep the results of their work in memory.
     signal?.removeEventListener('abort', abort);
     stop?.removeEventListener('abort', endWait);
-    // On shutdown, the work may still run. It is aborted only after the wait, so that its error cannot replace `Stopping`.
-    if (stop?.aborted) workController.abort();
+    // On shutdown or after an error, parts of the work may still run. They are aborted only after the wait, so that their error cannot replace
+    // the first.
+    workController.abort();
   }
 }

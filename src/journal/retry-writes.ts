@@ -110,6 +110,8 @@ async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
 
 /** Waits for a pending commit. Resolves with true if it succeeds, and with false if it fails or the signal aborts first. */
 async function waitForCommit({ committed }: CommitPending, signal: AbortSignal): Promise<boolean> {
+  // An aborted signal has no further event.
+  if (signal.aborted) return false;
   /** Removes the listener when the wait is over. */
   const listening = new AbortController();
   const aborted = once(signal, 'abort', { signal: listening.signal });

@@ -94,6 +94,15 @@ test('closing waits also for the attempt that follows a first one', async () => 
   expect(isWritten).toBe(true);
 });
 
+test('a write after the close does not wait for an earlier commit', async () => {
+  const { writeAfter, close } = createPersistence();
+  await close();
+  const attempt = failing(0);
+  writeAfter(new CommitPending(new Promise(() => {})), attempt);
+  await close();
+  expect(attempt).toHaveBeenCalledOnce();
+});
+
 test('what is under way is counted', async () => {
   clock.stands = true;
   const { write, count, close } = createPersistence();

@@ -230,7 +230,7 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
  */
 function smallParts(parts: readonly UploadPart[], missingCount = 0): readonly UploadPart[] {
   const numbers = parts.map(({ partNumber }) => partNumber);
-  const freeNumbersBelow = Math.ceil((numbers.at(-1) ?? 0) / stepOf(numbers)) - parts.length;
+  const freeNumbersBelow = (numbers.at(-1) ?? 0) - parts.length;
   const mayHaveLast = missingCount <= freeNumbersBelow;
   return parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || !mayHaveLast));
 }

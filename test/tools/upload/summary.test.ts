@@ -81,8 +81,11 @@ describe('parts under 5 MiB', () => {
     ['the bytes that are missing fit below it', [1, 2, 3, 5], { expectedBytes: 33 * mebibyte }, 0],
     ['the client began with it', [5], { expectedParts: 5 }, 0],
     ['the client counts in tens', [10, 20, 30, 50], { expectedParts: 5 }, 0],
+    ['the client counts unevenly, and nothing is missing', [1, 2, 4, 6], { expectedParts: 4 }, 0],
+    ['the client counts unevenly, and nothing is expected', [1, 4, 7, 10, 11, 12], {}, 0],
+    ['every other part is missing', [1, 3, 5, 6], { expectedParts: 6 }, 0],
+    ['half of a count in tens is missing', [10, 20, 40], { expectedParts: 4 }, 0],
     ['more are missing than fit below it', [1, 2, 3, 5], { expectedParts: 6 }, 1],
-    ['more are missing of a client that counts in tens', [10, 20, 30, 50], { expectedParts: 6 }, 1],
   ])('the highest part may be the last: %s', (_what, numbers, expectation, tooSmallCount) => {
     const lastIsSmall = [...parts(numbers.slice(0, -1)), ...parts(numbers.slice(-1), mebibyte)];
     expect(summarise(lastIsSmall, expectation)).toMatchObject({ tooSmallCount });
