@@ -149,7 +149,7 @@ async function getDecision(
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
     case 'status':
     case 'plan':
-      // Never happens, because `runChange` has answered such a call with the plan or its state. If it did, nobody would have agreed.
+      // `runChange` answers such a call with the plan or its state. Only an invalid planId with a question that no longer fits comes here.
       throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
     case 'redeem':
       return planIdDecision(planned, context.tokens, dependencies);

@@ -27,24 +27,30 @@ import type { IntentDraft, PlannedChange } from './stages.js';
 type WaitingState = Extract<PlanState, { kind: 'waiting' }>;
 type UnendedState = Exclude<PlanState, { kind: 'ended' }>;
 
+/** The plan of a call's planId, and its state when the call began. */
+export interface OwnPlan {
+  readonly planId: string;
+  readonly lookup: PlanLookup;
+  readonly state: PlanState;
+}
+
 /** The result for a call with a planId: an answer that ends the call, or the nonce of the waiting plan that the call can decide on. */
 type PlanStatus =
   | { readonly kind: 'answer'; readonly outcome: EndedOutcome; readonly nonce?: undefined }
   | { readonly kind: 'canDecide'; readonly nonce: string };
 
 /**
- * Answers a call with a planId: tells the state of the plan, or withdraws the plan. If the plan waits for a decision that this call can make,
- * returns the nonce of the plan, and the call goes on.
+ * Finds the plan of a call's planId.
  * @param step the next step towards consent, which `decideConsent` has chosen for the call
  * @returns undefined if the call has no planId, or has an invalid planId and does not need one
  * @throws Refusal if the call needs a planId, and its planId is invalid
  */
-export async function answerPlanStatus(
+export async function findOwnPlan(
   step: ConsentStep,
   drafted: DraftedChange,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<PlanStatus | undefined> {
+): Promise<OwnPlan | undefined> {
   const { withdraw } = drafted.call.control;
   // `guide` sends the client's user to the page of a plan (see `sendToPage`). The user's reply is set if this call brings it.
   const pageReply = context.guide?.resumedReply;
@@ -55,15 +61,38 @@ export async function answerPlanStatus(
   }
   const needsPlanId = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageReply !== undefined;
 
-  const lookup = lookupOf(planId, drafted, context, dependencies);
-  const wantsToWait = (state: UnendedState) => waitsForEnd(state, step, withdraw, pageReply, dependencies);
-  const state = await waitForDecision(lookup, wantsToWait, context, dependencies).catch((error: unknown) => {
+  // If the plan is neither stored nor in the journal, this digest is compared with the one in the planId. Made only then, because it is slow.
+  const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).consentDigest;
+  const lookup = { planId, asking: drafted, digestOfCall };
+  try {
+    return { planId, lookup, state: await findState(lookup, context, dependencies) };
+  } catch (error) {
     const isInvalidPlanId = error instanceof Refusal && error.code === 'PlanRefused';
     // The call goes on as if it had no planId.
     if (isInvalidPlanId && !needsPlanId) return undefined;
     throw error;
-  });
-  if (state === undefined) return undefined;
+  }
+}
+
+/** True if a plan may take the place of another: it waits, or has carried out its change or is about to. False if it was declined or has failed. */
+export const mayReplace = ({ state }: OwnPlan): boolean => state.kind !== 'ended' || state.outcome.kind === 'succeeded';
+
+/**
+ * Answers a call with a planId: tells the state of the plan, or withdraws the plan. If the plan waits for a decision that this call can make,
+ * returns the nonce of the plan, and the call goes on.
+ * @param step the next step towards consent
+ */
+export async function answerPlanStatus(
+  { planId, lookup, state: firstState }: OwnPlan,
+  step: ConsentStep,
+  drafted: DraftedChange,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<PlanStatus> {
+  const { withdraw } = drafted.call.control;
+  const pageReply = context.guide?.resumedReply;
+  const wantsToWait = (state: UnendedState) => waitsForEnd(state, step, withdraw, pageReply, dependencies);
+  const state = await waitForDecision(lookup, firstState, wantsToWait, context, dependencies);
 
   switch (state.kind) {
     case 'waiting':
@@ -74,31 +103,6 @@ export async function answerPlanStatus(
       return { kind: 'answer', outcome: withPerson(state, context) };
   }
 }
-
-/**
- * Checks that the plan of a planId exists and belongs to the call.
- * @throws Refusal if it does not, or if the plan cannot be read
- */
-export async function requireOwnPlan(
-  planId: string,
-  drafted: DraftedChange,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<void> {
-  await waitForDecision(lookupOf(planId, drafted, context, dependencies), () => false, context, dependencies);
-}
-
-const lookupOf = (
-  planId: string,
-  asking: DraftedChange,
-  context: CallContext,
-  dependencies: CallDependencies,
-): PlanLookup => ({
-  planId,
-  asking,
-  // If the plan is neither stored nor in the journal, this digest is compared with the one in the planId. Made only then, because it is slow.
-  digestOfCall: async () => (await findRepetition(asking, context, dependencies)).consentDigest,
-});
 
 /**
  * The planId of a call. A call that ended with the request to open the page (`sendToPage`) is repeated with the user's reply and without a
@@ -197,7 +201,11 @@ export async function sendToPage(
 
   const lookup = { planId, asking: planned, digestOfCall: async () => consentDigest };
   const wantsToWait = () => true;
-  const state = await waitForDecision(lookup, wantsToWait, context, dependencies).catch((error: unknown) => {
+  const waitOnPage = async () => {
+    const firstState = await findState(lookup, context, dependencies);
+    return waitForDecision(lookup, firstState, wantsToWait, context, dependencies);
+  };
+  const state = await waitOnPage().catch((error: unknown) => {
     // If the state cannot be read, `outcome`, the answer with the plan, is still right.
     if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
     throw error;
@@ -227,36 +235,40 @@ async function visitPage(
 const aboutPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
 
 /**
- * Finds the state of a plan. Waits up to `statusWaitMs` while the state can change, if the call wants to wait.
+ * Finds the present state of a plan.
+ * @throws Refusal if the planId is not valid, or the state cannot be read
+ */
+const findState = (lookup: PlanLookup, { tokens }: CallContext, dependencies: CallDependencies): Promise<PlanState> =>
+  stateByPlanId(lookup, { ...dependencies, tokens }).catch((error: unknown) => {
+    throw stateUnavailable(error, lookup.asking.draft.tool, dependencies.log, lookup.planId);
+  });
+
+/**
+ * Waits up to `statusWaitMs` while the state of a plan can change, if the call wants to wait.
  * @param wantsToWait tells from the first state whether the call waits until the plan has ended. Not asked about an ended plan
  * @returns the last state that was found
- * @throws Refusal if the planId is not valid, or the state cannot be read
+ * @throws Refusal if the state cannot be read
  */
 async function waitForDecision(
   lookup: PlanLookup,
+  firstState: PlanState,
   wantsToWait: (firstState: UnendedState) => boolean,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlanState> {
-  const { signal, stop, tokens } = context;
-  const { statusWaitMs, log } = dependencies;
-  const find = () => stateByPlanId(lookup, { ...dependencies, tokens });
-  const throwAsRefusal = (error: unknown): never => {
-    // A refusal is thrown unchanged, for example the refusal of an invalid planId.
-    throw stateUnavailable(error, lookup.asking.draft.tool, log, lookup.planId);
-  };
-
-  const firstState = await find().catch(throwAsRefusal);
+  const { signal, stop } = context;
+  const { statusWaitMs } = dependencies;
   // An ended plan is settling while its outcome may still get the cloud's answer.
   const mustWait = firstState.kind === 'ended' ? isSettling(firstState) : wantsToWait(firstState);
   if (statusWaitMs === 0 || !mustWait) return firstState;
 
+  const find = () => stateByPlanId(lookup, { ...dependencies, tokens: context.tokens });
   const isOver = () => signal.aborted || stop?.aborted === true;
   const waitForEnd = () => awaitEnd(find, ['waiting', 'underWay'], statusWaitMs, isOver);
   return waitForPerson(context, waitForEnd).catch((error: unknown) => {
     // If too many calls wait for people already, this call returns the first state without waiting.
     if (error instanceof Refusal && error.code === 'TooManyQuestions') return firstState;
-    return throwAsRefusal(error);
+    throw stateUnavailable(error, lookup.asking.draft.tool, dependencies.log, lookup.planId);
   });
 }
 

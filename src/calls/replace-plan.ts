@@ -39,13 +39,14 @@ export async function findReplaced(
   throw decidedMeanwhile(plan, context);
 }
 
-/** Withdraws the plan that a call replaces. Throws a refusal if that plan was decided meanwhile. */
+/** Withdraws the plan that a call replaces, if there is one. Throws a refusal if that plan was decided meanwhile. */
 export async function withdrawReplaced(
-  plan: FoundPlan,
+  plan: FoundPlan | undefined,
   { draft }: DraftedChange,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<void> {
+  if (plan === undefined) return;
   // The journal entry of the withdrawal describes the withdrawn plan, and takes caller and client from this call.
   const entry = {
     ...draft,

@@ -1,12 +1,13 @@
 import { waitForPerson } from '../consent/elicitor.js';
 import type { EndedOutcome } from '../consent/outcome.js';
+import type { FoundPlan } from '../consent/plans.js';
 import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
 import { approveChange, PlanClaim } from './approve-change.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
 import { type DraftedChange, draftChange, planChange } from './plan-change.js';
-import { answerPlanStatus, lookAtPlan, requireOwnPlan, sendToPage } from './plan-status.js';
+import { answerPlanStatus, findOwnPlan, lookAtPlan, mayReplace, type OwnPlan, sendToPage } from './plan-status.js';
 import { visibleCaller } from './policy.js';
 import { findReplaced, withdrawReplaced } from './replace-plan.js';
 import { clientOptions } from './resolve-call.js';
@@ -19,7 +20,7 @@ export async function runChange(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const { elicitor, click, look: claimsOfShownPlan, principal } = context;
+  const { click, look: claimsOfShownPlan, principal } = context;
   const drafted = draftChange(call, context, dependencies);
   // This call comes from a view, which asks for the state of the plan that it shows.
   if (claimsOfShownPlan !== undefined) return lookAtPlan(claimsOfShownPlan, drafted, context, dependencies);
@@ -34,35 +35,52 @@ export async function runChange(
 
   // The argument `replaces` names another waiting plan, which this call withdraws in favour of its own plan.
   const replaced = await findReplaced(drafted, context, dependencies);
-  const withdrawOtherPlan = async () => {
-    if (replaced !== undefined) await withdrawReplaced(replaced, drafted, context, dependencies);
-  };
-  const { planId } = call.control;
-  if (planId !== undefined && replaced !== undefined) {
-    // An earlier call has made the own plan. If there is no such plan, the other plan stays.
-    await requireOwnPlan(planId, drafted, context, dependencies);
-    // `answerPlanStatus` may wait for a decision or end this call, so the other plan is withdrawn before.
-    await withdrawOtherPlan();
-  }
-
-  const status = await answerPlanStatus(step, drafted, context, dependencies);
+  // With a planId, an earlier call has made the own plan. `answerPlanStatus` may wait for a decision or end this call, so the other plan is
+  // withdrawn before. It stays if the own plan was declined, for example.
+  const ownPlan = await findOwnPlan(step, drafted, context, dependencies);
+  if (ownPlan !== undefined && mayReplace(ownPlan)) await withdrawReplaced(replaced, drafted, context, dependencies);
+  const status = ownPlan && (await answerPlanStatus(ownPlan, step, drafted, context, dependencies));
   if (status?.kind === 'answer') return status.outcome;
+  return planAndApprove(step, drafted, { own: ownPlan, ownNonce: status?.nonce, replaced }, context, dependencies);
+}
 
+/** The plans that a call names: its own plan by the planId, with the nonce if the call can decide on it, and the plan that it replaces. */
+interface NamedPlans {
+  readonly own: OwnPlan | undefined;
+  readonly ownNonce: string | undefined;
+  readonly replaced: FoundPlan | undefined;
+}
+
+/** Makes the plan of a change. Sends the change if there is consent, or else answers with the plan, its state, or a question to the user. */
+async function planAndApprove(
+  step: ConsentStep,
+  drafted: DraftedChange,
+  { own, ownNonce, replaced }: NamedPlans,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<CallOutcome> {
+  const { elicitor, principal } = context;
   // A new question waits for its turn until the caller's earlier questions are answered, because their answers may change its plan.
   const isNewQuestion = step.kind === 'ask' && elicitor?.resumedReply === undefined;
   using _turn = isNewQuestion
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
     : undefined;
   // The new plan names the caller's other waiting plans for the same thing, except the call's own plan and the replaced plan.
-  const planned = await planChange(drafted, [status?.nonce, replaced?.nonce], context, dependencies);
+  const planned = await planChange(drafted, [ownNonce, replaced?.nonce], context, dependencies);
 
   // `planChange` adds remarks from the journal, and they may make the plan too long for a question. Then another step takes the place of `ask`.
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
-  // Without a planId, the other plan is withdrawn before the user is asked or the own plan is stored, so that the two never wait together.
+  // Without an own plan yet, the other plan is withdrawn before the user is asked or the own plan is stored, so that the two never wait together.
   // The other plan stays withdrawn if the call fails after that. Only the step `refuse` leaves it waiting.
-  if (planId === undefined && finalStep.kind !== 'refuse') await withdrawOtherPlan();
+  if (own === undefined && finalStep.kind !== 'refuse')
+    await withdrawReplaced(replaced, drafted, context, dependencies);
 
-  if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, context, dependencies, status?.nonce);
+  // The question no longer fits, so only a person can decide, and the call gets the state of its plan.
+  if (finalStep.kind === 'status' && own !== undefined) {
+    const statusOfPlan = await answerPlanStatus(own, finalStep, drafted, context, dependencies);
+    if (statusOfPlan.kind === 'answer') return statusOfPlan.outcome;
+  }
+  if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, context, dependencies, ownNonce);
   const answer = await answerWithPlan(finalStep, planned, context, dependencies);
   return await sendToPage(answer, planned, context, dependencies);
 }

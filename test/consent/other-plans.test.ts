@@ -92,11 +92,19 @@ test.each([
   ['does not exist', 'nonsense', {}],
   ['is of another change', undefined, { instanceId: 'blog' }],
 ])('it stays if the plan that should replace it %s', async (_what, unknownId, changes) => {
-  const { call, elicitor, planId, plans, asked } = await setUp();
+  const { call, planId, plans } = await setUp();
   const args = { diskSize: 200, ...changes, planId: unknownId ?? planId, replaces: planId };
-  await expect(call(args, { elicitor })).resolves.toMatchObject({ failure: { code: 'PlanRefused' } });
+  await expect(call(args, {})).resolves.toMatchObject({ failure: { code: 'PlanRefused' } });
   expect((await plans.list()).map(({ state }) => state)).toEqual(['waiting']);
-  expect(asked).toEqual([]);
+});
+
+test('it stays if the plan that should replace it was withdrawn', async () => {
+  const { call, planId, plans } = await setUp();
+  const second = Object(await call({ diskSize: 200, planOnly: true }, { hasView: true }));
+  const other = { diskSize: 200, planId: second.success.planId };
+  await call({ ...other, withdraw: true }, {});
+  await call({ ...other, replaces: planId }, {});
+  expect((await plans.list()).map(({ state }) => state)).toEqual(['waiting', 'decided']);
 });
 
 test('it is named only to its own caller', async () => {

@@ -229,8 +229,7 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
  * missing than there are free numbers below it. If it is unknown how many are missing, it may be the last, too.
  */
 function smallParts(parts: readonly UploadPart[], missingCount = 0): readonly UploadPart[] {
-  const numbers = parts.map(({ partNumber }) => partNumber);
-  const freeNumbersBelow = (numbers.at(-1) ?? 0) - parts.length;
+  const freeNumbersBelow = (parts.at(-1)?.partNumber ?? 0) - parts.length;
   const mayHaveLast = missingCount <= freeNumbersBelow;
   return parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || !mayHaveLast));
 }
