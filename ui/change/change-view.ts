@@ -16,6 +16,7 @@ import {
   planAgain,
   plannedAgain,
   type Stage,
+  settlesPlan,
   stateReported,
   textForModel,
   unanswered,
@@ -101,20 +102,27 @@ class ChangeView {
     // Only for the types: `click` returned a new stage, which is always `sending` and has a ticket.
     if (stage.kind !== 'sending' || stage.change.ticket === undefined) return;
 
+    /** The stage of this click, as long as no later click has begun. */
+    let ownStage: Stage = stage;
     // Ends the stage `sending` long before the call's own time limit.
-    const lateTimer = setTimeout(() => this.#enter(unanswered(this.#stage)), lateMs);
+    const lateTimer = setTimeout(() => {
+      ownStage = unanswered(stage);
+      if (this.#stage === stage) this.#enter(ownStage);
+    }, lateMs);
     try {
       const result = await this.#call(stage.change.ticket, decision, answerMs);
+      // Any other answer to an earlier click must not end the stage of a later one, which may be making the change.
+      if (this.#stage !== ownStage && !settlesPlan(result)) return;
       const stageAfter = answered(this.#stage, result);
       // `answered` returns the same stage if it ignores the answer, for example because the answer to another click was final.
       if (stageAfter.kind === 'ended' && stageAfter !== this.#stage)
         this.#host?.updateModelContext(textForModel(stageAfter, result));
       this.#enter(stageAfter);
     } catch (error) {
-      // Another click may be under way by now. Then this error says nothing about it.
+      // A later click may be under way by now. Then this error says nothing about it.
       if (this.#stage !== stage) return;
       const isNotForwarded = error instanceof RequestFailed && error.code === methodNotFound;
-      this.#enter(isNotForwarded ? notPassedOn(this.#stage) : unanswered(this.#stage));
+      this.#enter(isNotForwarded ? notPassedOn(stage) : unanswered(stage));
     } finally {
       clearTimeout(lateTimer);
     }

@@ -109,8 +109,9 @@ export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: 
 export function answered(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   const isChangeMade = outcome?.kind === 'accepted' || outcome?.kind === 'partly';
-  // The answer to the first click may arrive last. It knows the outcome that the answer to "Ask again" left unknown.
-  if (stage.kind === 'ended' && stage.outcome.kind === 'unknown' && isChangeMade) return { ...stage, outcome };
+  // The answer to the first click may arrive last. It knows the outcome, which the answer to "Ask again" did not have.
+  const lacksOutcome = stage.kind === 'ended' && ['unknown', 'used'].includes(stage.outcome.kind);
+  if (lacksOutcome && isChangeMade) return { ...stage, outcome };
 
   // Otherwise, an answer counts only while a click waits for it: at `sending`, and at `lost`, where the answer is late.
   if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;
@@ -124,19 +125,29 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   // Another click may have started the change, so the decision ends as unknown, even after a wrong name.
   if (thisClickStartedNothing && mayHaveOtherClick) return { kind: 'ended', change, outcome: stillUnknown(outcome) };
 
-  // With a single click, a wrong name leaves the plan open.
+  // If no other click may have started the change, a wrong name leaves the plan open.
   if (outcome.kind === 'misnamed') return { kind: 'open', change, note: 'That is not the name. Nothing was sent.' };
   return { kind: 'ended', change, outcome };
+}
+
+/** True for an answer that settles the plan, whichever click it answers. */
+export function settlesPlan({ meta }: ToolResult): boolean {
+  const kind = readOutcome(meta)?.kind;
+  return kind === 'accepted' || kind === 'partly' || kind === 'declined';
 }
 
 /** The outcome if the answered click did not start the change: still unknown, because a click without an answer may have started it. */
 const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeOutcome => ({
   kind: 'unknown',
-  sentence: 'Your first click got no answer, so the change may have happened. Asking again sent nothing.',
+  sentence: clickLost('Your'),
   details: [sentence, ...details],
   requestIds,
   next: whereToLook,
 });
+
+/** True in both cases, if the first click was answered late, and if "Ask again" was answered. */
+const clickLost = (whose: string) =>
+  `${whose} first click got no answer in time, so the change may have happened. The click that was answered sent nothing.`;
 
 const whereToLook = 'Look in the console, or in the journal (cloudops-mcp journal), before you ask for it again.';
 
@@ -144,7 +155,7 @@ const whereToLook = 'Look in the console, or in the journal (cloudops-mcp journa
 export function textForModel({ outcome }: EndedStage, answer: ToolResult): string {
   // The text of an answer is about its own click. If that click did not start the change, an earlier click may have started it.
   if (readOutcome(answer.meta)?.kind === outcome.kind) return answer.text;
-  return `The user's first click got no answer, so the change may have happened. Asking again sent nothing. ${whereToLook}`;
+  return `${clickLost("The user's")} ${whereToLook}`;
 }
 
 /** The stage if a click got no readable answer. */

@@ -15,6 +15,7 @@ import {
   planAgain,
   plannedAgain,
   type Stage,
+  settlesPlan,
   stateReported,
   textForModel,
   unanswered,
@@ -111,6 +112,15 @@ test('a plan without a ticket cannot be clicked on', () => {
 test('a click that did not leave the host, and one to decline without an answer, leave the plan open', () => {
   expect(notPassedOn(click(open, 'accept')).kind).toBe('open');
   expect(unanswered(click(open, 'decline')).kind).toBe('open');
+});
+
+test.each(outcomeKinds)('an answer to an earlier click counts if it settles the plan: %s', (kind) => {
+  expect(settlesPlan(result(kind))).toBe(['accepted', 'partly', 'declined'].includes(kind));
+});
+
+test('the answer to the first click counts, even after the second learned only that the plan is decided', () => {
+  const second = answered(click(unanswered(click(open, 'accept')), 'accept'), result('used'));
+  expect(answered(second, result('accepted'))).toMatchObject({ kind: 'ended', outcome: { kind: 'accepted' } });
 });
 
 test('the answer to the first click counts, even after that to the second', () => {
