@@ -29,7 +29,7 @@ export const seededGroup = {
 };
 
 /**
- * The records of a new sandbox. The uploads began seconds to hours before the first start; the other records are older. The group and its
+ * The records of a new sandbox. The uploads began seconds to hours before the first start; group, clusters and instance are older. The group and its
  * clusters look as if they had been provisioned, and the instance, a server, as if it had been restored from a backup.
  */
 export function seedsOf({ origin: { started } }: State): CloudSeeds {

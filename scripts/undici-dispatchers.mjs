@@ -1,5 +1,5 @@
-// Stands in for undici's index, and leaves out fetch, caches, mocks, and all methods of dispatchers but `dispatch` and `connect`, which
-// proxies use. The build fails if our code imports a name that is missing here.
+// Stands in for undici's index, and leaves out fetch, caches, mocks, and the methods that undici's index adds to dispatchers, except
+// `connect`, with which a proxy agent opens tunnels. Our code calls only `dispatch`, `close` and `destroy`. The build fails if our code imports a name that is missing here.
 import connect from '../node_modules/undici/lib/api/api-connect.js';
 import Dispatcher from '../node_modules/undici/lib/dispatcher/dispatcher.js';
 

@@ -91,7 +91,7 @@ function printOutcome(
 }
 
 /** The exit code of a change without consent. */
-const noConsentCode = 3;
+export const noConsentCode = 3;
 /** Outcomes of a change that still waits for a decision. */
 const undecided: readonly (string | undefined)[] = ['planned', 'waiting'];
 

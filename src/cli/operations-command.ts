@@ -155,9 +155,11 @@ async function checkAndPrint(operation: Operation, stdout: Terminal['stdout']): 
 
   const example = exampleOf(operation);
   if (example === undefined) return problems.length;
-  // Loading the file has already made the request of the example, so it can be made again. But the words of a change may throw, which is
-  // among the problems above. Then this throws, too, and the check ends with the exit code 1.
-  const lines = await exampleLines(operation, example);
+  // If a text of a change throws, which is among the problems above, there are no lines to show.
+  const lines = await exampleLines(operation, example).catch((error: unknown) => {
+    if (problems.length === 0) throw error;
+  });
+  if (lines === undefined) return problems.length;
   // With a problem, the operation may be unable to read an answer, so none is shown.
   if (problems.length === 0) lines.push(say``, say`Answer:`, ...(await exampleAnswer(operation, example)));
   const indented = lines.map((line) => (line.text === '' ? line : say`  ${line}`));

@@ -18,7 +18,7 @@ import { type Runtime, startRuntime } from '../runtime.js';
 import { createServer, type ServerDependencies } from '../server.js';
 import { isObject, textAt } from '../util/objects.js';
 import { exact, fromServer, join, own, type SafeText, say, words } from '../util/safe-text.js';
-import { type Call, doneCode, failureCode, readCall } from './call-command.js';
+import { type Call, doneCode, failureCode, noConsentCode, readCall } from './call-command.js';
 import { type Command, portOf, type Terminal, UsageError } from './command.js';
 import { printLine } from './layout.js';
 import { openBrowser } from './open-browser.js';
@@ -194,7 +194,7 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
     },
     over: over.signal,
     exitCode: () => {
-      if (decided === undefined) return undecidedExitCode;
+      if (decided === undefined) return noConsentCode;
       // A change that was rejected, declined or may have failed is an error result, which has an exit code.
       return failureOf(decided.result)?.exitCode ?? doneCode(decided.outcome.kind);
     },
@@ -208,9 +208,6 @@ const onlyTool =
     if (!isObject(params) || textAt(params, 'name') !== name) throw new Error('this view calls no other tool');
     return requestTool(params);
   };
-
-/** The exit code without a decision, which is also the exit code of a `call` without consent. */
-const undecidedExitCode = 3;
 
 /** Outcomes after which nothing is left to decide. */
 const finalOutcomes: readonly OutcomeKind[] = ['accepted', 'partly', 'rejected', 'unknown', 'declined'];

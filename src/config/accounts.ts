@@ -220,7 +220,7 @@ function reportWidening(values: SettingValues, environment: ParsedEnvironment, n
     const allowed = environmentValues[setting];
     // Without a list in the environment, every name is allowed.
     if (allowed === undefined) continue;
-    // An account that gives no list has inherited `allowed`, so the account always has a list here.
+    // An account that gives no list has inherited `allowed`. There is no list only if the account's own is wrong, which has been reported.
     const excluded = (values[setting] ?? []).filter((name) => !allowed.includes(name));
     if (excluded.length > 0)
       report(say`${nameOf(setting)} names ${namesOf(excluded)}, which ${safeVariableName(setting)} leaves out.`);

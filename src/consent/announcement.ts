@@ -39,13 +39,12 @@ export function createAnnouncer({ webhook, openClient, now, log, pause = quietDe
   /** The messages of the last `spanMs`, without those that a limit stopped. */
   let recentMessages: readonly { readonly caller: string | undefined; readonly at: number }[] = [];
 
-  /** The limit that allows no message of a caller now; undefined if there is none. */
+  /** Why no message of a caller may be sent now; undefined if one may. Forgets messages that are older than `spanMs`, which is ten minutes. */
   const reachedLimit = (caller: string | undefined): string | undefined => {
     if (underWay >= mostUnderWay) return 'too many announcements are under way';
     const time = now().getTime();
     recentMessages = recentMessages.filter(({ at }) => time - at < spanMs);
     const ofCaller = recentMessages.filter((message) => message.caller === caller);
-    // Ten minutes are `spanMs`.
     return ofCaller.length >= mostOfCaller ? 'too many announcements of this caller in ten minutes' : undefined;
   };
 

@@ -57,8 +57,8 @@ export const newNonce = (): string => randomBytes(nonceBytes).toString('hex');
  * Issues and reads tokens of one caller. A token is only 60 characters long, because models have to copy it: use and time (5 bytes), digest
  * (16), nonce (8), and HMAC-SHA256 over all these and the caller, cut to 16 bytes.
  * @param keys returns keys of at least 32 bytes each. The first key signs, and all keys verify. A function, because some keys are made at first use
- * @param planKeys returns the keys for tokens with the use `plan`, which may be less secret, because such a token only names a plan and proves no
- *   person's consent
+ * @param planKeys returns the keys for tokens with the use `plan`, which may be less secret, because a model holds such a token anyway, and the
+ *   token does not prove that a person agreed
  */
 export function createConsentTokens(
   keys: SealingKeys,

@@ -105,7 +105,7 @@ function createMainServer(
     connectionsCheckingInterval: Math.min(limits.headersMs, 1000),
   };
   const server = createServer(timeLimits, onRequest);
-  // Of all clients together. Node closes a connection beyond this at once, and emits `drop`.
+  // Limits the connections of all clients together. Node closes a further connection at once, and emits `drop`.
   server.maxConnections = limits.connections;
   server.on('drop', onRefusedConnection);
   limitConnectionsByNetwork(server, limits, onRefusedConnection);

@@ -24,7 +24,7 @@ export const mayBeMade = (ending: Pick<Ending, 'outcome'> | undefined): boolean 
   ending === undefined || spendingOutcomes.includes(ending.outcome);
 
 /** The state of a budget after changes at `times`. Times in the future count as spent, because the clock may have been set back. */
-export function budgetState(times: readonly number[], { mostChanges, windowMs }: Budget, now: number): BudgetState {
+export function stateOfBudget(times: readonly number[], { mostChanges, windowMs }: Budget, now: number): BudgetState {
   const spent = times.filter((time) => time > now - windowMs).sort((a, b) => a - b);
   const left = Math.max(0, mostChanges - spent.length);
   if (left > 0) return { left };

@@ -1,6 +1,6 @@
 import { ShownError } from '../util/log.js';
 import { say, time, words } from '../util/safe-text.js';
-import { type Budget, budgetState, mayBeMade } from './budget.js';
+import { type Budget, mayBeMade, stateOfBudget } from './budget.js';
 import type { Entry, Intent, RecordedChange } from './entry.js';
 import type { BeginOptions, BeginResult } from './journal.js';
 
@@ -96,6 +96,6 @@ export function findConflict(
 
 /** Decides whether a budget allows another change after changes at the times `spent`, which are by the same clock as `now`. */
 export function findOverspending(spent: readonly number[], budget: Budget, now: number): BeginResult {
-  const state = budgetState(spent, budget, now);
+  const state = stateOfBudget(spent, budget, now);
   return state.left > 0 ? { kind: 'begun' } : { kind: 'budgetSpent', budget, ...state };
 }

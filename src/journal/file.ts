@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Log } from '../util/log.js';
-import { budgetState as stateOfBudget } from './budget.js';
+import { stateOfBudget } from './budget.js';
 import { clockWarnings, createClockWarning } from './clock-warnings.js';
 import { changeWithNonce, duplicateIn, findConflict, findOverspending, isNonceSpent } from './conflict.js';
 import {

@@ -67,8 +67,6 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
 
   void check();
   return {
-    // Not ready while there are recent entries of another version, so that a rolling update waits. Other errors do not matter after the first
-    // success, because calls that only read the cloud need no journal.
     isReady: () => hasEverSucceeded && !hasOtherVersion,
     lastCheck: () => lastCheck,
     lastCheckSucceeded: () => hasEverSucceeded && lastError === undefined,

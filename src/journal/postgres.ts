@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Log } from '../util/log.js';
 import { lazy } from '../util/objects.js';
-import { type Budget, spendingOutcomes, budgetState as stateOfBudget } from './budget.js';
+import { type Budget, spendingOutcomes, stateOfBudget } from './budget.js';
 import { createClockWarning } from './clock-warnings.js';
 import {
   abandonedMs,
@@ -205,16 +205,16 @@ async function selectSpent(
 
 /** Digests of the changes that were declined, as `Journal.listDeclined` describes. `since` is by the database's clock. */
 async function selectDeclined(
-  { client: connection }: Transaction,
+  { client }: Transaction,
   since: Date,
   caller: string | undefined,
-  client: string | undefined,
+  mcpClient: string | undefined,
 ): Promise<readonly string[]> {
-  // `client` is the MCP client, and matters only if callers are not authenticated. Null selects the changes of all clients.
-  const clientName = caller === undefined && client !== undefined ? shorten(client, clientBytes) : null;
+  // The MCP client matters only if callers are not authenticated. Null selects the changes of all clients.
+  const clientName = caller === undefined && mcpClient !== undefined ? shorten(mcpClient, clientBytes) : null;
   // Some changes with the outcome `declined` were not declined by a person, because their caller withdrew them or a program answered. Their
   // kinds of consent (`withoutRefusal`) are left out.
-  const { rows } = await connection.query(
+  const { rows } = await client.query(
     `select digest from cloudops_mutations
      where outcome = 'declined' and ended >= $1 and caller is not distinct from $2
        and intent->>'consent' <> all ($3) and ($4::text is null or intent->>'client' = $4)`,

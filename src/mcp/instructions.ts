@@ -52,12 +52,12 @@ function changeTexts(
   // Changes that go on in the cloud after the answer, and whose progress no read follows.
   const unfollowed = namesOf(changing.filter(({ change, follow }) => change?.continues && !follow));
 
-  const paragraphs = [
+  return sentences(
     overview.join(' '),
     'Leave out what you do not know. A plan lists the defaults of the cloud, and the missing values that decide the cost: ask the user for those. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
     'If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
-  ];
-  return unfollowed.length === 0 ? paragraphs : [...paragraphs, unfollowedText(unfollowed, changing.length)];
+    unfollowed.length > 0 && unfollowedText(unfollowed, changing.length),
+  );
 }
 
 function whyNoChanges({ all, areNamed }: Accounts): string {

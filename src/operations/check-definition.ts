@@ -112,8 +112,8 @@ function withKnownReads(operation: Operation, known: readonly Operation[]): Oper
 
 /** Adds the schemas for hosts, and checks them, the paths that the operation names, and the arguments of its probe and its example. */
 async function withSchemas(operation: Operation, hosts: HostRules): Promise<ParsedDefinition> {
-  // Only operations of API models have schemas already. The schemas, paths and example of such an operation come from the code that made it
-  // from the model (model-operation.ts), and need no check.
+  // Only operations of API models have schemas already. Schemas and paths are made from the model, and an example of the file was checked when
+  // the operation was made (model-operation.ts).
   if (operation.schemas !== undefined) return { kind: 'operation', operation };
 
   // Checked first, because `toolSchemas` converts only what JSON Schema can express. An answer with open fields gets no output schema.

@@ -241,9 +241,10 @@ export const provisionKubeResourceGroup = defineOperation({
         ]),
         ...versionWarnings(adminCluster?.version),
         ...unplacedWarnings(servers, { region: groupRegion, zone: groupZone }),
-        ...(hasKey
-          ? []
-          : [say`No service account key is given, so there is nothing to link the group to the external cloud with.`]),
+        ...sentences(
+          !hasKey &&
+            say`No service account key is given, so there is nothing to link the group to the external cloud with.`,
+        ),
         ...poolWarnings(nodePools),
       ];
     },

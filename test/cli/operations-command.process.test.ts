@@ -137,6 +137,14 @@ describe('check', () => {
     expect(code).toBe(1);
   });
 
+  test('goes on after a change whose texts throw', async () => {
+    const source = changeWith().replace('consequences: () => []', "consequences: () => { throw new Error('x'); }");
+    const { code, stdout } = await check(written('throws.mjs', source));
+    expect(stdout).toMatch(/problem {2}.*consequences/);
+    expect(stdout).toMatch(/^operations: 1, problems: [1-9]/m);
+    expect(code).toBe(1);
+  });
+
   test.each([
     ['takes all memory', 'const all = []; for (;;) all.push(new Array(1e6).fill(all.length));'],
     ['ends the process', 'process.exit(7);'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { budgetState, mayBeMade } from '../../src/journal/budget.js';
+import { mayBeMade, stateOfBudget } from '../../src/journal/budget.js';
 
 /** The changes that a budget leaves, and when the next one is possible. */
 
@@ -19,7 +19,7 @@ describe('of 3 changes within an hour', () => {
     ['one is in the future, since the clock was set back', ago(-30, 40, 10), 0, 20],
   ])('%s', (_what, times, left, minutes) => {
     const nextAt = minutes === undefined ? undefined : now + minutes * 60_000;
-    expect(budgetState(times, budget, now)).toEqual({ left, ...(left === 0 && { nextAt }) });
+    expect(stateOfBudget(times, budget, now)).toEqual({ left, ...(left === 0 && { nextAt }) });
   });
 });
 
@@ -28,17 +28,17 @@ test('when the next one is possible, it is, and not a moment before', () => {
   fc.assert(
     fc.property(times, fc.integer({ min: 1, max: 5 }), (given, mostChanges) => {
       const budget = { mostChanges, windowMs: hour };
-      const { left, nextAt } = budgetState(given, budget, now);
+      const { left, nextAt } = stateOfBudget(given, budget, now);
       expect(nextAt === undefined).toBe(left > 0);
       if (nextAt === undefined) return;
-      expect(budgetState(given, budget, nextAt).left).toBeGreaterThan(0);
-      expect(budgetState(given, budget, nextAt - 1).left).toBe(0);
+      expect(stateOfBudget(given, budget, nextAt).left).toBeGreaterThan(0);
+      expect(stateOfBudget(given, budget, nextAt - 1).left).toBe(0);
     }),
   );
 });
 
 test('of a budget of none, there is no next one', () => {
-  expect(budgetState([], { mostChanges: 0, windowMs: hour }, now)).toEqual({ left: 0, nextAt: undefined });
+  expect(stateOfBudget([], { mostChanges: 0, windowMs: hour }, now)).toEqual({ left: 0, nextAt: undefined });
 });
 
 test.each([

@@ -10,7 +10,7 @@ import type { Failure, Success } from '../../src/consent/outcome.js';
 import type { Plans } from '../../src/consent/plans.js';
 import type { ConsentMode } from '../../src/consent/required-consent.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
-import { type Budget, budgetState, mayBeMade } from '../../src/journal/budget.js';
+import { type Budget, mayBeMade, stateOfBudget } from '../../src/journal/budget.js';
 import {
   changesOf,
   changeWithNonce,
@@ -189,7 +189,7 @@ export function createMemoryJournal(now = () => new Date()): Journal {
       return result;
     },
     end: async (ending) => end(ending),
-    budgetState: async (key, budget) => budgetState(spent(key), budget, Date.now()),
+    budgetState: async (key, budget) => stateOfBudget(spent(key), budget, Date.now()),
     decline: async (intent) => {
       const isSpent = isNonceSpent(all(), intent.nonce);
       entries.push({ intent });

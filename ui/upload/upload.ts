@@ -3,7 +3,7 @@ import { type Fields, fieldsOf, numberOf, readText, timeOf } from '../../src/mcp
 import { countOf, type Range, rangesOf, type UploadPart } from '../../src/tools/upload/part.js';
 import { paceSentences } from '../../src/tools/upload/sentences.js';
 import { humanBytes, humanDuration, listText } from '../../src/util/human.js';
-import { fromServer as markAsSafe } from '../../src/util/safe-text.js';
+import { fromServer } from '../../src/util/safe-text.js';
 import type { ToolResult } from '../host/host.js';
 import type { FormatTime } from '../shared/appearance.js';
 
@@ -56,7 +56,8 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   // figures. The sizes in `parts` are rounded to multiples of `unit` bytes. With the unit 1, they are exact.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
 
-  // Missing part numbers that the client is probably sending now, and those that it has passed over, because it has sent many later parts.
+  // Missing part numbers that the client is probably sending now, and those that are not expected any more: the client left them behind, or does
+  // not use them.
   const inFlight = rangesIn(answer.inFlight);
   const passedOver = rangesIn(answer.passedOver);
 
@@ -106,7 +107,7 @@ const rangesIn = (value: unknown): Range[] =>
 /** The tool's sentences about speed and time left, with times in the zone of the host. */
 function paceIn(answer: Fields, formatTime: FormatTime): string {
   // `paceSentences` takes only texts that are marked as safe. A formatted time is safe, because it has no words from outside.
-  const formatSafely = (time: string, style: 'minute' | 'zone') => markAsSafe(formatTime(Date.parse(time), style));
+  const formatSafely = (time: string, style: 'minute' | 'zone') => fromServer(formatTime(Date.parse(time), style));
   // Undefined for an invalid time, which could not be formatted.
   const validTime = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
   return paceSentences(

@@ -101,7 +101,7 @@ function proposedChange(
   const shortened = fitted(plan.summary);
   // A click sends the ticket back, which makes the planned call again. Control arguments such as `planOnly` are left out, because the click
   // itself is the decision. Without claims, no click may decide on the plan, so the view gets no ticket, and shows no buttons.
-  const changeArgs = withoutControls(args);
+  const changeArgs = repeatableArgs(args);
   const ticket = claims && tokens.seal({ tool, args: changeArgs, claims: { ...claims, issuedAt } });
 
   return {
@@ -141,7 +141,8 @@ function proposedChange(
 }
 
 type Args = ActionToken['args'];
-const withoutControls = ({ planOnly: _, planId: __, withdraw: ___, replaces: ____, ...changeArgs }: Args) => changeArgs;
+/** Leaves out the arguments that concern only one plan. `allowRepeat` stays, because the repeated call needs it. */
+const repeatableArgs = ({ planOnly: _, planId: __, withdraw: ___, replaces: ____, ...changeArgs }: Args) => changeArgs;
 
 /** Lists the ways to decide on a plan if the host does not forward clicks. */
 const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<EndedOutcome, { kind: 'succeeded' }>) =>
