@@ -16,9 +16,10 @@ import { cleanEnv, runServer, serverPath } from '../support/server-process.js';
 const folder = mkdtempSync(join(tmpdir(), 'cloudops-own-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Fails if two tests give their files the same name. */
 function written(name: string, source: string): string {
   const path = join(folder, name);
-  writeFileSync(path, source);
+  writeFileSync(path, source, { flag: 'wx' });
   return path;
 }
 
@@ -139,19 +140,19 @@ describe('check', () => {
 
   test('goes on after a change whose texts throw', async () => {
     const source = changeWith().replace('consequences: () => []', "consequences: () => { throw new Error('x'); }");
-    const { code, stdout } = await check(written('throws.mjs', source));
+    const { code, stdout } = await check(written('throwing-text.mjs', source));
     expect(stdout).toMatch(/problem {2}.*consequences/);
     expect(stdout).toMatch(/^operations: 1, problems: [1-9]/m);
     expect(code).toBe(1);
   });
 
   test.each([
-    ['takes all memory', 'const all = []; for (;;) all.push(new Array(1e6).fill(all.length));'],
-    ['ends the process', 'process.exit(7);'],
-    ['ends the process as if all were well', 'process.exit(0);'],
-  ])('outlives a file that %s', async (_what, source) => {
-    const { code, stderr } = await check(written('hostile.mjs', source));
-    expect(stderr).toMatch(/^The check did not end: "hostile\.mjs: import" took .*, or ended the process\.\n$/);
+    ['takes all memory', 'all-memory', 'const all = []; for (;;) all.push(new Array(1e6).fill(all.length));'],
+    ['ends the process', 'exit-7', 'process.exit(7);'],
+    ['ends the process as if all were well', 'exit-0', 'process.exit(0);'],
+  ])('outlives a file that %s', async (_what, name, source) => {
+    const { code, stderr } = await check(written(`${name}.mjs`, source));
+    expect(stderr).toMatch(/^The check did not end: "[a-z0-7-]+\.mjs: import" took .*, or ended the process\.\n$/);
     expect(code).toBe(1);
   });
 
