@@ -137,16 +137,15 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
     testFirstRelease((now) => {
       postgres.url(database);
       const firstRelease = readFileSync('test/fixtures/journal/first-release.sql', 'utf8');
-      // Indexes are built after the rows, which is three times as fast.
+      // The rows are made without a log, and the indexes after them, with memory. Otherwise this takes four times as long.
       const rows = firstRelease.slice(0, firstRelease.indexOf('ALTER TABLE ONLY'));
-      sql(rows);
+      sql(rows.replaceAll('CREATE TABLE', 'CREATE UNLOGGED TABLE'));
       sql(
         `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
-         select 'copy ' || n, 'copy ' || n, time - interval '1 year', replace(intent::text, id, 'copy ' || n)::json,
-           outcome, ended - interval '1 year', ending
+         select 'copy ' || n, 'copy ' || n, time - interval '1 year', intent, outcome, ended - interval '1 year', ending
          from cloudops_mutations, generate_series(1, 1000000) n where outcome = 'accepted'`,
       );
-      sql(firstRelease.slice(rows.length));
+      sql(`set maintenance_work_mem = '1GB'; ${firstRelease.slice(rows.length)}`);
       const journal = openPostgresJournal(postgres.url(database), now, { databaseTime: () => now().getTime() });
       const list = ({ limit }: ListChangesOptions) => journal.list({ limit, since: now().getTime() - 120_000 });
       return { ...journal, list };
