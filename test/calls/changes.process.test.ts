@@ -145,15 +145,19 @@ test('a process that ends at the limit of its heap leaves the change under way a
 });
 
 test('two processes that race with the same change: one acts', async () => {
-  for (let round = 0; round < 10; round += 1) {
+  // Two new pairs, because the first change of a process reads the whole journal and the later ones read on.
+  for (let pair = 0; pair < 2; pair += 1) {
     const servers = [startRaw(settings()), startRaw(settings())];
     await Promise.all(servers.map((server) => server.response(0)));
-    for (const server of servers) server.send(restore(`raced-${round}`));
-    const replies = await Promise.all(servers.map(async (server) => textOf(await server.response(1))));
+    for (let id = 1; id <= 10; id += 1) {
+      const instanceId = `raced-${pair}-${id}`;
+      for (const server of servers) server.send({ ...restore(instanceId), id });
+      const replies = await Promise.all(servers.map(async (server) => textOf(await server.response(id))));
+      expect(arrived(instanceId)).toBe(1);
+      expect(replies.filter((reply) => reply.includes('code: Repeated'))).toHaveLength(1);
+    }
     for (const server of servers) server.child.stdin.end();
     await Promise.all(servers.map(({ ended }) => ended));
-    expect(arrived(`raced-${round}`)).toBe(1);
-    expect(replies.filter((reply) => reply.includes('code: Repeated'))).toHaveLength(1);
   }
 });
 
