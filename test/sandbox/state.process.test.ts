@@ -292,7 +292,7 @@ describe('a sandbox that is killed', () => {
     s3.destroy();
   }
 
-  test.concurrent.each([1, 2, 3])(
+  test.each([1, 2, 3])(
     'at any moment has lost nothing that it answered (%i)',
     async (series) => {
       const stateFile = newFile();
