@@ -86,7 +86,9 @@ describe('check', () => {
     const file = { model: './patterns.json', api: 'keys', prefix: 'keys', operations };
     const path = written('patterns.operations.json', JSON.stringify(file));
     const { code, stdout } = await runServer(['operations', 'check', path]);
-    expect(stdout).toMatch(/^note {2}The pattern of Prefix is left to the cloud, because it has nested repetitions/m);
+    expect(stdout).toMatch(
+      /^note {2}The pattern of Prefix is left to the cloud, because matching it can take very long\./m,
+    );
     expect(code).toBe(0);
   });
 

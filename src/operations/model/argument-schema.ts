@@ -189,12 +189,8 @@ function textSchema({ limits, pattern }: Extract<ValueRules, { kind: 'text' }>):
     .refine((value) => isWithin(limits, [...value].length), `must have ${limitsText(limits, 'characters')}`);
   const read = pattern === undefined ? undefined : readPattern(pattern);
   // There is no pattern, or the pattern is left to the cloud.
-  if (read?.kind !== 'expression') return text;
-  const { expression, longestText } = read;
-  return text.refine(
-    (value) => value.length > longestText || expression.test(value),
-    `must match the pattern ${pattern}`,
-  );
+  if (read?.kind !== 'checked') return text;
+  return text.refine(read.allows, `must match the pattern ${pattern}`);
 }
 
 function integerSchema({ limits, values }: Extract<ValueRules, { kind: 'integer' }>): z.ZodType {

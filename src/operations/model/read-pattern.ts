@@ -1,66 +1,157 @@
-/** A pattern of an API model as a regular expression, or the reason why this server leaves the pattern to the cloud. */
+/** A pattern of an API model as a check of texts, or the reason why this server leaves the pattern to the cloud. */
 type ReadPattern =
-  | {
-      readonly kind: 'expression';
-      readonly expression: RegExp;
-      /** Length limit (characters). Longer texts are not matched here, because matching could take too long. */
-      readonly longestText: number;
-    }
+  /** `allows` is also true for a text that is so long that matching it could take very long. The cloud checks such a text. */
+  | { readonly kind: 'checked'; readonly allows: (text: string) => boolean }
   | { readonly kind: 'unchecked'; readonly reason: string };
 
 const longestPattern = 1000;
-/** Upper bound of the steps of a match. They take about a tenth of a second. */
-const maximumSteps = 3e7;
+/** Upper bound of the steps of a match. They take about a hundredth of a second, and a call may have many texts. */
+const maximumSteps = 3e6;
+/** A pattern is left to the cloud if a text of this length (characters) could take more than `maximumSteps`. */
+const usualLength = 25;
 
 /** Reads a pattern. As in Smithy, a pattern without `^` and `$` may match a part of a text. */
 export function readPattern(pattern: string): ReadPattern {
   if (pattern.length > longestPattern)
     return { kind: 'unchecked', reason: `it has more than ${longestPattern} characters` };
-  const repetitions = countRepetitions(pattern);
-  // Most ambiguous repetitions are nested, as in `(a+)*`.
-  if (repetitions === 'ambiguous')
-    return { kind: 'unchecked', reason: 'it has nested repetitions, which can take very long' };
+  const expression = expressionOf(pattern);
+  if (expression === undefined) return { kind: 'unchecked', reason: 'JavaScript cannot read it' };
+
+  const tokens = tokensOf(pattern);
+  // A match may begin at each position in a text, and after its end.
+  const isFast = (length: number) => takeAlternatives([...tokens], length, length + 1).steps <= maximumSteps;
+  if (!isFast(usualLength)) return { kind: 'unchecked', reason: 'matching it can take very long' };
+  return { kind: 'checked', allows: (text) => !isFast(text.length) || expression.test(text) };
+}
+
+function expressionOf(pattern: string): RegExp | undefined {
+  // Modifiers such as `(?i:` are not read, because older versions of Node.js cannot read them.
+  if (/\(\?[a-z-]+:/.test(pattern)) return undefined;
   try {
-    const expression = new RegExp(pattern, 'u');
-    // Each repetition can multiply the steps by the length of the text, and so can the choice of the start if there is no `^`.
-    const degree = repetitions + (pattern.startsWith('^') ? 0 : 1);
-    return { kind: 'expression', expression, longestText: Math.floor(maximumSteps ** (1 / Math.max(1, degree))) };
+    return new RegExp(pattern, 'u');
   } catch {
-    return { kind: 'unchecked', reason: 'JavaScript cannot read it' };
+    return undefined;
   }
 }
 
-/** Matches a class, an escape, the beginning of a group or another character, and the quantifier after it, such as `*` or `{2,}?`. */
-const quantifiedToken =
-  /(\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\((?:\?(?:[:=!]|<[=!]|<\w+>))?|[\s\S])((?:[*+?]|\{\d+(?:,\d*)?\})?\??)/gu;
+/** The beginning or end of a group, or a part of a pattern without inner parts, such as a class. */
+interface Token {
+  readonly text: string;
+  /** The quantifier after the token, such as `*` or `{2,}`. Empty if there is none. The quantifier of a group is at its end. */
+  readonly quantifier: string;
+  /** True if the next token is a character that this token cannot match, so that repetitions of this token can end only there. */
+  readonly isDelimited: boolean;
+}
 
-/** True for `?`, `*`, `+` and `{2,}`. False for a fixed number such as `{2}`, and if there is no quantifier. */
-const isVariable = (quantifier: string) => quantifier !== '' && !/^\{\d+\}/.test(quantifier);
+/** Matches a class, an escape, the beginning of a group or another character, and the quantifier after it. */
+const quantifiedToken =
+  /(\[(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|k<[^>]*>|.)|\((?:\?(?::|<?[=!]|<[^>]*>))?|[\s\S])([*+?]|\{\d+(?:,\d*)?\})?\??/gu;
+
+function tokensOf(pattern: string): Token[] {
+  // Lookbehind matches backwards, so there the next token is no delimiter.
+  const looksBehind = /\(\?<[=!]/.test(pattern);
+  const tokens = [...pattern.matchAll(quantifiedToken)].map(([, text = '', quantifier = '']) => ({ text, quantifier }));
+  return tokens.map((token, index) => {
+    const isPlainGroupEnd = ({ text, quantifier }: Omit<Token, 'isDelimited'>) => text === ')' && quantifier === '';
+    const next = tokens.slice(index + 1).find((later) => !isPlainGroupEnd(later));
+    return { ...token, isDelimited: !looksBehind && next?.quantifier === '' && excludes(token.text, next.text) };
+  });
+}
+
+/** True if a token is a class, escape or character, and the next token is a character that it does not match. */
+function excludes(text: string, next: string): boolean {
+  const [, character] = /^\\?([^\w\\^$.()|])$|^(\w)$/.exec(next) ?? [];
+  return (
+    character !== undefined &&
+    !isReference(text) &&
+    /^[^()|]/.test(text) &&
+    !new RegExp(`^${text}$`, 'u').test(character)
+  );
+}
+
+/** True for a token such as `\1`, which matches the text of a group. */
+const isReference = (text: string) => /^\\[1-9k]/.test(text);
+
+/** Upper bounds for matching a part of a pattern at one position in a text. */
+interface Cost {
+  /** Number of ways in which the part can match. The parts after it are tried with each way. */
+  readonly ways: number;
+  readonly steps: number;
+}
+
+const sequence = (first: Cost, second: Cost): Cost => ({
+  ways: first.ways * second.ways,
+  steps: first.steps + first.ways * second.steps,
+});
+const choice = (first: Cost, second: Cost): Cost => ({
+  ways: first.ways + second.ways,
+  steps: first.steps + second.steps,
+});
 
 /**
- * Counts the repetitions of variable length, such as `*`, `+` and `{2,}`, because each can multiply the steps of a match by the length of the
- * text. Returns `ambiguous` if such a repetition repeats an ambiguous group, which can match in several ways, as in `(a+)*` or `(a|b)*`. The
- * steps could then double with each character.
+ * Removes the tokens of a group, with its end, or of the whole pattern from `tokens`, and returns their cost.
+ * @param starts number of positions at which an alternative is tried, unless it begins with `^`
  */
-function countRepetitions(pattern: string): number | 'ambiguous' {
-  let count = 0;
-  /** The groups around the current token, outermost first. */
-  const groups: { isAmbiguous: boolean }[] = [];
-  for (const [, token = '', quantifier = ''] of pattern.matchAll(quantifiedToken)) {
-    const hasVariableLength = isVariable(quantifier);
-    // `?` has a variable length, too, and so makes a group ambiguous, but repeats nothing.
-    const isRepetition = hasVariableLength && !quantifier.startsWith('?');
-    if (isRepetition) count += 1;
-
-    if (token.startsWith('(')) groups.push({ isAmbiguous: false });
-    const endedGroup = token === ')' ? groups.pop() : undefined;
-    const endsAmbiguousGroup = endedGroup?.isAmbiguous === true;
-    if (isRepetition && endsAmbiguousGroup) return 'ambiguous';
-
-    // Alternatives, a variable length and an ambiguous group make the group around them ambiguous.
-    const groupAround = groups.at(-1);
-    if (groupAround !== undefined && (token === '|' || hasVariableLength || endsAmbiguousGroup))
-      groupAround.isAmbiguous = true;
+function takeAlternatives(tokens: Token[], length: number, starts: number): Cost {
+  const beginning = (): Cost => ({ ways: tokens[0]?.text === '^' ? 1 : starts, steps: starts });
+  let earlierAlternatives: Cost = { ways: 0, steps: 0 };
+  let alternative = beginning();
+  for (let token = tokens.shift(); token !== undefined; token = tokens.shift()) {
+    if (token.text === ')') return repeated(choice(earlierAlternatives, alternative), token.quantifier, length);
+    if (token.text === '|') {
+      earlierAlternatives = choice(earlierAlternatives, alternative);
+      alternative = beginning();
+    } else {
+      alternative = sequence(alternative, takePart(token, tokens, length));
+    }
   }
-  return count;
+  return choice(earlierAlternatives, alternative);
+}
+
+/** Returns the cost of a part that begins with the token `first`. The other tokens of a group are removed from `tokens`. */
+function takePart(first: Token, tokens: Token[], length: number): Cost {
+  const { text, quantifier, isDelimited } = first;
+  if (text.startsWith('(')) {
+    const group = takeAlternatives(tokens, length, 1);
+    // After an assertion such as `(?=a*)` has matched, no other way to match it is tried.
+    const isAssertion = /^\(\?<?[=!]/.test(text);
+    return isAssertion ? { ...group, ways: 1 } : group;
+  }
+  // A reference such as `\1` is compared with the text of a group.
+  const cost = repeated({ ways: 1, steps: isReference(text) ? length : 1 }, quantifier, length);
+  return isDelimited ? { ways: 1, steps: cost.steps + cost.ways } : cost;
+}
+
+/** Returns the cost of a part with a quantifier. */
+function repeated({ ways, steps }: Cost, quantifier: string, length: number): Cost {
+  const [min, max] = boundsOf(quantifier);
+  // Further repetitions than `min` must not be empty, so a text has only `length` of them.
+  const mostRepetitions = Math.min(max, min + length);
+  return {
+    ways: sumOfPowers(ways, min, mostRepetitions),
+    steps: 1 + steps * sumOfPowers(ways, 0, mostRepetitions - 1),
+  };
+}
+
+function boundsOf(quantifier: string): [min: number, max: number] {
+  switch (quantifier) {
+    case '':
+      return [1, 1];
+    case '?':
+      return [0, 1];
+    case '*':
+      return [0, Number.POSITIVE_INFINITY];
+    case '+':
+      return [1, Number.POSITIVE_INFINITY];
+  }
+  const [min = '', max = min] = quantifier.slice(1, -1).split(',');
+  return [Number(min), max === '' ? Number.POSITIVE_INFINITY : Number(max)];
+}
+
+/** Adds the powers of a base from one exponent to another. Stops at a sum above `maximumSteps`, because the exponents may be large. */
+function sumOfPowers(base: number, from: number, to: number): number {
+  if (base === 1) return to - from + 1;
+  let sum = 0;
+  for (let exponent = from; exponent <= to && sum <= maximumSteps; exponent += 1) sum += base ** exponent;
+  return sum;
 }

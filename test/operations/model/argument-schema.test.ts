@@ -190,9 +190,9 @@ test('says which patterns are left to the cloud, at any depth', () => {
     },
   );
   expect(uncheckedPatterns(argumentsOf(nested, nested.operation('Lend').input, () => false))).toEqual([
-    'The pattern of Slow is left to the cloud, because it has nested repetitions, which can take very long.',
+    'The pattern of Slow is left to the cloud, because matching it can take very long.',
     'The pattern of Foreign is left to the cloud, because JavaScript cannot read it.',
-    'The pattern of Loans[].By is left to the cloud, because it has nested repetitions, which can take very long.',
+    'The pattern of Loans[].By is left to the cloud, because matching it can take very long.',
   ]);
 });
 

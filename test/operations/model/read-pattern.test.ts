@@ -1,19 +1,37 @@
 import { expect, test } from 'vitest';
 import { readPattern } from '../../../src/operations/model/read-pattern.js';
 
-test.each(['^[a-z]+$', '^(arn:aws)?([a-z]{2}){3}$', '\\p{L}+', 'a??b', '(?<name>x)+', '[(+]*', '\\(a+\\)'])(
-  '%s is read',
-  (pattern) => {
-    expect(readPattern(pattern)).toMatchObject({ kind: 'expression' });
-  },
-);
+test.each([
+  '^[a-z]+$',
+  '^(arn:aws)?([a-z]{2}){3}$',
+  '^arn:([^:]*):([^:]*):([^:]*):([^:]*):([^:]*):.*$',
+  '^([a-z]+-)+[0-9]$',
+  '^(\\d{1,3}\\.){3}\\d{1,3}$',
+  '\\p{L}+',
+  'a??b',
+  '(?<name>x)+',
+  '[(+]*',
+  '\\(a+\\)',
+  '(?=a*)b',
+])('%s is checked', (pattern) => {
+  expect(readPattern(pattern)).toMatchObject({ kind: 'checked' });
+});
 
 test.each([
   '(a+)+$',
   '(a|a)*',
-  '((a?)b)*',
+  '^(a|a){24}$',
+  '^((a|a)*)*$',
+  '^(a*){24}$',
+  '((a?)c?b)*',
   '(?:x{1,3}){2,}',
   '^(([a-z])+.)+[A-Z]([a-z])+$',
+  `^${'a?'.repeat(30)}${'a'.repeat(30)}$`,
+  '(?=(a+)+$)a',
+  '(?<=(a+b)+)c',
+  '(\\u{61}*)*',
+  '[^](a+)+[^]',
+  '(?i:a)',
   '\\p{Print}',
   '[',
   'a'.repeat(1001),
@@ -21,12 +39,19 @@ test.each([
   expect(readPattern(pattern)).toMatchObject({ kind: 'unchecked' });
 });
 
-/** Each repetition multiplies the time that a match may take. */
-test('the more repetitions, the shorter the texts that are matched', () => {
-  const longest = ['^a*$', '^a*b*$', '^a*b*c*$', '^a*b*c*d*$'].map((pattern) => {
-    const read = readPattern(pattern);
-    return read.kind === 'expression' ? read.longestText : 0;
-  });
-  expect(longest).toEqual([...longest].sort((a, b) => b - a));
-  expect(longest[3]).toBeGreaterThan(63);
+test.each([
+  ['^a*$', 2_000_000],
+  ['^a*b*$', 3000],
+  ['^a*b*c*d*$', 50],
+  // The second alternative may begin at every position.
+  ['^a$|[ab]*b$', 2000],
+  // A reference is compared with a text of any length.
+  ['^(a*)\\1$', 2000],
+  // The "-" can only be where the letters end, so there is one way to match.
+  ['^[a-z]+-[a-z]+-[a-z]+-$', 500_000],
+])('the more ways %s can match, the shorter the texts that are checked', (pattern, length) => {
+  const read = readPattern(pattern);
+  const isAllowed = (text: string) => read.kind === 'checked' && read.allows(text);
+  expect(isAllowed('!'.repeat(length / 4))).toBe(false);
+  expect(isAllowed('!'.repeat(length))).toBe(true);
 });
