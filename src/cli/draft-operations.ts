@@ -2,7 +2,7 @@ import { basename, dirname, relative } from 'node:path';
 import { draftJson, draftModule, draftRows } from '../operations/model/draft.js';
 import { openModel } from '../operations/model/from-model.js';
 import type { Model } from '../operations/model/model.js';
-import { ModelProblems } from '../operations/model/model-problems.js';
+import { UnusableFile } from '../operations/unusable-file.js';
 import { defined, exact, own, say } from '../util/safe-text.js';
 import { layoutOf, notOneOf, type Terminal, UsageError } from './command.js';
 import { padded, wrapped } from './layout.js';
@@ -41,7 +41,7 @@ async function openReadableModel(path: string): Promise<Model> {
   try {
     return await openModel(dirname(path), basename(path));
   } catch (error) {
-    if (!(error instanceof ModelProblems)) throw error;
+    if (!(error instanceof UnusableFile)) throw error;
     // The problems can be shown as they are: they are sentences of this program, and quote any text of the model.
     throw new UsageError(...error.problems.map((problem) => say`${defined(problem)}.`));
   }

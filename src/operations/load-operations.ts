@@ -9,17 +9,12 @@ import { isObject, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
 import { checkDefinition, type HostRules } from './check-definition.js';
-import {
-  createDefinitionParser,
-  type DefinitionParser,
-  followSchema,
-  type ParsedDefinition,
-} from './definition-schema.js';
+import { createDefinitionParser, type DefinitionParser, followSchema } from './definition-schema.js';
 import type { CallObserver } from './guard.js';
 import { createKit, type Kit, kitVersion } from './kit.js';
 import type { FromModel } from './model/from-model.js';
-import { ModelProblems } from './model/model-problems.js';
 import type { ModelSettings } from './model/model-settings.js';
+import { UnusableFile } from './unusable-file.js';
 
 /** The user's own operations: those of the files that `CLOUDOPS_OPERATIONS` names. Such a file is called an outside file. */
 export interface OwnOperations {
@@ -47,6 +42,13 @@ const maximumOperations = 200;
 /** Maximum number of problems of one file that are shown. */
 const maximumProblems = 20;
 
+/** The operations and extensions that have been loaded so far. */
+interface Loaded {
+  readonly operations: Operation[];
+  /** Reads that show the progress of built-in changes, by the tool name of the change. */
+  readonly follows: Record<string, Follow>;
+}
+
 /**
  * Loads the operations of a file, or of all files in a folder whose names match `operationFile`. If a file has a problem, no operation is
  * returned, because the server does not start before all problems are solved. Never rejects.
@@ -56,29 +58,23 @@ export async function loadOperations(
   hosts: HostRules,
   { observer = {}, timeLimitMs = 5000 }: LoadOptions = {},
 ): Promise<OwnOperations> {
-  const operations: Operation[] = [];
-  /** Reads that show the progress of built-in changes, by the tool name of the change. */
-  const follows: Record<string, Follow> = {};
-  const problems: string[] = [];
+  const loaded: Loaded = { operations: [], follows: {} };
   const parse = createDefinitionParser(observer);
   const context = { hosts, observer, timeLimitMs, parse, modelSchemas: new WeakMap() };
 
   const { files, problem } = await filesAt(path);
-  if (problem !== undefined) problems.push(problem);
+  const problems = problem === undefined ? [] : [problem];
   for (const file of files) {
     // One after the other, because an operation may name the operations of earlier files.
-    const loaded = await loadFile(file, operations, context);
-    operations.push(...loaded.operations);
-    // If two files add a read to the same change, the last one applies.
-    Object.assign(follows, loaded.follows);
-    problems.push(...loaded.problems);
+    const found = await loadFile(file, loaded, context);
+    problems.push(...found.slice(0, maximumProblems).map((text) => `${quoteName(basename(file))}: ${text}.`));
   }
 
   if (problems.length > 0) {
     // `defined` shows the problems as they are: they are texts of this server, in which all values from outside files are quoted.
     return { operations: [], problems: problems.map((text) => say`CLOUDOPS_OPERATIONS: ${defined(text)}`) };
   }
-  return { operations, follows, problems: [] };
+  return { ...loaded, problems: [] };
 }
 
 /** Names of the files in a folder that are loaded. Files of type declarations (`.d.ts`) are not, and other JSON files may be models. */
@@ -96,50 +92,34 @@ async function filesAt(path: string): Promise<{ readonly files: readonly string[
   }
 }
 
-interface LoadedFile {
-  readonly operations: readonly Operation[];
-  readonly follows: Readonly<Record<string, Follow>>;
-  readonly problems: readonly string[];
-}
-
-/** Loads one file. `earlier` are the operations of the files that were loaded before. */
-async function loadFile(path: string, earlier: readonly Operation[], context: Context): Promise<LoadedFile> {
-  const file = quoteName(basename(path));
-  const imported = await withinTime(importFile(path, context), context.timeLimitMs, {
-    kind: 'problems',
-    problems: [`it did not end loading within ${context.timeLimitMs / 1000} seconds`],
-  });
-  if (imported.kind === 'problems') {
-    const problems = imported.problems.slice(0, maximumProblems).map((problem) => `${file}: ${problem}.`);
-    return { operations: [], follows: {}, problems };
-  }
-
-  const operations: Operation[] = [];
+/** Adds the operations and extensions of one file to `loaded`. Returns the problems of the file, or those of its entries. */
+async function loadFile(path: string, loaded: Loaded, context: Context): Promise<readonly string[]> {
   const problems: string[] = [];
-  const follows: Record<string, Follow> = {};
-  const { entries } = imported;
-  for (const [index, entry] of entries.entries()) {
-    // An extension of a built-in change, made by `kit.extend`.
-    if (isObject(entry) && 'extends' in entry) {
-      const { data, error } = extensionSchema.safeParse(entry);
-      if (data !== undefined) follows[data.extends] = data.follow;
-      else problems.push(`${file}: entry ${index + 1}: ${error.issues.map(({ message }) => message).join('; ')}.`);
-    } else {
-      const known = [...builtIn, ...earlier, ...operations];
-      const result = await readDefinition(entry, known, context);
-      const label = `${file}: operation ${index + 1}${nameInBrackets(entry)}`;
-      if (result.kind === 'operation') operations.push(result.operation);
-      else problems.push(...result.problems.map((problem) => `${label}: ${problem}.`));
+  try {
+    const entries = await withinTime(importFile(path, context), context.timeLimitMs);
+    for (const [index, entry] of entries.entries()) {
+      const isExtension = isObject(entry) && 'extends' in entry;
+      const label = isExtension ? `entry ${index + 1}` : `operation ${index + 1}${nameInBrackets(entry)}`;
+      const found = isExtension ? addExtension(entry, loaded) : await addOperation(entry, loaded, context);
+      problems.push(...found.map((problem) => `${label}: ${problem}`));
     }
+  } catch (error) {
+    problems.push(...problemsIn(error));
   }
-  return { operations, follows, problems: problems.slice(0, maximumProblems) };
+  return problems;
 }
 
-/** Resolves with the result of `work`, or with `ifLate` if `work` takes longer than the time limit. `work` itself then goes on. */
-async function withinTime<Value>(work: Promise<Value>, timeLimitMs: number, ifLate: Value): Promise<Value> {
+const problemsIn = (error: unknown): readonly string[] => {
+  if (error instanceof UnusableFile) return error.problems;
+  return [error instanceof Error ? error.message : 'its functions cannot be called'];
+};
+
+/** Resolves with the result of `work`, or rejects if `work` takes longer than the time limit. `work` itself then goes on. */
+async function withinTime<Value>(work: Promise<Value>, timeLimitMs: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<Value>((resolve) => {
-    timer = setTimeout(resolve, timeLimitMs, ifLate);
+  const timeout = new Promise<never>((_, reject) => {
+    const late = new UnusableFile(`it did not end loading within ${timeLimitMs / 1000} seconds`);
+    timer = setTimeout(reject, timeLimitMs, late);
   });
   return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
@@ -149,11 +129,6 @@ const nameInBrackets = (definition: unknown) => {
   const name: unknown = Object(definition).name;
   return typeof name === 'string' ? ` (${quoteName(name)})` : '';
 };
-
-type ImportedFile =
-  /** Definitions of operations, and extensions of built-in changes. */
-  | { readonly kind: 'entries'; readonly entries: readonly unknown[] }
-  | { readonly kind: 'problems'; readonly problems: readonly string[] };
 
 const fileModule = z.object({
   default: z.custom<(kit: Kit) => unknown>(
@@ -171,45 +146,61 @@ const extensionSchema = z.strictObject({
   extends: z.enum(builtInChanges, `extend: must name a built-in change: ${builtInChanges.join(', ')}`),
   follow: followSchema,
 });
-const maximumReasonLength = 500;
 const entryList = z
   .array(z.unknown(), 'its default export must return a list of operations')
   .max(maximumOperations, `it has more than ${maximumOperations} operations`);
 
-/** Imports a file and calls its default export. Announces each of these steps to the observer. Every error of the file becomes a problem. */
-async function importFile(path: string, context: Context): Promise<ImportedFile> {
+const maximumReasonLength = 500;
+
+/**
+ * Imports a file and calls its default export. Announces each of these steps to the observer.
+ * @returns definitions of operations, and extensions of built-in changes
+ * @throws UnusableFile for every error of the file
+ */
+async function importFile(path: string, context: Context): Promise<readonly unknown[]> {
   const { calling: announceStep } = context.observer;
   const file = quoteName(basename(path));
-  const unusable = (...problems: readonly string[]): ImportedFile => ({ kind: 'problems', problems });
-  /** The problem if the current step throws. */
-  let ifThrown = 'it cannot be imported';
-  try {
-    announceStep?.(`${file}: import`);
+
+  announceStep?.(`${file}: import`);
+  const { default: makeEntries } = await orUnusable('it cannot be imported', async () => {
     // The module of a JSON file has the same default export as that of a JavaScript file: a function that makes the operations.
-    const imported = path.endsWith('.json')
-      ? await moduleOfJson(path)
-      : await import(pathToFileURL(resolve(path)).href);
-    const module = fileModule.safeParse(imported);
-    if (!module.success) return unusable(module.error.issues.map(({ message }) => message).join('; '));
+    const isJson = path.endsWith('.json');
+    return parsed(fileModule, isJson ? await moduleOfJson(path) : await import(pathToFileURL(resolve(path)).href));
+  });
 
-    ifThrown = 'its default export threw';
-    announceStep?.(`${file}: default export`);
-    const kit = createKit(fromModelIn(dirname(path), context));
-    const list = entryList.safeParse(await module.data.default(kit));
-    if (!list.success) return unusable(list.error.issues.map(({ message }) => message).join('; '));
+  announceStep?.(`${file}: default export`);
+  const kit = createKit(fromModelIn(dirname(path), context));
+  const entries = await orUnusable('its default export threw', async () => parsed(entryList, await makeEntries(kit)));
 
-    // A property that the file adds to `Object.prototype` would also be in every set of arguments.
-    const [addedField] = Object.keys(Object.prototype);
-    if (addedField !== undefined) return unusable(`it adds ${quoteName(addedField)} to every object there is`);
-    return { kind: 'entries', entries: list.data };
+  // A property that the file adds to `Object.prototype` would also be in every set of arguments.
+  const [addedField] = Object.keys(Object.prototype);
+  if (addedField !== undefined) throw new UnusableFile(`it adds ${quoteName(addedField)} to every object there is`);
+  return entries;
+}
+
+/** Runs a step of the import. Its error becomes an `UnusableFile` that says what the step has done: `ifThrown`. */
+async function orUnusable<Value>(ifThrown: string, step: () => Promise<Value>): Promise<Value> {
+  try {
+    return await step();
   } catch (error) {
-    if (error instanceof ModelProblems) return unusable(...error.problems);
+    if (error instanceof UnusableFile) throw error;
     if (valueAt(error, 'code') === 'ERR_UNKNOWN_FILE_EXTENSION')
-      return unusable('this version of Node.js does not load TypeScript: use Node.js 22.18 or later, or JavaScript');
+      throw new UnusableFile(
+        'this version of Node.js does not load TypeScript: use Node.js 22.18 or later, or JavaScript',
+      );
     const reason = error instanceof Error ? error.message : 'no error was given';
-    return unusable(`${ifThrown}: ${quote(reason, maximumReasonLength)}`);
+    throw new UnusableFile(`${ifThrown}: ${quote(reason, maximumReasonLength)}`);
   }
 }
+
+/** @throws UnusableFile with all problems of the value in one sentence */
+function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value {
+  const { data, error } = schema.safeParse(value);
+  if (error !== undefined) throw new UnusableFile(messagesOf(error));
+  return data;
+}
+
+const messagesOf = ({ issues }: z.ZodError): string => issues.map(({ message }) => message).join('; ');
 
 /** A JSON file of operations: the path of a model, and settings that `fromModel` checks. */
 const jsonFile = z.intersection(z.object({ model: z.string() }), z.custom<ModelSettings>());
@@ -217,7 +208,7 @@ const jsonFile = z.intersection(z.object({ model: z.string() }), z.custom<ModelS
 /** Reads a JSON file, and returns the module that a JavaScript file with the same model and settings would be. */
 async function moduleOfJson(path: string): Promise<{ readonly default: (kit: Kit) => unknown }> {
   const file = jsonFile.safeParse(JSON.parse(await readFile(path, 'utf8')));
-  if (!file.success) throw new ModelProblems(['model: must be the path of a model, relative to this file']);
+  if (!file.success) throw new UnusableFile('model: must be the path of a model, relative to this file');
   const { model, ...settings } = file.data;
   return { default: ({ fromModel }) => fromModel(model, settings) };
 }
@@ -234,18 +225,30 @@ const fromModelIn =
     });
   };
 
-/** Parses and checks one definition. `known` are the built-in operations and those that were loaded before. */
-async function readDefinition(
+/** Adds an extension of a built-in change, made by `kit.extend`. Returns its problems. */
+function addExtension(extension: unknown, { follows }: Loaded): readonly string[] {
+  const { data, error } = extensionSchema.safeParse(extension);
+  if (error !== undefined) return [messagesOf(error)];
+  follows[data.extends] = data.follow;
+  return [];
+}
+
+/** Parses and checks one definition, and adds its operation. Returns its problems. */
+async function addOperation(
   definition: unknown,
-  known: readonly Operation[],
+  { operations }: Loaded,
   { hosts, parse, modelSchemas }: Context,
-): Promise<ParsedDefinition> {
+): Promise<readonly string[]> {
   try {
     const parsed = parse(definition);
-    if (parsed.kind === 'problems') return parsed;
+    if (parsed.kind === 'problems') return parsed.problems;
     const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
-    return await checkDefinition({ ...parsed.operation, ...(schemas && { schemas }) }, known, hosts);
+    const operation = { ...parsed.operation, ...(schemas && { schemas }) };
+    const checked = await checkDefinition(operation, [...builtIn, ...operations], hosts);
+    if (checked.kind === 'problems') return checked.problems;
+    operations.push(checked.operation);
+    return [];
   } catch (error) {
-    return { kind: 'problems', problems: [error instanceof Error ? error.message : 'its functions cannot be called'] };
+    return problemsIn(error);
   }
 }

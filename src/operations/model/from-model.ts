@@ -5,13 +5,13 @@ import type { JsonSchema, Operation } from '../../tools/define-operation.js';
 import { consentArguments, planArguments } from '../../tools/schema/fields.js';
 import { reasonOf } from '../../util/log.js';
 import { quote, quoteName } from '../../util/quote.js';
+import { UnusableFile } from '../unusable-file.js';
 import { type BotocoreCompanions, convertBotocore, isBotocore } from './botocore.js';
 import { chooseOperation } from './chosen-operation.js';
 import { createCodec } from './codec.js';
 import { listingChooser, listingsOf } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
-import { ModelProblems } from './model-problems.js';
 import { type ModelSettings, readSettings } from './model-settings.js';
 
 /** Makes operations from a model. The path of the model is relative to the file of operations. */
@@ -25,7 +25,7 @@ export const createFromModel =
   (folder: string, toJsonSchema: ToJsonSchema): FromModel =>
   async (path, uncheckedSettings) => {
     const read = readSettings(uncheckedSettings);
-    if (read.kind === 'problems') throw new ModelProblems(read.problems);
+    if (read.kind === 'problems') throw new UnusableFile(...read.problems);
     const { settings: fileSettings } = read;
     const model = await openModel(folder, path);
 
@@ -51,7 +51,7 @@ export const createFromModel =
 
 /**
  * Calls `make` for each entry. `name` is the name of the entry's operation in the model.
- * @throws ModelProblems after the last entry, with the problems of all entries for which `make` has thrown a `ModelError`
+ * @throws UnusableFile after the last entry, with the problems of all entries for which `make` has thrown a `ModelError`
  */
 function allOrProblems<Entry extends { readonly name: string }, Result>(
   entries: readonly Entry[],
@@ -67,7 +67,7 @@ function allOrProblems<Entry extends { readonly name: string }, Result>(
       problems.push(`operations.${quoteName(entry.name)}: ${error.message}`);
     }
   }
-  if (problems.length > 0) throw new ModelProblems(problems);
+  if (problems.length > 0) throw new UnusableFile(...problems);
   return results;
 }
 
@@ -76,7 +76,7 @@ const largestModel = 25_000_000;
 
 /**
  * Reads a model and its companions, the files with pages and waiters that botocore has next to a model.
- * @throws ModelProblems if the model cannot be read or used
+ * @throws UnusableFile if the model cannot be read or used
  */
 export async function openModel(folder: string, path: string): Promise<Model> {
   const file = resolve(folder, path);
@@ -93,7 +93,7 @@ export async function openModel(folder: string, path: string): Promise<Model> {
     return readModel(text, { paginators, waiters });
   } catch (error) {
     const reason = error instanceof ModelError ? error.message : `it cannot be read (${reasonOf(error)})`;
-    throw new ModelProblems([`the model ${quote(path, 100)}: ${reason}`]);
+    throw new UnusableFile(`the model ${quote(path, 100)}: ${reason}`);
   }
 }
 

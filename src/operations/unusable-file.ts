@@ -1,0 +1,10 @@
+/** The error for a file of operations, or its model or settings, that cannot be used. Each problem is a sentence without a full stop. */
+export class UnusableFile extends Error {
+  override readonly name = 'UnusableFile';
+  readonly problems: readonly string[];
+
+  constructor(...problems: readonly string[]) {
+    super(problems.join('; '));
+    this.problems = problems;
+  }
+}
