@@ -229,6 +229,7 @@ const fromModelIn =
 function addExtension(extension: unknown, { follows }: Loaded): readonly string[] {
   const { data, error } = extensionSchema.safeParse(extension);
   if (error !== undefined) return [messagesOf(error)];
+  if (Object.hasOwn(follows, data.extends)) return [`extend: ${data.extends} is already extended by another entry`];
   follows[data.extends] = data.follow;
   return [];
 }

@@ -43,6 +43,17 @@ describe('a file', () => {
     expect(problems).toEqual([expect.stringMatching(/entry 1: extend: must name a built-in change: /)]);
   });
 
+  test('is refused if it attaches a read to a change that has one of an earlier file', async () => {
+    const both = mkdtempSync(join(folder, 'both-'));
+    const source =
+      "export default (kit) => [kit.extend('restore_instance', { follow: { read: 'GetInstance', arguments: {} } })];";
+    for (const name of ['a.mjs', 'b.mjs']) writeFileSync(join(both, name), source);
+    const { problems } = await loadOperations(both, hostRules);
+    expect(problems.map(({ text }) => text)).toEqual([
+      'CLOUDOPS_OPERATIONS: b.mjs: entry 1: extend: restore_instance is already extended by another entry.',
+    ]);
+  });
+
   test('of no operations adds none', async () => {
     expect(await loadOperations(written('export default () => [];'), hostRules)).toEqual({
       operations: [],
