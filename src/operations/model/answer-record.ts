@@ -38,9 +38,8 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   if (!isObject(value)) return value;
 
   if (rules?.kind === 'structure') return answerRecord(rules.fields(), value, isMasked);
-  // The protocols return a big number as an object with the number as text in the field `string`. Another object in place of the number (the
-  // answer does not fit the model) becomes `[object Object]`.
-  if (rules?.kind === 'bigNumber') return String(value.string ?? value);
+  // The protocols return a big number as an object with the number as text in the field `string`.
+  if (rules?.kind === 'bigNumber' && typeof value.string === 'string') return value.string;
   // A map, or an object that the model does not describe.
   const elementRules = rules?.kind === 'map' ? rules.element() : undefined;
   return mapValues(value, (element) => answerValue(elementRules, element, isMasked));
@@ -68,8 +67,7 @@ function answerValueSchema(rules: ValueRules, isMasked: IsMasked, level: number)
     case 'list':
       return z.array(answerValueSchema(rules.element(), isMasked, level));
     case 'map':
-      // The entries of a map are not checked: an entry of a wrong type stays in the record as it is.
-      return z.looseObject({});
+      return z.object({}).catchall(answerValueSchema(rules.element(), isMasked, level));
     case 'integer':
     case 'number':
       // A record has NaN, infinities and large integers as text.

@@ -12,6 +12,7 @@ const model = smallModel(
         Since: 'Timestamp',
         Cover: 'Blob',
         Size: 'Long',
+        Total: 'BigInteger',
         Ratio: 'Double',
         Password: 'String',
         PasswordLength: 'Integer',
@@ -39,6 +40,7 @@ test('an answer becomes a record of JSON, without secrets', () => {
     Since: new Date('2026-11-30T12:00:00Z'),
     Cover: new Uint8Array(3),
     Size: 12345678901234567890n,
+    Total: { string: '12345678901234567890' },
     Ratio: Number.NaN,
     Password: 'p',
     PasswordLength: 8,
@@ -55,6 +57,7 @@ test('an answer becomes a record of JSON, without secrets', () => {
     Since: '2026-11-30T12:00:00.000Z',
     Cover: '3 bytes',
     Size: '12345678901234567890',
+    Total: '12345678901234567890',
     Ratio: 'NaN',
     Password: hidden,
     PasswordLength: 8,
@@ -65,6 +68,17 @@ test('an answer becomes a record of JSON, without secrets', () => {
     Undocumented: 'x',
   });
   expect(answerSchema(fields, isSecret).safeParse(record).success).toBe(true);
+});
+
+test.each([
+  [{ Size: 1, Tags: { a: 'no user' } }, 'Tags.a'],
+  [{ Users: ['no user'] }, 'Users.0'],
+  [{ Total: { digits: '1' } }, 'Total'],
+])('an answer that does not fit the model stays as it is, and its schema names the difference: %j', (answer, path) => {
+  const record = answerRecord(fields, answer, isSecret);
+  expect(record).toEqual(answer);
+  const { error } = answerSchema(fields, isSecret).safeParse(record);
+  expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
 });
 
 test.each<[object, RegExp]>([
