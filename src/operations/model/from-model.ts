@@ -4,9 +4,10 @@ import * as z from 'zod';
 import type { JsonSchema, Operation } from '../../tools/define-operation.js';
 import { consentArguments, planArguments } from '../../tools/schema/fields.js';
 import { reasonOf } from '../../util/log.js';
+import { valueAt } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
 import { UnusableFile } from '../unusable-file.js';
-import { type BotocoreCompanions, convertBotocore, isBotocore } from './botocore.js';
+import { convertBotocore, isBotocore } from './botocore.js';
 import { chooseOperation } from './chosen-operation.js';
 import { createCodec } from './codec.js';
 import { listingChooser, listingsOf } from './fit-listings.js';
@@ -75,40 +76,34 @@ function allOrProblems<Entry extends { readonly name: string }, Result>(
 const largestModel = 25_000_000;
 
 /**
- * Reads a model and its companions, the files with pages and waiters that botocore has next to a model.
- * @throws UnusableFile if the model cannot be read or used
+ * Reads a model: the AST of Smithy 2.0, or botocore's `service-2.json` with the pages and waiters in the files next to it.
+ * @throws UnusableFile if the model or such a file cannot be read or used
  */
 export async function openModel(folder: string, path: string): Promise<Model> {
   const file = resolve(folder, path);
+  /** Reads a file next to the model. Most models have no such files. */
+  const readCompanion = async (name: string) => {
+    try {
+      return await readJson(join(dirname(file), name));
+    } catch (error) {
+      if (valueAt(error, 'code') === 'ENOENT') return undefined;
+      throw new ModelError(`${name} next to it: ${reasonFor(error)}`);
+    }
+  };
   try {
-    if ((await stat(file)).size > largestModel) throw new ModelError(`it has more than ${largestModel / 1e6} MB`);
-
-    // Undefined for a file that is missing or cannot be read. Most models have no companions, and each is optional.
-    const readCompanion = (name: string) => readFile(join(dirname(file), name), 'utf8').catch(() => undefined);
-    const [text, paginators, waiters] = await Promise.all([
-      readFile(file, 'utf8'),
-      readCompanion('paginators-1.json'),
-      readCompanion('waiters-2.json'),
-    ]);
-    return readModel(text, { paginators, waiters });
+    const json = await readJson(file);
+    if (!isBotocore(json)) return readAst(json);
+    const paginators = await readCompanion('paginators-1.json');
+    return readAst(convertBotocore(json, { paginators, waiters: await readCompanion('waiters-2.json') }));
   } catch (error) {
-    const reason = error instanceof ModelError ? error.message : `it cannot be read (${reasonOf(error)})`;
-    throw new UnusableFile(`the model ${quote(path, 100)}: ${reason}`);
+    throw new UnusableFile(`the model ${quote(path, 100)}: ${reasonFor(error)}`);
   }
 }
 
-/** Texts of the files in the folder of botocore's model, by kind. Undefined for a missing file. */
-type CompanionTexts = Readonly<Record<keyof BotocoreCompanions, string | undefined>>;
-
-/** Reads a model: the JSON AST of Smithy 2.0, or botocore's `service-2.json`. Throws a `ModelError` if the model cannot be used. */
-export function readModel(text: string, companions: Partial<CompanionTexts> = {}): Model {
-  const json = parseModelJson(text);
-  if (!isBotocore(json)) return readAst(json);
-  const { paginators, waiters } = companions;
-  return readAst(
-    convertBotocore(json, {
-      ...(paginators !== undefined && { paginators: parseModelJson(paginators) }),
-      ...(waiters !== undefined && { waiters: parseModelJson(waiters) }),
-    }),
-  );
+async function readJson(file: string): Promise<Readonly<Record<string, unknown>>> {
+  if ((await stat(file)).size > largestModel) throw new ModelError(`it has more than ${largestModel / 1e6} MB`);
+  return parseModelJson(await readFile(file, 'utf8'));
 }
+
+const reasonFor = (error: unknown): string =>
+  error instanceof ModelError ? error.message : `it cannot be read (${reasonOf(error)})`;

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { exampleOf, type Operation } from '../../../src/tools/define-operation.js';
 import { never, testCaller } from '../../support/caller.js';
 import { type CapturingServer, startServer } from '../../support/http-server.js';
@@ -369,6 +369,31 @@ describe('the example of an operation', () => {
     writeFileSync(join(folder, 'examples.json'), JSON.stringify(inputs(...examples)));
     const given = { ...settings, model: './examples.json', operations: { CreateUser: { ...create, ...more } } };
     expect(exampleOf(await named('people_create_user', given))).toEqual(expected);
+  });
+});
+
+describe('the files next to a model of botocore', () => {
+  const metadata = { protocol: 'rest-json', signatureVersion: 'v4', endpointPrefix: 'people' };
+  const operations = { ListUsers: { http: { method: 'GET', requestUri: '/users' } } };
+  const given = { ...settings, model: './service-2.json', operations: { ListUsers: { effect: 'read' } } };
+  const waitersFile = join(folder, 'waiters-2.json');
+  afterEach(() => rmSync(waitersFile, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'service-2.json'), JSON.stringify({ metadata, operations, shapes: {} }));
+
+  test('may be missing', async () => {
+    expect(await load(given)).toMatchObject({ operations: [{ name: 'people_list_users' }], problems: [] });
+  });
+
+  test('are refused if they cannot be read', async () => {
+    mkdirSync(waitersFile);
+    const { problems } = await load(given);
+    expect(problems).toEqual(['the model "./service-2.json": waiters-2.json next to it: it cannot be read (EISDIR).']);
+  });
+
+  test('are refused if they are no JSON', async () => {
+    writeFileSync(waitersFile, '{"cut');
+    const { problems } = await load(given);
+    expect(problems).toEqual(['the model "./service-2.json": waiters-2.json next to it: it is not a JSON object.']);
   });
 });
 

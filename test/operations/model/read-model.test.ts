@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readModel } from '../../../src/operations/model/from-model.js';
-import { ModelError } from '../../../src/operations/model/model.js';
+import { convertBotocore } from '../../../src/operations/model/botocore.js';
+import { ModelError, parseModelJson, readAst } from '../../../src/operations/model/model.js';
 
 /** A lending library with one resource, in the AST of Smithy. */
 const library = {
@@ -70,10 +70,8 @@ const library = {
   },
 };
 
-const read = (json: unknown) => readModel(JSON.stringify(json));
-
 describe('a Smithy model', () => {
-  const model = read(library);
+  const model = readAst(library);
 
   test('describes its service', () => {
     expect(model.service).toMatchObject({
@@ -125,11 +123,12 @@ describe('a Smithy model', () => {
 });
 
 describe('a model of botocore', () => {
+  const readBotocore = (...files: Parameters<typeof convertBotocore>) => readAst(convertBotocore(...files));
   const metadata = { protocol: 'rest-json', signatureVersion: 'v4', endpointPrefix: 'library', apiVersion: '1' };
   const operation = { http: { method: 'POST', requestUri: '/books/{id}/{path+}' }, input: { shape: 'Input' } };
   const input = { type: 'structure', required: ['Id'], members: {} };
   const withMembers = (members: Record<string, object>, changes: { protocol?: string } = {}) =>
-    read({
+    readBotocore({
       metadata: { ...metadata, ...changes },
       operations: { Lend: operation },
       shapes: {
@@ -194,7 +193,7 @@ describe('a model of botocore', () => {
   });
 
   test('takes the name of the XML root from the operation', () => {
-    const model = read({
+    const model = readBotocore({
       metadata: { ...metadata, protocol: 'rest-xml' },
       operations: { Lend: { ...operation, input: { shape: 'Input', locationName: 'LendRequest' } } },
       shapes: { Input: input },
@@ -204,9 +203,7 @@ describe('a model of botocore', () => {
 
   test('takes pages from the paginators', () => {
     const paginators = { pagination: { Lend: { input_token: 'Marker', output_token: 'Next', result_key: 'Books' } } };
-    const model = readModel(JSON.stringify({ metadata, operations: { Lend: operation }, shapes: { Input: input } }), {
-      paginators: JSON.stringify(paginators),
-    });
+    const model = readBotocore({ metadata, operations: { Lend: operation }, shapes: { Input: input } }, { paginators });
     expect(model.operation('Lend').traits['smithy.api#paginated']).toMatchObject({
       inputToken: 'Marker',
       outputToken: 'Next',
@@ -230,9 +227,7 @@ describe('a model of botocore', () => {
         BookBound: { operation: 'Bind', acceptors: [] },
       },
     };
-    const model = readModel(JSON.stringify({ metadata, operations: { Lend: operation }, shapes: { Input: input } }), {
-      waiters: JSON.stringify(waiters),
-    });
+    const model = readBotocore({ metadata, operations: { Lend: operation }, shapes: { Input: input } }, { waiters });
     const output = { path: 'Books[].State', expected: 'LENT', comparator: 'allStringEquals' };
     expect(model.operation('Lend').traits['smithy.waiters#waitable']).toEqual({
       BookLent: {
@@ -246,7 +241,7 @@ describe('a model of botocore', () => {
 
   test('with another signature is refused', () => {
     const v3 = { metadata: { ...metadata, signatureVersion: 'v3' }, operations: {}, shapes: {} };
-    expect(() => read(v3)).toThrow(/signs with v3 \(metadata\.signatureVersion\)/);
+    expect(() => readBotocore(v3)).toThrow(/signs with v3 \(metadata\.signatureVersion\)/);
   });
 });
 
@@ -261,8 +256,8 @@ describe('a model that cannot be used is refused with the place and the reason',
     ['deep nesting', `{"a":${'['.repeat(300)}${']'.repeat(300)}}`, /nested deeper than 200/],
     ['too much text', ' '.repeat(20_000_001), /more than 20 MB/],
   ])('%s', (_, text, reason) => {
-    expect(() => readModel(text)).toThrow(ModelError);
-    expect(() => readModel(text)).toThrow(reason);
+    expect(() => parseModelJson(text)).toThrow(ModelError);
+    expect(() => parseModelJson(text)).toThrow(reason);
   });
 
   test.each([
@@ -274,8 +269,8 @@ describe('a model that cannot be used is refused with the place and the reason',
     ['mixins', withShape('lib#Mixed', { type: 'structure', mixins: [] }), /lib#Mixed uses mixins/],
     ['traits of mixins', withShape('lib#Mixed$a', { type: 'apply', traits: {} }), /uses mixins/],
   ])('%s', (_, json, reason) => {
-    expect(() => read(json)).toThrow(ModelError);
-    expect(() => read(json)).toThrow(reason);
+    expect(() => readAst(json)).toThrow(ModelError);
+    expect(() => readAst(json)).toThrow(reason);
   });
 
   test.each([
@@ -285,13 +280,14 @@ describe('a model that cannot be used is refused with the place and the reason',
     ['a member that every object has', { type: 'structure', members: { toString: { target: 'x#Y' } } }, /every object/],
     ['a list as output', { type: 'list', member: { target: 'smithy.api#String' } }, /must be a structure/],
   ])('an operation with %s', (_, shape, reason) => {
-    const model = read(withShape('lib#Volume', shape));
+    // As in a file, a shape that is undefined is missing.
+    const model = readAst(parseModelJson(JSON.stringify(withShape('lib#Volume', shape))));
     expect(() => model.operation('GetBook')).toThrow(ModelError);
     expect(() => model.operation('GetBook')).toThrow(reason);
     expect(model.operation('CountBooks').name).toBe('CountBooks');
   });
 
   test('an operation that it does not have', () => {
-    expect(() => read(library).operation('BurnBook')).toThrow(/no operation BurnBook/);
+    expect(() => readAst(library).operation('BurnBook')).toThrow(/no operation BurnBook/);
   });
 });

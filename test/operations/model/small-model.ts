@@ -1,4 +1,4 @@
-import { readModel } from '../../../src/operations/model/from-model.js';
+import { readAst } from '../../../src/operations/model/model.js';
 
 type Traits = Readonly<Record<string, unknown>>;
 type Shapes = Readonly<Record<string, unknown>>;
@@ -61,8 +61,7 @@ export const smallModelJson = (
   },
 });
 
-export const smallModel = (...parts: Parameters<typeof smallModelJson>) =>
-  readModel(JSON.stringify(smallModelJson(...parts)));
+export const smallModel = (...parts: Parameters<typeof smallModelJson>) => readAst(smallModelJson(...parts));
 
 /** The trait for a method and a path. */
 export const http = (method: string, uri: string): Traits => ({ 'smithy.api#http': { method, uri, code: 200 } });
