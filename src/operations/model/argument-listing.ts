@@ -2,31 +2,23 @@ import type { JsonSchema } from '../../tools/define-operation.js';
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { sentenceCase } from '../../util/human.js';
 import { withoutUndefined } from '../../util/objects.js';
-import { type Detail, isJsonText, type ValueContext } from './argument-schema.js';
+import { insideOf, isJsonText, type Nesting } from './argument-schema.js';
 import type { Argument, StructureRules, ValueRules } from './arguments.js';
 import { shortenText } from './documentation-text.js';
-import type { FoldedArguments } from './folded-arguments.js';
 
-/** The arguments of a tool, and the limits of their listing. */
-interface ListedArguments {
-  readonly fields: readonly Argument[];
-  /** Optional arguments that are listed together as one argument, whose description names them. */
-  readonly folded: FoldedArguments | undefined;
-  /** Length limit of the names of the folded arguments (characters). */
-  readonly foldedNamesLimit: number;
-  readonly detail: Detail;
-  /** Schemas of the arguments that this server adds, by name. */
-  readonly controlArguments: Readonly<Record<string, JsonSchema>>;
+/** Limits for the listing of arguments in the list of tools. */
+export interface ListingLimits {
+  /** Length limit of a description (characters). */
+  readonly descriptionLimit: number;
+  /** Maximum number of values of an enumeration. The values of longer enumerations are not shown. */
+  readonly valuesLimit: number;
+  /** Length limit of the list of names in the description of JSON text (characters). */
+  readonly namesLimit: number;
 }
 
-/** Returns the JSON Schema of arguments with types and short descriptions only. A call that breaks another rule gets the rule in words. */
-export function argumentListing(listed: ListedArguments): JsonSchema {
-  const { fields, folded, foldedNamesLimit, detail, controlArguments } = listed;
-  const single = folded === undefined ? fields : fields.filter((field) => !folded.fields.includes(field));
-  const { properties, ...schema } = objectListing(single, requiredNames(single), { detail, around: [] });
-  if (folded === undefined) return { ...schema, properties: { ...properties, ...controlArguments } };
-  const foldedArgument = { type: 'string', description: namesHint(folded.fields, foldedNamesLimit) };
-  return { ...schema, properties: { ...properties, [folded.name]: foldedArgument, ...controlArguments } };
+/** Decides, besides the rules for a value, how the value is listed. */
+interface ListingContext extends Nesting {
+  readonly limits: ListingLimits;
 }
 
 interface ObjectListing extends JsonSchema {
@@ -34,16 +26,24 @@ interface ObjectListing extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
+/** Returns the JSON Schema of arguments with types and short descriptions only. A call that breaks another rule gets the rule in words. */
+export const argumentListing = (fields: readonly Argument[], depth: number, limits: ListingLimits): ObjectListing =>
+  objectListing(fields, requiredNames(fields), { depth, around: [], limits });
+
 const requiredNames = (fields: readonly Argument[]): readonly string[] =>
   fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
 
-function objectListing(fields: readonly Argument[], required: readonly string[], context: ValueContext): ObjectListing {
+function objectListing(
+  fields: readonly Argument[],
+  required: readonly string[],
+  context: ListingContext,
+): ObjectListing {
   const properties = Object.fromEntries(fields.map((field) => [field.name, propertyListing(field, context)]));
   return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
 }
 
-function propertyListing({ name, documentation, rules }: Argument, context: ValueContext): JsonSchema {
-  const text = shortenText(documentation, context.detail.descriptionLimit) || lastWordOf(name);
+function propertyListing({ name, documentation, rules }: Argument, context: ListingContext): JsonSchema {
+  const text = shortenText(documentation, context.limits.descriptionLimit) || lastWordOf(name);
   const hint = formatHint(rules, context);
   return { ...valueListing(rules, context), description: hint === '' ? text : `${text} ${hint}` };
 }
@@ -55,7 +55,7 @@ const lastWordOf = (name: string): string => `${sentenceCase(nameInWords(name).s
  * Returns the JSON Schema of a value, without a description. Of the rules, it has short enumerations and the bounds of integers, because
  * each rule takes room in the list of tools. A call that breaks another rule gets the rule in words.
  */
-function valueListing(rules: ValueRules, context: ValueContext): JsonSchema {
+function valueListing(rules: ValueRules, context: ListingContext): JsonSchema {
   // A map, a document, and a structure that is nested too deeply or contains itself, are given as JSON text.
   if (isJsonText(rules, context)) return { type: 'string' };
   switch (rules.kind) {
@@ -76,17 +76,18 @@ function valueListing(rules: ValueRules, context: ValueContext): JsonSchema {
   }
 }
 
-function structureListing({ id, fields, isUnion }: StructureRules, { detail, around }: ValueContext): JsonSchema {
+function structureListing(rules: StructureRules, context: ListingContext): JsonSchema {
+  const fields = rules.fields();
   // A union needs exactly one field, but no particular field is required.
-  const required = isUnion ? [] : requiredNames(fields());
-  return objectListing(fields(), required, { detail, around: [...around, id] });
+  const required = rules.isUnion ? [] : requiredNames(fields);
+  return objectListing(fields, required, { ...context, ...insideOf(rules, context) });
 }
 
-const areValuesShown = (values: readonly string[], { detail }: ValueContext): boolean =>
-  values.length <= detail.valuesLimit;
+const areValuesShown = (values: readonly string[], { limits }: ListingContext): boolean =>
+  values.length <= limits.valuesLimit;
 
 /** Returns the format of a value for its description. Empty if the type in the schema says it. */
-function formatHint(rules: ValueRules, context: ValueContext): string {
+function formatHint(rules: ValueRules, context: ListingContext): string {
   switch (rules.kind) {
     case 'list':
       return formatHint(rules.element(), context);
@@ -97,7 +98,7 @@ function formatHint(rules: ValueRules, context: ValueContext): string {
     case 'enum':
       return areValuesShown(rules.values, context) ? '' : `Such as ${rules.values.slice(0, 2).join(', ')}.`;
     case 'structure':
-      return isJsonText(rules, context) ? namesHint(rules.fields(), context.detail.namesLimit) : '';
+      return isJsonText(rules, context) ? namesHint(rules.fields(), context.limits.namesLimit) : '';
     case 'map':
     case 'document':
       return 'JSON text.';
@@ -107,7 +108,7 @@ function formatHint(rules: ValueRules, context: ValueContext): string {
 }
 
 /** Returns the format of JSON text with the names in it, such as `JSON text: {Key, Value?}`. A "?" marks an optional name. */
-function namesHint(fields: readonly Argument[], limit: number): string {
+export function namesHint(fields: readonly Argument[], limit: number): string {
   const names = fields.map(({ name, isRequired }) => (isRequired ? name : `${name}?`));
   return shortenText(`JSON text: {${names.join(', ')}}`, limit + 'JSON text: {}'.length);
 }

@@ -7,34 +7,29 @@ import { isDeeperThan, lazy, leavesOf, parseJson } from '../../util/objects.js';
 import type { Argument, StructureRules, ValueLimits, ValueRules } from './arguments.js';
 import { readPattern } from './read-pattern.js';
 
-/** Limits for the listing of arguments in the list of tools. */
-export interface Detail {
+/** The place of a value in the structures around it, which decides whether the value is given as JSON text. */
+export interface Nesting {
   /** Number of levels of structures whose fields are shown. A deeper structure is a single argument with JSON text. */
   readonly depth: number;
-  /** Length limit of a description (characters). */
-  readonly descriptionLimit: number;
-  /** Maximum number of values of an enumeration. The values of longer enumerations are not shown. */
-  readonly valuesLimit: number;
-  /** Length limit of the list of names in the description of JSON text (characters). */
-  readonly namesLimit: number;
-}
-
-/** What decides, besides the rules for a value, how the value is listed and whether it is given as JSON text. */
-export interface ValueContext {
-  readonly detail: Detail;
   /** IDs of the structures around the value. */
   readonly around: readonly string[];
 }
 
-/** Returns the fields of a schema for arguments. Some values are given as JSON text (`isJsonText`), whose content is validated as well. */
-export const argumentShape = (fields: readonly Argument[], detail: Detail): Readonly<Record<string, z.ZodType>> =>
-  Object.fromEntries(fields.map((field) => [field.name, argumentSchema(field, { detail, around: [] })]));
+/** Returns the place of the fields of a structure. */
+export const insideOf = ({ id }: StructureRules, { depth, around }: Nesting): Nesting => ({
+  depth,
+  around: [...around, id],
+});
 
-function argumentSchema(argument: Argument, context: ValueContext): z.ZodType {
+/** Returns the fields of a schema for arguments. Some values are given as JSON text (`isJsonText`), whose content is validated as well. */
+export const argumentShape = (fields: readonly Argument[], depth: number): Readonly<Record<string, z.ZodType>> =>
+  Object.fromEntries(fields.map((field) => [field.name, argumentSchema(field, { depth, around: [] })]));
+
+function argumentSchema(argument: Argument, nesting: Nesting): z.ZodType {
   const { name, isRequired, location, documentation, rules } = argument;
-  const shown = shownSchema(rules, context);
+  const shown = shownSchema(rules, nesting);
   const schema = location === undefined ? shown : rulesOfLocation[location](shown);
-  // Not shortened to `detail.descriptionLimit`, because the reference of the operation shows the whole text.
+  // Not shortened as in the list of tools, because the reference of the operation shows the whole text.
   const described = schema.describe(documentation || `${sentenceCase(nameInWords(name))}.`);
   return isRequired ? described : described.optional();
 }
@@ -62,22 +57,20 @@ const otherResource =
   'must not be empty, or have "." or ".." as a part of a path, which would address another resource';
 
 /** Returns the schema that checks a value outside JSON text. Hosts can show the fields of its structures and the elements of its lists. */
-function shownSchema(rules: ValueRules, { detail, around }: ValueContext): z.ZodType {
-  if (isJsonText(rules, { detail, around })) return jsonText(() => innerSchema(rules));
-  if (rules.kind === 'structure') {
-    const context = { detail, around: [...around, rules.id] };
-    return structureSchema(rules, (field) => argumentSchema(field, context));
-  }
-  if (rules.kind === 'list') return listSchema(rules, shownSchema(rules.element(), { detail, around }));
+function shownSchema(rules: ValueRules, nesting: Nesting): z.ZodType {
+  if (isJsonText(rules, nesting)) return jsonText(() => innerSchema(rules));
+  if (rules.kind === 'structure')
+    return structureSchema(rules, (field) => argumentSchema(field, insideOf(rules, nesting)));
+  if (rules.kind === 'list') return listSchema(rules, shownSchema(rules.element(), nesting));
   // Simple values have the same rules inside and outside JSON text.
   return innerSchema(rules);
 }
 
 /** True if a value is given as JSON text. */
-export const isJsonText = (rules: ValueRules, { detail, around }: ValueContext): boolean =>
+export const isJsonText = (rules: ValueRules, { depth, around }: Nesting): boolean =>
   rules.kind === 'map' ||
   rules.kind === 'document' ||
-  (rules.kind === 'structure' && (around.length >= detail.depth || around.includes(rules.id)));
+  (rules.kind === 'structure' && (around.length >= depth || around.includes(rules.id)));
 
 /** Returns the schema that checks a value inside JSON text. Inner schemas are made on demand, because a structure may contain itself. */
 export function innerSchema(rules: ValueRules): z.ZodType {

@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import type { JsonSchema, Operation } from '../../tools/define-operation.js';
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { sentenceCase } from '../../util/human.js';
@@ -16,8 +17,15 @@ export interface ModelContext {
   readonly model: Model;
   readonly codec: Codec;
   readonly fileSettings: ParsedSettings;
-  /** Schemas of the arguments that this server adds to changes (such as `planId`), by name. Repeatable changes get fewer. */
-  readonly controlArguments: Readonly<Record<'repeatable' | 'notRepeatable', Readonly<Record<string, JsonSchema>>>>;
+  /** The control arguments of changes. Repeatable changes have fewer. */
+  readonly controlArguments: Readonly<Record<'repeatable' | 'notRepeatable', ControlArguments>>;
+}
+
+/** The arguments that this server adds to a change, such as `planId`. */
+export interface ControlArguments {
+  readonly schemas: Readonly<Record<string, z.ZodType>>;
+  /** Their JSON Schemas, as hosts see them. */
+  readonly listing: Readonly<Record<string, JsonSchema>>;
 }
 
 /** An operation of a model with the settings that the file has for it. The list of its arguments is not yet shortened. */
@@ -27,6 +35,8 @@ export interface ChosenOperation {
   readonly settings: OperationSettings;
   readonly texts: Pick<Operation, 'name' | 'title' | 'description'>;
   readonly toolArguments: readonly Argument[];
+  /** Empty for a read. */
+  readonly controlArguments: ControlArguments;
   /** Tells whether an argument, or a field of an argument or answer, is a secret. */
   readonly isSecret: (field: Argument) => boolean;
   readonly pages: ModelPages | undefined;
@@ -37,7 +47,7 @@ export interface ChosenOperation {
  * @throws ModelError if the operation is not supported, or the settings do not fit it
  */
 export function chooseOperation(
-  { model, fileSettings }: ModelContext,
+  { model, fileSettings, controlArguments }: ModelContext,
   name: string,
   settings: OperationSettings,
 ): ChosenOperation {
@@ -58,6 +68,10 @@ export function chooseOperation(
       description: settings.description ?? descriptionOf(operation, title),
     },
     toolArguments: chosenArguments(allArguments, settings),
+    controlArguments:
+      settings.effect === 'read'
+        ? { schemas: {}, listing: {} }
+        : controlArguments[settings.repeatable === true ? 'repeatable' : 'notRepeatable'],
     isSecret: isSecretIn(settings.secretNames),
     pages,
   };

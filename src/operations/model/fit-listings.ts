@@ -1,26 +1,27 @@
 import type { JsonSchema } from '../../tools/define-operation.js';
 import { lazy } from '../../util/objects.js';
-import { argumentListing } from './argument-listing.js';
-import type { Detail } from './argument-schema.js';
+import { argumentListing, type ListingLimits, namesHint } from './argument-listing.js';
 import type { Argument } from './arguments.js';
-import type { ChosenOperation, ModelContext } from './chosen-operation.js';
+import type { ChosenOperation } from './chosen-operation.js';
 import { shortenText } from './documentation-text.js';
 import { type FoldedArguments, foldArguments } from './folded-arguments.js';
 import { ModelError } from './model.js';
-import type { OperationSettings } from './model-settings.js';
 import { secretPaths } from './secret-members.js';
 
 /** A tool as language models read it in the list of tools, at one level of detail. */
 export interface Listing {
   readonly description: string;
-  readonly detail: Detail;
+  /** Number of levels of structures whose fields are shown. */
+  readonly depth: number;
+  /** Optional arguments that are listed together as one argument, whose description names them. */
   readonly folded: FoldedArguments | undefined;
   readonly input: JsonSchema;
   /** Characters of the tool in the list of tools. */
   readonly size: number;
 }
 
-interface Level extends Detail {
+interface Level extends ListingLimits {
+  readonly depth: number;
   /** Length limit of the tool's description (characters). */
   readonly toolDescriptionLimit: number;
   /** Length limit of the names of folded arguments (characters). 0 if no argument is folded. */
@@ -43,74 +44,73 @@ const charactersPerTool = 800;
 /** An API model with fewer tools gets the budget of this number of tools. */
 const fewTools = 30;
 
-/** The listings of one operation whose input schemas are not too large, the most detailed first. Each is made when it is first needed. */
-type Listings = readonly [() => Listing, ...(() => Listing)[]];
+/** Returns the most detailed listing of a tool with at most `sizeLimit` characters, or else its shortest listing. */
+export type FitListing = (sizeLimit: number) => Listing;
 
-/** Returns the listings whose schema is within the size limit. Throws a `ModelError` if there is none. */
-export function listingsOf(context: ModelContext, chosen: ChosenOperation): Listings {
-  const listings = levels.map((level) => lazy(() => listingAt(level, context, chosen)));
-  const firstSmallEnough = listings.findIndex((listing) => JSON.stringify(listing().input).length <= maximumSchema);
-  const [mostDetailed, ...others] = firstSmallEnough < 0 ? [] : listings.slice(firstSmallEnough);
+/**
+ * Returns the function that chooses the listing of a tool.
+ * @throws ModelError if the input schema is too large at every level of detail
+ */
+export function listingFitter(chosen: ChosenOperation): FitListing {
+  // Each listing is made when it is first needed, because most tools are listed at the first level.
+  const all = levels.map((level) => lazy(() => listingAt(level, chosen)));
+  const firstSmallEnough = all.findIndex((listing) => JSON.stringify(listing().input).length <= maximumSchema);
+  const [mostDetailed, ...others] = firstSmallEnough < 0 ? [] : all.slice(firstSmallEnough);
   if (mostDetailed === undefined)
     throw new ModelError(
       `its arguments need a schema of more than ${maximumSchema} characters: choose arguments with only, or leave some out with omit`,
     );
-  return [mostDetailed, ...others];
+  return (sizeLimit) => {
+    let shortest = mostDetailed();
+    for (const listing of others) {
+      if (shortest.size <= sizeLimit) break;
+      if (listing().size < shortest.size) shortest = listing();
+    }
+    return shortest;
+  };
 }
 
 /**
  * Makes the listing of a tool at one level of detail. At some levels, optional arguments are folded: in the listing, one argument with JSON
  * text then stands for all of them.
  */
-function listingAt(level: Level, context: ModelContext, chosen: ChosenOperation): Listing {
-  const { toolDescriptionLimit, foldedNamesLimit, ...detail } = level;
-  const { toolArguments, settings, texts, isSecret } = chosen;
+function listingAt(level: Level, chosen: ChosenOperation): Listing {
+  const { depth, toolDescriptionLimit, foldedNamesLimit } = level;
+  const { toolArguments, controlArguments, settings, texts } = chosen;
   // A description that the file gives is never shortened. If too little of another description would remain, the title replaces it.
   const description =
     settings.description ?? (shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`);
 
+  const folded =
+    foldedNamesLimit === 0 ? undefined : foldArguments(toolArguments, (field) => isNeverFolded(field, depth, chosen));
+  const foldedListing = folded && {
+    [folded.name]: { type: 'string', description: namesHint(folded.fields, foldedNamesLimit) },
+  };
+  const single = toolArguments.filter((field) => folded?.fields.includes(field) !== true);
+  const { properties, ...schema } = argumentListing(single, depth, level);
+  const input = { ...schema, properties: { ...properties, ...foldedListing, ...controlArguments.listing } };
+
+  const size = JSON.stringify({ ...texts, description, input }).length;
+  return { description, depth, folded, input, size };
+}
+
+function isNeverFolded(field: Argument, depth: number, { isSecret, settings }: ChosenOperation): boolean {
   // An argument with a secret is not folded, because a plan would then hide all folded arguments.
-  const hasSecret = (argument: Argument) => secretPaths([argument], detail, isSecret).length > 0;
+  if (secretPaths([field], depth, isSecret).length > 0) return true;
   // An argument that the read after a change needs is not folded, because the read takes the argument by its path. The path may go on inside
   // the argument: `input.cluster.id`. So `cluster` also matches `input.clusters`, which only means that one argument more is not folded.
   const followPaths = Object.values(settings.follow?.arguments ?? {});
-  const isUsedByFollow = ({ name, memberName }: Argument) =>
-    followPaths.some((path) => path.startsWith(`input.${name}`) || path.startsWith(`input.${memberName}`));
-  const isNeverFolded = (argument: Argument) => hasSecret(argument) || isUsedByFollow(argument);
-  // Levels that fold nothing have the limit 0. `folded` has the folded arguments, and the name of the argument that stands for them.
-  const folded = foldedNamesLimit === 0 ? undefined : foldArguments(toolArguments, isNeverFolded);
-
-  const controlArguments = controlArgumentsOf(settings, context);
-  const input = argumentListing({ fields: toolArguments, folded, foldedNamesLimit, detail, controlArguments });
-  const size = JSON.stringify({ ...texts, description, input }).length;
-  return { description, detail, folded, input, size };
+  return followPaths.some((path) => [field.name, field.memberName].some((name) => path.startsWith(`input.${name}`)));
 }
 
-/** Returns the schemas of the arguments that this server adds to a change, such as `planId`. A read gets none. */
-function controlArgumentsOf({ effect, repeatable }: OperationSettings, { controlArguments }: ModelContext) {
-  if (effect === 'read') return {};
-  return repeatable === true ? controlArguments.repeatable : controlArguments.notRepeatable;
-}
-
-/** Returns the function that chooses a listing, so that all tools fit into the list of tools. The largest tools lose detail first. */
-export function listingChooser(operations: readonly Listings[]): (listings: Listings) => Listing {
-  const budget = charactersPerTool * Math.max(fewTools, operations.length);
-  const totalSize = (toolLimit: number) =>
-    operations.reduce((sum, listings) => sum + fittingListing(listings, toolLimit).size, 0);
-  let toolLimit = maximumSchema;
-  while (toolLimit > smallestToolLimit && totalSize(toolLimit) > budget) toolLimit *= 0.85;
-  return (listings) => fittingListing(listings, toolLimit);
+/** Returns the size limit of a single tool with which all tools fit into the list of tools. The largest tools lose detail first. */
+export function commonSizeLimit(tools: readonly FitListing[]): number {
+  const budget = charactersPerTool * Math.max(fewTools, tools.length);
+  const totalSize = (sizeLimit: number) => tools.reduce((sum, fitListing) => sum + fitListing(sizeLimit).size, 0);
+  let sizeLimit = maximumSchema;
+  while (sizeLimit > smallestSizeLimit && totalSize(sizeLimit) > budget) sizeLimit *= 0.85;
+  return sizeLimit;
 }
 
 /** Lowest size limit of a single tool (characters). Every tool is larger, so a lower limit would change nothing. */
-const smallestToolLimit = 200;
-
-/** Returns the most detailed listing of at most `toolLimit` characters, or else the shortest listing. */
-function fittingListing([mostDetailed, ...others]: Listings, toolLimit: number): Listing {
-  let shortest = mostDetailed();
-  for (const listing of others) {
-    if (shortest.size <= toolLimit) break;
-    if (listing().size < shortest.size) shortest = listing();
-  }
-  return shortest;
-}
+const smallestSizeLimit = 200;

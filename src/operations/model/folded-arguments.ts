@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { withConditions } from '../../tools/schema/fields.js';
 import { isObject } from '../../util/objects.js';
-import { argumentShape, type Detail, jsonText } from './argument-schema.js';
+import { argumentShape, jsonText } from './argument-schema.js';
 import type { Argument } from './arguments.js';
 
 /** Optional arguments that the list of tools combines in one argument with JSON text. A call may also have them one by one. */
@@ -31,9 +31,9 @@ const fewest = 3;
 type SchemasByName = Readonly<Record<string, z.ZodType>>;
 
 /** Returns the schema of arguments in which a call may have the folded arguments in the combined argument or one by one. */
-export function withFolded(schemas: SchemasByName, folded: FoldedArguments, detail: Detail): z.ZodObject {
+export function withFolded(schemas: SchemasByName, folded: FoldedArguments, depth: number): z.ZodObject {
   const { name, fields } = folded;
-  const others = jsonText(() => z.strictObject(argumentShape(fields, detail)))
+  const others = jsonText(() => z.strictObject(argumentShape(fields, depth)))
     .describe('Further arguments as JSON text.')
     .optional();
   return withConditions(z.strictObject({ ...schemas, [name]: others }), (args, report) => {

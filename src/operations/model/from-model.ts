@@ -8,9 +8,9 @@ import { valueAt } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
 import { UnusableFile } from '../unusable-file.js';
 import { convertBotocore, isBotocore } from './botocore.js';
-import { chooseOperation } from './chosen-operation.js';
+import { type ControlArguments, chooseOperation } from './chosen-operation.js';
 import { createCodec } from './codec.js';
-import { listingChooser, listingsOf } from './fit-listings.js';
+import { commonSizeLimit, listingFitter } from './fit-listings.js';
 import { type Model, ModelError, parseModelJson, readAst } from './model.js';
 import { modelOperation } from './model-operation.js';
 import { type ModelSettings, readSettings } from './model-settings.js';
@@ -30,42 +30,43 @@ export const createFromModel =
     const { settings: fileSettings } = read;
     const model = await openModel(folder, path);
 
-    // `Object`, because the type of a JSON Schema does not say what `properties` is.
-    const schemasOf = (shape: z.ZodRawShape): Readonly<Record<string, JsonSchema>> =>
-      Object(toJsonSchema(z.strictObject(shape)).properties);
-    // The arguments that this server adds to changes, as hosts see them.
-    const controlArguments = { repeatable: schemasOf(planArguments()), notRepeatable: schemasOf(consentArguments()) };
+    const controlArguments = {
+      repeatable: withListing(planArguments(), toJsonSchema),
+      notRepeatable: withListing(consentArguments(), toJsonSchema),
+    };
     const context = { model, codec: createCodec(model), fileSettings, controlArguments };
 
-    // The listings of an operation are its entry in the list of tools, at several levels of detail.
-    const requested = Object.entries(fileSettings.operations).map(([name, settings]) => ({ name, settings }));
-    const withListings = allOrProblems(requested, ({ name, settings }) => {
+    const tools = allOrProblems(Object.entries(fileSettings.operations), (settings, name) => {
       const chosen = chooseOperation(context, name, settings);
-      return { name, chosen, listings: listingsOf(context, chosen) };
+      return [name, { chosen, fitListing: listingFitter(chosen) }] as const;
     });
-    // How much detail fits depends on the sizes of all tools, so all listings are known before the first operation is made.
-    const chooseListing = listingChooser(withListings.map(({ listings }) => listings));
-    return allOrProblems(withListings, ({ chosen, listings }) =>
-      modelOperation(context, chosen, chooseListing(listings)),
-    );
+    // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
+    const sizeLimit = commonSizeLimit(tools.map(([, { fitListing }]) => fitListing));
+    return allOrProblems(tools, ({ chosen, fitListing }) => modelOperation(context, chosen, fitListing(sizeLimit)));
   };
 
+/** Adds the JSON Schemas of arguments, as hosts see them. */
+function withListing(schemas: ControlArguments['schemas'], toJsonSchema: ToJsonSchema): ControlArguments {
+  // `Object`, because the type of a JSON Schema does not say what `properties` is.
+  return { schemas, listing: Object(toJsonSchema(z.strictObject(schemas)).properties) };
+}
+
 /**
- * Calls `make` for each entry. `name` is the name of the entry's operation in the model.
+ * Calls `make` for each entry, with the name of its operation in the model.
  * @throws UnusableFile after the last entry, with the problems of all entries for which `make` has thrown a `ModelError`
  */
-function allOrProblems<Entry extends { readonly name: string }, Result>(
-  entries: readonly Entry[],
-  make: (entry: Entry) => Result,
+function allOrProblems<Entry, Result>(
+  entries: readonly (readonly [name: string, entry: Entry])[],
+  make: (entry: Entry, name: string) => Result,
 ): readonly Result[] {
   const results: Result[] = [];
   const problems: string[] = [];
-  for (const entry of entries) {
+  for (const [name, entry] of entries) {
     try {
-      results.push(make(entry));
+      results.push(make(entry, name));
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
-      problems.push(`operations.${quoteName(entry.name)}: ${error.message}`);
+      problems.push(`operations.${quoteName(name)}: ${error.message}`);
     }
   }
   if (problems.length > 0) throw new UnusableFile(...problems);

@@ -1,11 +1,10 @@
 import * as z from 'zod';
 import { builtInServices, type Follow, type Operation, type Signing } from '../../tools/define-operation.js';
-import { consentArguments, planArguments } from '../../tools/schema/fields.js';
 import { lazy } from '../../util/objects.js';
 import { answerRecord, answerSchema } from './answer-record.js';
 import { answerSummary } from './answer-summary.js';
 import { isNamed, translatePath } from './argument-paths.js';
-import { argumentShape, type Detail } from './argument-schema.js';
+import { argumentShape } from './argument-schema.js';
 import { type Argument, argumentsOf, structureOf } from './arguments.js';
 import { changeTexts } from './change-texts.js';
 import { hostPrefixOf } from './check-supported.js';
@@ -16,7 +15,6 @@ import { type FoldedArguments, unfolded, withFolded } from './folded-arguments.j
 import { memberValues } from './member-values.js';
 import { hasTrait, isIdempotencyToken, type Model, ModelError, type ModelOperation, type Protocol } from './model.js';
 import type { ModelPages } from './model-pages.js';
-import type { OperationSettings } from './model-settings.js';
 import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
@@ -27,10 +25,10 @@ import { uncheckedPatterns } from './unchecked-patterns.js';
 export function modelOperation(context: ModelContext, chosen: ChosenOperation, listing: Listing): Operation {
   const { model, codec, fileSettings } = context;
   const { operation, settings, texts, toolArguments, isSecret, pages } = chosen;
-  const { description, detail, folded } = listing;
+  const { description, depth, folded } = listing;
 
   // Most operations are never called, so the two schemas and the fields of the answer are made at the first use.
-  const input = lazy(() => inputSchema(chosen, folded, detail));
+  const input = lazy(() => inputSchema(chosen, folded, depth));
   const getAnswerFields = structureOf(model, operation.output).fields;
   // Secrets in answers are masked, except fields that the file wants to show (`settings.show`), and the token of the next page, which looks
   // like a secret, but has to be sent with the next request.
@@ -53,7 +51,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     input,
     schemas: { input: listing.input },
     example: exampleFor(chosen, input),
-    secrets: secretPaths(toolArguments, detail, isSecret),
+    secrets: secretPaths(toolArguments, depth, isSecret),
     request: (args, pageStart, idempotencyToken) => {
       // If the listing has folded arguments, a call may give them as JSON text in one combined argument. `unfolded` separates them.
       const singleArguments = unfolded(args, folded);
@@ -110,17 +108,12 @@ function changeFields(
 
 /** Returns the schema that validates the arguments of a call, including the arguments that this server adds to changes. */
 function inputSchema(
-  { toolArguments, settings }: ChosenOperation,
+  { toolArguments, controlArguments }: ChosenOperation,
   folded: FoldedArguments | undefined,
-  detail: Detail,
+  depth: number,
 ): z.ZodObject {
-  const schemas = { ...argumentShape(toolArguments, detail), ...controlArguments(settings) };
-  return folded === undefined ? z.strictObject(schemas) : withFolded(schemas, folded, detail);
-}
-
-function controlArguments({ effect, repeatable }: OperationSettings): Readonly<Record<string, z.ZodType>> {
-  if (effect === 'read') return {};
-  return repeatable === true ? planArguments() : consentArguments();
+  const schemas = { ...argumentShape(toolArguments, depth), ...controlArguments.schemas };
+  return folded === undefined ? z.strictObject(schemas) : withFolded(schemas, folded, depth);
 }
 
 /**

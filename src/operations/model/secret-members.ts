@@ -1,6 +1,6 @@
 import { nameInWords } from '../../tools/schema/field-names.js';
 import { isNamed } from './argument-paths.js';
-import { type Detail, isJsonText, type ValueContext } from './argument-schema.js';
+import { insideOf, isJsonText, type Nesting } from './argument-schema.js';
 import type { Argument, ValueRules } from './arguments.js';
 
 /** Returns the function that finds secrets: members that are marked as sensitive, are named like a secret, or are in `namesOfSecrets`. */
@@ -18,28 +18,27 @@ const holdsText = (rules: ValueRules): boolean =>
 /** Returns the paths of secret arguments, with `[]` for each element of a list. JSON text with a secret in it is secret as a whole. */
 export function secretPaths(
   fields: readonly Argument[],
-  detail: Detail,
+  depth: number,
   isSecret: (field: Argument) => boolean,
 ): readonly string[] {
   return fields.flatMap((field) =>
-    isSecret(field) ? [field.name] : pathsInValue(field.rules, { detail, around: [] }, field.name, isSecret),
+    isSecret(field) ? [field.name] : pathsInValue(field.rules, { depth, around: [] }, field.name, isSecret),
   );
 }
 
 /** Returns the paths of the secrets in a value, which itself has the path `path`. */
 function pathsInValue(
   rules: ValueRules,
-  context: ValueContext,
+  nesting: Nesting,
   path: string,
   isSecret: (field: Argument) => boolean,
 ): readonly string[] {
-  if (rules.kind === 'list') return pathsInValue(rules.element(), context, `${path}[]`, isSecret);
-  if (isJsonText(rules, context)) return holdsSecret(rules, isSecret, []) ? [path] : [];
+  if (rules.kind === 'list') return pathsInValue(rules.element(), nesting, `${path}[]`, isSecret);
+  if (isJsonText(rules, nesting)) return holdsSecret(rules, isSecret, []) ? [path] : [];
   if (rules.kind !== 'structure') return [];
-  const innerContext = { detail: context.detail, around: [...context.around, rules.id] };
   return rules.fields().flatMap((field) => {
     const fieldPath = `${path}.${field.name}`;
-    return isSecret(field) ? [fieldPath] : pathsInValue(field.rules, innerContext, fieldPath, isSecret);
+    return isSecret(field) ? [fieldPath] : pathsInValue(field.rules, insideOf(rules, nesting), fieldPath, isSecret);
   });
 }
 

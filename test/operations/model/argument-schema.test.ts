@@ -74,8 +74,7 @@ const input = {
 const model = smallModel({ Lend: { input } }, shapes);
 const fields = argumentsOf(model, model.operation('Lend').input, () => false);
 const full = { depth: 3, descriptionLimit: 60, valuesLimit: 12, namesLimit: 60 };
-const schemaWith = (detail: typeof full) => z.strictObject(argumentShape(fields, detail));
-const schema = schemaWith(full);
+const schema = z.strictObject(argumentShape(fields, full.depth));
 
 const problemOf = (given: object): string | undefined => {
   const [issue] = schema.safeParse({ Must: 'x', ...given }).error?.issues ?? [];
@@ -147,8 +146,7 @@ test.each<[object, RegExp]>([
 });
 
 describe('the schema for hosts', () => {
-  const listing = (detail: typeof full) =>
-    argumentListing({ fields, folded: undefined, foldedNamesLimit: 0, detail, controlArguments: {} });
+  const listing = ({ depth, ...limits }: typeof full) => argumentListing(fields, depth, limits);
 
   test.each([full, { depth: 1, descriptionLimit: 0, valuesLimit: 0, namesLimit: 0 }])(
     'has only what every host accepts, at %j',
@@ -201,7 +199,7 @@ test('a part of the path has at most 2048 bytes, and cannot address another reso
   const id = z.strictObject(
     argumentShape(
       argumentsOf(paths, paths.operation('Get').input, () => false),
-      full,
+      full.depth,
     ),
   );
   for (const Id of ['', '.', '..', 'a/../b', '..;x']) expect(id.safeParse({ Id }).success, Id).toBe(false);
@@ -220,7 +218,7 @@ test('a list in a header has at most 4096 bytes in all', () => {
   const [parts] = Object.values(
     argumentShape(
       argumentsOf(headers, headers.operation('Get').input, () => false),
-      full,
+      full.depth,
     ),
   );
   const half = 'a'.repeat(2047);
