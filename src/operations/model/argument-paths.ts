@@ -4,21 +4,17 @@ import type { Argument, ValueRules } from './arguments.js';
 export const isNamed = (names: readonly string[], { name, memberName }: Argument): boolean =>
   names.includes(name) || names.includes(memberName);
 
-type Target = { readonly to: 'name' | 'member' };
-
 /**
- * Translates the names in a dotted path to names of arguments (`to: 'name'`) or names in the model (`to: 'member'`). A person may have
- * written either. An unknown name and all names after it stay as they are. The code that uses the path reports them.
+ * Translates the names in a dotted path to names of arguments (`name`) or names in the model (`memberName`). A person may have written
+ * either. An unknown name and all names after it stay as they are. The code that uses the path reports them.
  */
-export function translatePath(path: string, fields: readonly Argument[], { to }: Target): string {
+export function translatePath(path: string, fields: readonly Argument[], to: 'name' | 'memberName'): string {
   // `rules[0].id` has the first name `rules`, the indexes `[0]` and the rest `id`.
   const [, firstName = '', indexes = '', rest] = /^([^.[]*)((?:\[\d*\])*)(?:\.(.*))?$/s.exec(path) ?? [];
-  const targetName = ({ name, memberName }: Argument) => (to === 'name' ? name : memberName);
-  const field =
-    fields.find((field) => targetName(field) === firstName) ?? fields.find((field) => isNamed([firstName], field));
+  const field = fields.find((field) => field[to] === firstName) ?? fields.find((field) => isNamed([firstName], field));
   if (field === undefined) return path;
-  const start = `${targetName(field)}${indexes}`;
-  return rest === undefined ? start : `${start}.${translatePath(rest, innerFields(field.rules), { to })}`;
+  const start = `${field[to]}${indexes}`;
+  return rest === undefined ? start : `${start}.${translatePath(rest, innerFields(field.rules), to)}`;
 }
 
 /** Returns the fields of a structure, or of the structures in a list. Other values have none. */

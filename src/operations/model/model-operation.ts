@@ -101,7 +101,7 @@ function changeFields(
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(repeatable !== undefined && { repeatable }),
     // `failures` is the path of a list in records, which have the names in the model. The file may also name the list as in answers.
-    ...(failures !== undefined && { failures: pathWithMemberNames(failures, getAnswerFields()) }),
+    ...(failures !== undefined && { failures: translatePath(failures, getAnswerFields(), 'memberName') }),
     ...(follow !== undefined && { follow: translateFollow(context, follow, toolArguments, getAnswerFields()) }),
   };
 }
@@ -160,17 +160,20 @@ function translateFollow(
   const readAnswerFields = read === undefined ? [] : structureOf(model, read.output).fields();
 
   // For each argument of the read, the source of its value: a path in the arguments or in the answer of the change.
-  const sources: Record<string, string> = {};
-  for (const [argument, source] of Object.entries(follow.arguments)) {
-    const argumentName = pathWithArgumentNames(argument, readArguments);
-    sources[argumentName] = translateSource(source, changeArguments, changeAnswerFields);
-  }
-  if (follow.done === undefined) return { read: follow.read, arguments: sources };
-
+  const sources = Object.entries(follow.arguments).map(([argument, source]) => [
+    translatePath(argument, readArguments, 'name'),
+    translateSource(source, changeArguments, changeAnswerFields),
+  ]);
   // Fields of the read's answer, with the values that show that the change is finished.
-  const done: Record<string, string> = {};
-  for (const [field, value] of Object.entries(follow.done)) done[pathWithMemberNames(field, readAnswerFields)] = value;
-  return { read: follow.read, arguments: sources, done };
+  const done = Object.entries(follow.done ?? {}).map(([field, value]) => [
+    translatePath(field, readAnswerFields, 'memberName'),
+    value,
+  ]);
+  return {
+    read: follow.read,
+    arguments: Object.fromEntries(sources),
+    ...(follow.done !== undefined && { done: Object.fromEntries(done) }),
+  };
 }
 
 /** Translates a path in the arguments of a change, such as `input.id`, or in its answer, such as `answer.task.id`. */
@@ -182,17 +185,9 @@ function translateSource(
   const [start, ...names] = source.split('.');
   const path = names.join('.');
   return start === 'input'
-    ? `input.${pathWithArgumentNames(path, changeArguments)}`
-    : `answer.${pathWithMemberNames(path, changeAnswerFields)}`;
+    ? `input.${translatePath(path, changeArguments, 'name')}`
+    : `answer.${translatePath(path, changeAnswerFields, 'memberName')}`;
 }
-
-/** Translates the names in a path to names of arguments in the tool's input. */
-const pathWithArgumentNames = (path: string, fields: readonly Argument[]) =>
-  translatePath(path, fields, { to: 'name' });
-
-/** Translates the names in a path to names of members in the model, which are the names of the fields of records. */
-const pathWithMemberNames = (path: string, fields: readonly Argument[]) =>
-  translatePath(path, fields, { to: 'member' });
 
 /** Returns how the body of an answer is read. In XML protocols, it is XML, unless a member that is no structure is the whole body. */
 function answerFormat({ service, shape }: Model, { output }: ModelOperation): Operation['answer'] {

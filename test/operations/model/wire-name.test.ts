@@ -77,10 +77,10 @@ test.each([
 test.each([
   ['name', 'Place.RoomName', 'Place.Room'],
   ['name', 'Place.Room', 'Place.Room'],
-  ['member', 'Place.Room', 'Place.RoomName'],
-  ['member', 'max-keys', 'MaxKeys'],
+  ['memberName', 'Place.Room', 'Place.RoomName'],
+  ['memberName', 'max-keys', 'MaxKeys'],
   ['name', 'Keys[0]', 'Keys[0]'],
   ['name', 'Nothing.Room', 'Nothing.Room'],
 ] as const)('by %s, %s is %s', (to, path, expected) => {
-  expect(translatePath(path, argumentsWith('restXml'), { to })).toBe(expected);
+  expect(translatePath(path, argumentsWith('restXml'), to)).toBe(expected);
 });
