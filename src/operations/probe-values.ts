@@ -45,10 +45,6 @@ export function probeArguments(operation: Operation, example: ExampleInput): Arg
 const withArgument = (example: Arguments, path: string, value: unknown): unknown =>
   path in example ? { ...example, [path]: value } : withValueAt(example, path, () => value);
 
-/** Sizes of texts (characters) and lists (elements) to try, largest first. */
-const textSizes = [65_536, 16_384, 4096, 2048, 1024, 512, 255, 128, 63, 32, 20, 16];
-const listSizes = [1000, 500, 300, 100, 50, 20, 16, 10, 5, 3, 2];
-
 /** Approximate size limit of all arguments (characters of JSON). */
 const largestTotal = 1_100_000;
 /** Approximate characters of JSON for each value besides texts and names, such as quotation marks. */
@@ -69,14 +65,6 @@ function remainingAfter(available: number, value: unknown): number {
 type Step = string | number;
 type Path = readonly Step[];
 
-/** How a value is enlarged. */
-interface Growth {
-  /** Functions that return a value in a size. The first one is tried with all sizes, then the next. */
-  readonly resizeFunctions: readonly ((value: unknown, size: number) => unknown)[];
-  /** Sizes to try, largest first. */
-  readonly sizes: readonly number[];
-}
-
 /**
  * Adds the lists that the example lacks, and then makes each text and list as large as the rules of the operation allow. These arguments
  * are tried, because some faults appear only with large values, such as wrong advice on a change that is too large to show.
@@ -87,30 +75,26 @@ export function largestArguments(operation: Operation, example: ExampleInput): A
     remainingAfter(largestTotal, args) >= 0 && operation.input().safeParse(args).success;
   let args: unknown = withMissingLists(operation, example, isValid);
 
-  for (const path of pathsOf(args, isText))
-    args = withLargest(args, path, { resizeFunctions: [padText], sizes: textSizes }, isValid);
+  for (const path of pathsOf(args, isText)) args = firstValid(args, path, enlargedTexts, isValid);
 
   // Inner lists come before the lists around them, which then repeat inner lists that are already long. All entries of a list get the value
   // of the first one, with numbers at the ends of its texts if the rules refuse equal entries.
-  for (const path of pathsOf(args, Array.isArray).reverse())
-    args = withLargest(args, path, { resizeFunctions: [repeatFirst, repeatNumbered], sizes: listSizes }, isValid);
+  for (const path of pathsOf(args, Array.isArray).reverse()) args = firstValid(args, path, enlargedLists, isValid);
 
   // For the compiler, `args` may be any value. It is always an object here.
   return { ...Object(args) };
 }
 
-/** Returns the arguments with the value at a path in the largest valid size, or the same arguments if no size is valid. */
-function withLargest(
+/** Replaces the value at a path by the first of its `changes` that is valid. Returns the same arguments if none is. */
+function firstValid(
   args: unknown,
   path: Path,
-  { resizeFunctions, sizes }: Growth,
+  changes: readonly ((value: unknown) => unknown)[],
   isValid: (args: unknown) => boolean,
 ): unknown {
-  for (const resize of resizeFunctions) {
-    for (const size of sizes) {
-      const grown = withValueAtPath(args, path, (value) => resize(value, size));
-      if (isValid(grown)) return grown;
-    }
+  for (const change of changes) {
+    const changed = withValueAtPath(args, path, change);
+    if (isValid(changed)) return changed;
   }
   return args;
 }
@@ -130,8 +114,10 @@ function withMissingLists(operation: Operation, example: ExampleInput, isValid: 
 
 const isText = (value: unknown) => typeof value === 'string';
 
-/** Repeats the last character of a text up to `size` characters. */
-const padText = (value: unknown, size: number) => `${value}`.padEnd(size, `${value}`.at(-1) ?? 'a');
+/** Repeats the last character of a text, for each size to try (characters). The largest size comes first. */
+const enlargedTexts = [65_536, 16_384, 4096, 2048, 1024, 512, 255, 128, 63, 32, 20, 16].map(
+  (size) => (value: unknown) => `${value}`.padEnd(size, `${value}`.at(-1) ?? 'a'),
+);
 
 /** Returns a list of `size` entries, each of which is the first entry of a list. */
 const repeatFirst = (list: unknown, size: number) => Array.from({ length: size }, () => [list].flat()[0]);
@@ -144,6 +130,11 @@ const repeatNumbered = (list: unknown, size: number) =>
       changed = withValueAtPath(changed, path, (text) => numbered(String(text), index));
     return changed;
   });
+
+/** Repeats the first entry of a list, for each size to try. Equal entries come before numbered ones, and the largest size first. */
+const enlargedLists = [repeatFirst, repeatNumbered].flatMap((repeat) =>
+  [1000, 500, 300, 100, 50, 20, 16, 10, 5, 3, 2].map((size) => (list: unknown) => repeat(list, size)),
+);
 
 /** Replaces the end of a text by a number. The length stays the same if the text is longer than the number. */
 const numbered = (text: string, index: number) =>
