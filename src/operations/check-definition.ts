@@ -4,7 +4,7 @@ import { writeBody } from '../tools/request-body.js';
 import { reasonOf } from '../util/log.js';
 import { valueAt } from '../util/objects.js';
 import { quoteName } from '../util/quote.js';
-import type { ParsedDefinition } from './definition-schema.js';
+import { UnusableFile } from './unusable-file.js';
 
 /** What MCP hosts and this server demand of the tools of operations. */
 export interface HostRules {
@@ -28,16 +28,23 @@ const shownIssues = 3;
 /**
  * Checks a parsed definition as a whole: against the operations that were loaded before it (`known`), the rules of hosts, and its own
  * example. Adds the schemas for hosts.
+ * @throws UnusableFile with the problems, each of which begins with the path of a field
  * @throws OperationFault if a function of the operation throws or returns a wrong value
  */
 export async function checkDefinition(
   operation: Operation,
   known: readonly Operation[],
   hosts: HostRules,
-): Promise<ParsedDefinition> {
-  const problems = [...combinationProblems(operation), ...conflictProblems(operation, known, hosts)];
-  if (problems.length > 0) return { kind: 'problems', problems };
-  return withSchemas(withKnownReads(operation, known), hosts);
+): Promise<Operation> {
+  refuseIfAny([...combinationProblems(operation), ...conflictProblems(operation, known, hosts)]);
+  const complete = withKnownReads(operation, known);
+  // Only operations of API models have schemas already. Schemas and paths are made from the model, and an example of the file was checked when
+  // the operation was made (model-operation.ts).
+  return complete.schemas === undefined ? { ...complete, schemas: await checkedSchemas(complete, hosts) } : complete;
+}
+
+function refuseIfAny(problems: readonly string[]): void {
+  if (problems.length > 0) throw new UnusableFile(...problems);
 }
 
 const brokenRules = (rules: readonly (readonly [isBroken: boolean, problem: string])[]): string[] =>
@@ -110,30 +117,25 @@ function withKnownReads(operation: Operation, known: readonly Operation[]): Oper
   };
 }
 
-/** Adds the schemas for hosts, and checks them, the paths that the operation names, and the arguments of its probe and its example. */
-async function withSchemas(operation: Operation, hosts: HostRules): Promise<ParsedDefinition> {
-  // Only operations of API models have schemas already. Schemas and paths are made from the model, and an example of the file was checked when
-  // the operation was made (model-operation.ts).
-  if (operation.schemas !== undefined) return { kind: 'operation', operation };
-
+/**
+ * Makes the schemas for hosts. Checks them, the paths that the operation names, and the arguments of its probe and its example.
+ * @throws UnusableFile
+ */
+async function checkedSchemas(operation: Operation, hosts: HostRules): Promise<NonNullable<Operation['schemas']>> {
   // Checked first, because `toolSchemas` converts only what JSON Schema can express. An answer with open fields gets no output schema.
   const outputProblems = operation.isAnswerOpen === true ? [] : unrepresentableParts(operation, 'output');
-  const unrepresentable = [...unrepresentableParts(operation, 'input'), ...outputProblems];
-  if (unrepresentable.length > 0) return { kind: 'problems', problems: unrepresentable };
+  refuseIfAny([...unrepresentableParts(operation, 'input'), ...outputProblems]);
 
   const schemas = hosts.toolSchemas(operation);
-  const wrongInSchemas = [
+  refuseIfAny([
     ...sizeAndNameProblems(operation, schemas),
     ...hosts.schemaProblems(schemas.input).map((problem) => `input: ${problem}`),
     ...unknownPaths(operation, schemas.input),
-  ];
-  if (wrongInSchemas.length > 0) return { kind: 'problems', problems: wrongInSchemas };
+  ]);
 
   // Checked last, because the arguments of the probe (the call with which `doctor` checks keys) and of the example have to fit `input`.
-  const wrongInCalls = [...probeProblems(operation), ...(await exampleProblems(operation))];
-  if (wrongInCalls.length > 0) return { kind: 'problems', problems: wrongInCalls };
-
-  return { kind: 'operation', operation: { ...operation, schemas } };
+  refuseIfAny([...probeProblems(operation), ...(await exampleProblems(operation))]);
+  return schemas;
 }
 
 /** Returns a problem if a schema has a part that JSON Schema cannot express. */

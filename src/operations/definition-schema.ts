@@ -335,7 +335,7 @@ function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
   } satisfies FieldsOf<Omit<Operation, 'schemas'>>);
 }
 
-export type ParsedDefinition =
+type ParsedDefinition =
   | { readonly kind: 'operation'; readonly operation: Operation }
   /** Each problem begins with the field's path. */
   | { readonly kind: 'problems'; readonly problems: readonly string[] };

@@ -217,8 +217,8 @@ async function moduleOfJson(path: string): Promise<{ readonly default: (kit: Kit
 const fromModelIn =
   (folder: string, { hosts, modelSchemas }: Context): FromModel =>
   async (path, settings) => {
-    const { createFromModel } = await import('./model/from-model.js');
-    const operations = await createFromModel(folder, hosts.inputSchema)(path, settings);
+    const { operationsFromModel } = await import('./model/from-model.js');
+    const operations = await operationsFromModel(folder, path, settings, hosts.inputSchema);
     return operations.map(({ schemas, ...operation }) => {
       if (schemas !== undefined) modelSchemas.set(operation, schemas);
       return operation;
@@ -245,9 +245,7 @@ async function addOperation(
     if (parsed.kind === 'problems') return parsed.problems;
     const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
     const operation = { ...parsed.operation, ...(schemas && { schemas }) };
-    const checked = await checkDefinition(operation, [...builtIn, ...operations], hosts);
-    if (checked.kind === 'problems') return checked.problems;
-    operations.push(checked.operation);
+    operations.push(await checkDefinition(operation, [...builtIn, ...operations], hosts));
     return [];
   } catch (error) {
     return problemsIn(error);

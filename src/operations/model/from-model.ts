@@ -21,29 +21,32 @@ export type FromModel = (path: string, settings: ModelSettings) => Promise<reado
 /** Returns the JSON Schema of arguments, as hosts see it. */
 type ToJsonSchema = (schema: z.ZodObject) => JsonSchema;
 
-/** Returns the function of the kit that makes operations from models. `folder` is the folder of the file of operations. */
-export const createFromModel =
-  (folder: string, toJsonSchema: ToJsonSchema): FromModel =>
-  async (path, uncheckedSettings) => {
-    const read = readSettings(uncheckedSettings);
-    if (read.kind === 'problems') throw new UnusableFile(...read.problems);
-    const { settings: fileSettings } = read;
-    const model = await openModel(folder, path);
-
-    const controlArguments = {
-      repeatable: withListing(planArguments(), toJsonSchema),
-      notRepeatable: withListing(consentArguments(), toJsonSchema),
-    };
-    const context = { model, codec: createCodec(model), fileSettings, controlArguments };
-
-    const tools = allOrProblems(Object.entries(fileSettings.operations), (settings, name) => {
-      const chosen = chooseOperation(context, name, settings);
-      return [name, { chosen, fitListing: listingFitter(chosen) }] as const;
-    });
-    // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
-    const sizeLimit = commonSizeLimit(tools.map(([, { fitListing }]) => fitListing));
-    return allOrProblems(tools, ({ chosen, fitListing }) => modelOperation(context, chosen, fitListing(sizeLimit)));
+/**
+ * Makes operations from a model, whose path is relative to `folder`.
+ * @throws UnusableFile if the model or the settings cannot be used
+ */
+export async function operationsFromModel(
+  folder: string,
+  path: string,
+  settings: ModelSettings,
+  toJsonSchema: ToJsonSchema,
+): Promise<readonly Operation[]> {
+  const fileSettings = readSettings(settings);
+  const model = await openModel(folder, path);
+  const controlArguments = {
+    repeatable: withListing(planArguments(), toJsonSchema),
+    notRepeatable: withListing(consentArguments(), toJsonSchema),
   };
+  const context = { model, codec: createCodec(model), fileSettings, controlArguments };
+
+  const tools = allOrProblems(Object.entries(fileSettings.operations), (operationSettings, name) => {
+    const chosen = chooseOperation(context, name, operationSettings);
+    return [name, { chosen, fitListing: listingFitter(chosen) }] as const;
+  });
+  // How much detail fits depends on the sizes of all tools, so the size limit is known only now.
+  const sizeLimit = commonSizeLimit(tools.map(([, { fitListing }]) => fitListing));
+  return allOrProblems(tools, ({ chosen, fitListing }) => modelOperation(context, chosen, fitListing(sizeLimit)));
+}
 
 /** Adds the JSON Schemas of arguments, as hosts see them. */
 function withListing(schemas: ControlArguments['schemas'], toJsonSchema: ToJsonSchema): ControlArguments {

@@ -3,6 +3,7 @@ import { toDotPath } from 'zod/v4/core';
 import { leavesOf, valueAt } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
 import { followSchema } from '../definition-schema.js';
+import { UnusableFile } from '../unusable-file.js';
 
 const text = (limit: number) =>
   z.string('must be text').min(1, 'must not be empty').max(limit, `must have at most ${limit} characters`);
@@ -60,13 +61,11 @@ export type OperationSettings = z.output<typeof operationSettings>;
 /** A text in a draft that begins like this stands for a decision that a person has to make. */
 export const undecided = 'decide: ';
 
-/** The settings, or their problems. Each problem begins with the path of a field. */
-type SettingsResult =
-  | { readonly kind: 'settings'; readonly settings: ParsedSettings }
-  | { readonly kind: 'problems'; readonly problems: readonly string[] };
-
-/** Checks the settings in a file. Each decision that a draft left open is a problem. */
-export function readSettings(settings: unknown): SettingsResult {
+/**
+ * Checks the settings in a file. Each decision that a draft left open is a problem.
+ * @throws UnusableFile with the problems, each of which begins with the path of a field
+ */
+export function readSettings(settings: unknown): ParsedSettings {
   const openDecisions = new Map<string, string>();
   for (const [path, value] of leavesOf(settings)) {
     if (typeof value === 'string' && value.startsWith(undecided))
@@ -81,9 +80,8 @@ export function readSettings(settings: unknown): SettingsResult {
     ...issues.flatMap((issue) => problemsOf(settings, issue)),
     ...Object.entries(data?.operations ?? {}).flatMap(([name, operation]) => combinationProblems(name, operation)),
   ];
-  return data === undefined || problems.length > 0
-    ? { kind: 'problems', problems }
-    : { kind: 'settings', settings: data };
+  if (data === undefined || problems.length > 0) throw new UnusableFile(...problems);
+  return data;
 }
 
 function problemsOf(settings: unknown, issue: z.core.$ZodIssue): string[] {

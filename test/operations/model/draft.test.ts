@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { draftJson, draftModule, draftRows } from '../../../src/operations/model/draft.js';
 import { guessEffect } from '../../../src/operations/model/guess-effect.js';
 import { readSettings } from '../../../src/operations/model/model-settings.js';
+import { UnusableFile } from '../../../src/operations/unusable-file.js';
 import { http, member, smallModel } from './small-model.js';
 
 test.each([
@@ -23,6 +24,16 @@ test.each([
     expect(guessEffect({ name, method, isReadonly, isMethodFixed }).effect).toBe(effect);
   },
 );
+
+function problemsOf(settings: unknown): readonly string[] {
+  try {
+    readSettings(settings);
+    return [];
+  } catch (error) {
+    if (error instanceof UnusableFile) return error.problems;
+    throw error;
+  }
+}
 
 const id = member('String', { required: {}, httpLabel: {} });
 const model = smallModel({
@@ -64,8 +75,7 @@ describe('a draft', () => {
         GetFunction: { effect: 'read' },
       },
     });
-    const read = readSettings(settings);
-    const problems = read.kind === 'problems' ? read.problems : [];
+    const problems = problemsOf(settings);
     const paths = ['CreateFunction', 'DeleteFunction', 'Invoke'].flatMap((name) => [
       `operations.${name}.costsMoney`,
       `operations.${name}.continues`,
