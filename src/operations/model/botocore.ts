@@ -145,9 +145,11 @@ export function convertBotocore(json: unknown, companions: BotocoreCompanions = 
   const converted: [id: string, shape: unknown][] = [[serviceId, service]];
   for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, context)]);
   for (const [name, operation] of Object.entries(operations)) {
-    const pages = Object.hasOwn(pagination, name) ? pagination[name] : undefined;
-    const pagesAndWaiters = { pages, waitersTrait: waitersTraitOf(name, allWaiters) };
-    converted.push([operationId(name), convertOperation(operation, name, pagesAndWaiters, context)]);
+    const companionTraits = withoutUndefined({
+      'smithy.api#paginated': pagesTrait(Object.hasOwn(pagination, name) ? pagination[name] : undefined),
+      'smithy.waiters#waitable': waitersTrait(name, allWaiters),
+    });
+    converted.push([operationId(name), convertOperation(operation, name, companionTraits, context)]);
     converted.push([inputId(name), convertInput(operation.input, context)]);
   }
   return { smithy: '2.0', shapes: Object.fromEntries(converted) };
@@ -206,8 +208,17 @@ const comparators: Readonly<Record<string, string>> = {
   pathAny: 'anyStringEquals',
 };
 
+const pagesTrait = (pages: BotocorePages | undefined) =>
+  pages && {
+    inputToken: pages.input_token,
+    outputToken: pages.output_token,
+    moreResults: pages.more_results,
+    pageSize: pages.limit_key,
+    items: pages.result_key,
+  };
+
 /** Returns the trait for the waiters of an operation. */
-function waitersTraitOf(operationName: string, all: BotocoreWaiters): unknown {
+function waitersTrait(operationName: string, all: BotocoreWaiters): unknown {
   const waiters = Object.entries(all).filter(([, { operation }]) => operation === operationName);
   if (waiters.length === 0) return undefined;
   return Object.fromEntries(
@@ -223,12 +234,12 @@ const convertAcceptor = ({ state, matcher, argument, expected }: BotocoreWaiters
 
 /**
  * Returns the Smithy shape of an operation. Most facts of the operation become traits of the same meaning.
- * @param pagesAndWaiters the operation's pages in botocore's form, and the trait that was made of its waiters
+ * @param companionTraits traits of the operation from the companion files
  */
 function convertOperation(
   operation: BotocoreOperation,
   name: string,
-  { pages, waitersTrait }: { readonly pages: BotocorePages | undefined; readonly waitersTrait: unknown },
+  companionTraits: Traits,
   { shapes }: Context,
 ): unknown {
   const { http, input, output, errors, endpoint, auth, authtype } = operation;
@@ -243,6 +254,7 @@ function convertOperation(
     ...(output !== undefined && { output: targetOf(output) }),
     errors: errors.map(targetOf),
     traits: withoutUndefined({
+      ...companionTraits,
       'smithy.api#http': { method: http.method, uri, code: http.responseCode },
       'smithy.api#documentation': operation.documentation,
       'smithy.api#idempotent': traitIf(operation.idempotent),
@@ -254,14 +266,6 @@ function convertOperation(
       'aws.protocols#httpChecksum': operation.httpChecksum,
       // An empty list means that the requests are not signed.
       'smithy.api#auth': authtype === 'none' ? [] : auth,
-      'smithy.waiters#waitable': waitersTrait,
-      'smithy.api#paginated': pages && {
-        inputToken: pages.input_token,
-        outputToken: pages.output_token,
-        moreResults: pages.more_results,
-        pageSize: pages.limit_key,
-        items: pages.result_key,
-      },
     }),
   };
 }
