@@ -14,7 +14,6 @@ import type { Listing } from './fit-listings.js';
 import { type FoldedArguments, unfolded, withFolded } from './folded-arguments.js';
 import { memberValues } from './member-values.js';
 import { hasTrait, isIdempotencyToken, type Model, ModelError, type ModelOperation, type Protocol } from './model.js';
-import type { ModelPages } from './model-pages.js';
 import { secretPaths } from './secret-members.js';
 import { uncheckedPatterns } from './unchecked-patterns.js';
 
@@ -66,7 +65,7 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
       return values === undefined ? undefined : answerRecord(getAnswerFields(), values, isMasked);
     },
     output,
-    ...(pages !== undefined && { pages: { page: output, ...pageFunctions(pages) } }),
+    ...(pages !== undefined && { pages: { page: output, ...pages.reducer } }),
     // With this, hosts get no output schema, because the schemas of most answers are too long for the list of tools.
     isAnswerOpen: true,
     summarize: (record) => answerSummary(operation.name, record),
@@ -77,8 +76,6 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
     ...(settings.effect !== 'read' && changeFields(context, chosen, getAnswerFields)),
   };
 }
-
-const pageFunctions = ({ start, add, result, count }: ModelPages) => ({ start, add, result, count });
 
 /** Returns the fields of an operation that only changes have. */
 function changeFields(

@@ -2,20 +2,23 @@ import * as z from 'zod';
 import type { Page, PageStart, PageStep } from '../../tools/define-operation.js';
 import { isObject, textAt, valueAt, withValueAt } from '../../util/objects.js';
 import { say } from '../../util/safe-text.js';
-import { hasTrait, type Model, type ModelOperation, readTrait, type Shape } from './model.js';
+import { hasTrait, type Member, type Model, type ModelOperation, readTrait, type Shape } from './model.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** How the pages of an operation are read and joined. Fields of records have the names of members in the model. */
+/** The pages of an operation. Fields of records have the names of members in the model. */
 export interface ModelPages {
   /** Members of the input that are no arguments: the token of a page, which is set here, and the size of pages, which the API chooses. */
   readonly hidden: readonly string[];
   /** Names of the fields with the token of the next page, at any depth of an answer. They are never masked as secrets. */
   readonly tokens: readonly string[];
-  start(): Values;
-  add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
-  result(state: Values): Values;
-  count(record: Values): number;
+  /** Joins the records of the pages. The state is the joined record of the pages so far. */
+  readonly reducer: {
+    start(): Values;
+    add(state: Values, page: Pick<Page<Values>, 'record' | 'number'>): PageStep<Values>;
+    result(state: Values): Values;
+    count(record: Values): number;
+  };
 }
 
 const names = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
@@ -35,41 +38,54 @@ const pagesTrait = z.object({
 export function pagesOf(model: Model, operation: ModelOperation): ModelPages | undefined {
   const trait = pagesTraitOf(model, operation);
   if (trait === undefined) return undefined;
-  const { inputTokens, outputTokens, items, pageSize, moreResults } = trait;
-
-  // A hidden member is no argument. An optional page size is hidden, because the API chooses it. A caller has to give a required size.
-  const sizeMember = operation.input.members.find(({ name }) => name === pageSize);
-  const isSizeOptional = sizeMember !== undefined && !hasTrait(sizeMember.traits, 'smithy.api#required');
-
+  // An optional page size is hidden, because the API chooses it. A caller has to give a required size.
+  const isOptionalSize = ({ name, traits }: Member) =>
+    name === trait.pageSize && !hasTrait(traits, 'smithy.api#required');
+  const hiddenSizes = operation.input.members.filter(isOptionalSize).map(({ name }) => name);
   return {
-    hidden: isSizeOptional ? [...inputTokens, sizeMember.name] : inputTokens,
-    // The fields with these names are never masked as secrets. Masking knows no paths, so only the last name of each path is given.
-    tokens: outputTokens.map(lastName),
-    // The state is the joined record of the pages so far.
-    start: () => ({}),
-    add(state, { record, number: pageNumber }) {
-      // The first page is not joined with the empty state, because joining drops fields that are not on both sides.
-      const joined = pageNumber === 1 ? record : joinRecords(state, record);
-
-      // In some APIs, a field with the path `moreResults` says if more pages follow, and `false` there counts more than a token.
-      const saysMore: unknown = moreResults === undefined ? undefined : valueAt(record, moreResults);
-      if (saysMore === false) return { kind: 'end', state: joined };
-
-      const nextTokens = tokensAfter(record, inputTokens, outputTokens);
-      if (nextTokens !== undefined) return { kind: 'next', state: joined, after: nextTokens };
-      if (saysMore === true)
-        return { kind: 'inconsistent', problem: say`page ${pageNumber} says that more follow, but not where` };
-      return { kind: 'end', state: joined };
-    },
-    // The joined record still has a token if there was only one page, or if all pages had the same token. The token is removed, because no
-    // argument takes a token.
-    result: (state) => outputTokens.reduce<Values>((record, path) => withoutField(record, path), state),
-    count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
+    hidden: [...trait.inputTokens, ...hiddenSizes],
+    // Masking knows no paths, so only the last name of each path is given.
+    tokens: trait.outputTokens.map(lastName),
+    reducer: createReducer(trait),
   };
 }
 
+/** The trait of an operation whose pages can be read: for each token, a member of the input and a path in the output. */
+interface PagesTrait {
+  readonly inputTokens: readonly string[];
+  readonly outputTokens: readonly string[];
+  /** Path of a field that says if more pages follow. */
+  readonly moreResults?: string | undefined;
+  /** Paths of the lists whose entries are counted. */
+  readonly items?: readonly string[] | undefined;
+  /** Member with the size of a page. */
+  readonly pageSize?: string | undefined;
+}
+
+const createReducer = ({ inputTokens, outputTokens, moreResults, items }: PagesTrait): ModelPages['reducer'] => ({
+  start: () => ({}),
+  add(state, { record, number: pageNumber }) {
+    // The first page is not joined with the empty state, because joining drops fields that are not on both sides.
+    const joined = pageNumber === 1 ? record : joinRecords(state, record);
+
+    // If the answer says that no more pages follow, this counts more than a token.
+    const saysMore: unknown = moreResults === undefined ? undefined : valueAt(record, moreResults);
+    if (saysMore === false) return { kind: 'end', state: joined };
+
+    const nextTokens = tokensAfter(record, inputTokens, outputTokens);
+    if (nextTokens !== undefined) return { kind: 'next', state: joined, after: nextTokens };
+    if (saysMore === true)
+      return { kind: 'inconsistent', problem: say`page ${pageNumber} says that more follow, but not where` };
+    return { kind: 'end', state: joined };
+  },
+  // The joined record still has a token if there was only one page, or if all pages had the same token. The token is removed, because no
+  // argument takes a token.
+  result: (state) => outputTokens.reduce<Values>((record, path) => withoutField(record, path), state),
+  count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
+});
+
 /** Returns the trait, completed by the trait of the service. Undefined unless all tokens are texts, with plain paths in the output. */
-function pagesTraitOf({ service, shape }: Model, { id, traits, input }: ModelOperation) {
+function pagesTraitOf({ service, shape }: Model, { id, traits, input }: ModelOperation): PagesTrait | undefined {
   const ofOperation = readTrait(traits, 'smithy.api#paginated', pagesTrait, id);
   if (ofOperation === undefined) return undefined;
   const ofService = readTrait(service.traits, 'smithy.api#paginated', pagesTrait, service.id);

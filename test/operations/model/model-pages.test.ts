@@ -43,16 +43,16 @@ function pagesWith(paginated: object | undefined, shared?: object) {
 function joined(paginated: object, records: readonly Record<string, unknown>[]) {
   const pages = pagesWith(paginated);
   if (pages === undefined) throw new Error('has no pages');
-  let state = pages.start();
+  let state = pages.reducer.start();
   const starts: unknown[] = [];
   for (const [index, record] of records.entries()) {
-    const step = pages.add(state, { record, number: index + 1 });
+    const step = pages.reducer.add(state, { record, number: index + 1 });
     if (step.kind === 'inconsistent') return { problem: step.problem.text, starts };
     state = step.state;
     if (step.kind === 'end') break;
     starts.push(step.after);
   }
-  return { record: pages.result(state), starts };
+  return { record: pages.reducer.result(state), starts };
 }
 
 describe('the start and the size of a page are no arguments', () => {
@@ -119,5 +119,5 @@ test.each([
   [{ ...books, items: undefined }, { Books: ['a', 'b'], Others: ['c'], Name: 'n' }, 3],
   [books, {}, 0],
 ])('entries are counted for progress: %j', (paginated, record, count) => {
-  expect(pagesWith(paginated)?.count(record)).toBe(count);
+  expect(pagesWith(paginated)?.reducer.count(record)).toBe(count);
 });
