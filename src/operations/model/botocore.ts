@@ -23,7 +23,6 @@ const serialization = {
   hostLabel: flag,
   idempotencyToken: flag,
   sensitive: flag,
-  deprecated: flag,
 };
 const reference = z.object({ shape: text, ...serialization });
 const shapeSchema = z.object({
@@ -41,23 +40,16 @@ const shapeSchema = z.object({
   payload: text.optional(),
   union: flag,
   document: flag,
-  exception: flag,
-  fault: flag,
-  error: z.object({ code: text.optional(), httpStatusCode: z.int().optional(), senderFault: flag }).optional(),
 });
 const operationSchema = z.object({
   http: z.object({ method: text, requestUri: text, responseCode: z.int().optional() }),
   input: reference.optional(),
   output: reference.optional(),
-  errors: z.array(reference).default([]),
   documentation: text.optional(),
-  idempotent: flag,
   readonly: flag,
-  deprecated: flag,
   endpoint: z.object({ hostPrefix: text.optional() }).optional(),
   httpChecksumRequired: flag,
   httpChecksum: z.record(z.string(), z.unknown()).optional(),
-  requestcompression: z.record(z.string(), z.unknown()).optional(),
   authtype: text.optional(),
   auth: z.array(text).optional(),
 });
@@ -72,13 +64,11 @@ const serviceSchema = z.object({
     auth: z.array(text).default([]),
     signingName: text.optional(),
     endpointPrefix: text.default(''),
-    serviceFullName: text.optional(),
     xmlNamespace: namespace,
     awsQueryCompatible: z.unknown().optional(),
   }),
   operations: z.record(z.string(), operationSchema),
   shapes: z.record(z.string(), shapeSchema),
-  documentation: text.optional(),
 });
 const names = z.union([text, z.array(text)]);
 const paginatorsSchema = z.object({
@@ -177,7 +167,7 @@ const protocolTraits: Readonly<Record<string, string>> = {
 const v4Signatures = ['v4', 's3', 's3v4'];
 
 /** @throws ModelError if the service does not sign with Signature Version 4 */
-function serviceTraits({ metadata, documentation }: Botocore): Traits {
+function serviceTraits({ metadata }: Botocore): Traits {
   const { signatureVersion, auth, jsonVersion, xmlNamespace } = metadata;
   const hasV4Version = signatureVersion !== undefined && v4Signatures.includes(signatureVersion);
   if (!hasV4Version && !auth.includes('aws.auth#sigv4'))
@@ -194,8 +184,6 @@ function serviceTraits({ metadata, documentation }: Botocore): Traits {
     ...Object.fromEntries(protocolNames.map((name) => [`aws.protocols#${name}`, {}])),
     'aws.auth#sigv4': { name: metadata.signingName ?? metadata.endpointPrefix },
     'aws.protocols#awsQueryCompatible': metadata.awsQueryCompatible,
-    'smithy.api#title': metadata.serviceFullName,
-    'smithy.api#documentation': documentation,
     'smithy.api#xmlNamespace': namespaceTrait(xmlNamespace),
   });
 }
@@ -242,7 +230,7 @@ function convertOperation(
   companionTraits: Traits,
   { shapes }: Context,
 ): unknown {
-  const { http, input, output, errors, endpoint, auth, authtype } = operation;
+  const { http, input, output, endpoint, auth, authtype } = operation;
   const inputShape = input === undefined ? undefined : shapes[input.shape];
   // A label such as `{Bucket}` has the `locationName` of a member in botocore's files, and the name of the member in Smithy.
   const uri = withMemberNames(http.requestUri, inputShape);
@@ -252,17 +240,13 @@ function convertOperation(
     // the operation has no input.
     input: { target: inputId(name) },
     ...(output !== undefined && { output: targetOf(output) }),
-    errors: errors.map(targetOf),
     traits: withoutUndefined({
       ...companionTraits,
       'smithy.api#http': { method: http.method, uri, code: http.responseCode },
       'smithy.api#documentation': operation.documentation,
-      'smithy.api#idempotent': traitIf(operation.idempotent),
       'smithy.api#readonly': traitIf(operation.readonly),
-      'smithy.api#deprecated': traitIf(operation.deprecated),
       'smithy.api#endpoint': endpoint?.hostPrefix === undefined ? undefined : { hostPrefix: endpoint.hostPrefix },
       'smithy.api#httpChecksumRequired': traitIf(operation.httpChecksumRequired),
-      'smithy.api#requestCompression': operation.requestcompression,
       'aws.protocols#httpChecksum': operation.httpChecksum,
       // An empty list means that the requests are not signed.
       'smithy.api#auth': authtype === 'none' ? [] : auth,
@@ -338,17 +322,12 @@ const enumMembers = (values: readonly string[]) =>
 /** Types whose bounds are bounds of a length. The bounds of other types are bounds of a number. */
 const measuredTypes = ['string', 'list', 'map', 'blob', 'character'];
 
-function shapeTraits({ type, min, max, pattern, exception, error, fault }: BotocoreShape): Traits {
+function shapeTraits({ type, min, max, pattern }: BotocoreShape): Traits {
   const boundsTrait = measuredTypes.includes(type) ? 'smithy.api#length' : 'smithy.api#range';
   const hasBounds = min !== undefined || max !== undefined;
-  const isError = exception === true || error !== undefined;
-  const errorSide = fault === true || (error?.httpStatusCode ?? 0) >= 500 ? 'server' : 'client';
   return withoutUndefined({
     [boundsTrait]: hasBounds ? withoutUndefined({ min, max }) : undefined,
     'smithy.api#pattern': pattern,
-    'smithy.api#error': isError ? errorSide : undefined,
-    'smithy.api#httpError': error?.httpStatusCode,
-    'aws.protocols#awsQueryError': error?.code === undefined ? undefined : { code: error.code },
   });
 }
 
@@ -416,7 +395,6 @@ function serializationTraits(shapeOrMember: Serialization): Traits {
     'smithy.api#hostLabel': traitIf(shapeOrMember.hostLabel),
     'smithy.api#idempotencyToken': traitIf(shapeOrMember.idempotencyToken),
     'smithy.api#sensitive': traitIf(shapeOrMember.sensitive),
-    'smithy.api#deprecated': traitIf(shapeOrMember.deprecated),
     'aws.protocols#ec2QueryName': shapeOrMember.queryName,
   });
 }

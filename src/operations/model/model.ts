@@ -37,14 +37,10 @@ export type Protocol = (typeof protocols)[number];
 export interface ModelService {
   readonly id: string;
   readonly version: string;
-  /** Name of the API for people. */
-  readonly title: string | undefined;
   readonly protocol: Protocol;
   /** Service name in the credential scope. */
   readonly signingName: string;
   readonly xmlNamespace: string | undefined;
-  /** Shape IDs of the errors that every operation may have. */
-  readonly errors: readonly string[];
   readonly traits: Traits;
 }
 
@@ -53,8 +49,6 @@ export interface ModelOperation {
   readonly name: string;
   readonly input: StructureShape;
   readonly output: StructureShape;
-  /** Shape IDs of the operation's errors. The errors of the service are not repeated here. */
-  readonly errors: readonly string[];
   /** Method, path with labels such as `/{Bucket}`, and status of a success. Protocols other than the REST protocols send POST to `/`. */
   readonly http: { readonly method: string; readonly uri: string; readonly code: number };
   readonly traits: Traits;
@@ -147,7 +141,6 @@ const rawOperation = z.object({
   type: z.literal('operation'),
   input: reference.default({ target: 'smithy.api#Unit' }),
   output: reference.default({ target: 'smithy.api#Unit' }),
-  errors: references,
   traits,
 });
 const rawService = z.object({
@@ -155,7 +148,6 @@ const rawService = z.object({
   version: z.string().max(200).default(''),
   operations: references,
   resources: references,
-  errors: references,
   traits,
 });
 const rawResource = z.object({
@@ -226,13 +218,12 @@ export function readAst(json: unknown): Model {
 }
 
 function readOperation(id: string, json: unknown, shapeOf: (id: string) => Shape): ModelOperation {
-  const { input, output, errors, traits } = check(rawOperation, json, id);
+  const { input, output, traits } = check(rawOperation, json, id);
   return {
     id,
     name: shapeName(id),
     input: requireStructure(shapeOf(input.target)),
     output: requireStructure(shapeOf(output.target)),
-    errors: errors.map(({ target }) => target),
     http: readTrait(traits, 'smithy.api#http', httpTrait, id) ?? { method: 'POST', uri: '/', code: 200 },
     traits,
   };
@@ -279,7 +270,7 @@ function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
   const [id] = serviceIds;
   if (id === undefined || serviceIds.length > 1)
     throw new ModelError(`it must have one service, and has ${serviceIds.length}`);
-  const { version, errors, traits } = check(rawService, shapes[id], id);
+  const { version, traits } = check(rawService, shapes[id], id);
 
   const protocol = protocols.find((name) => hasTrait(traits, `aws.protocols#${name}`));
   if (protocol === undefined)
@@ -292,11 +283,9 @@ function readService(shapes: Readonly<Record<string, unknown>>): ModelService {
   return {
     id,
     version,
-    title: textTrait(traits, 'smithy.api#title'),
     protocol,
     signingName: sigv4.name,
     xmlNamespace: readTrait(traits, 'smithy.api#xmlNamespace', namespaceTrait, id)?.uri,
-    errors: errors.map(({ target }) => target),
     traits,
   };
 }

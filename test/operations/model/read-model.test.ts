@@ -11,11 +11,9 @@ const library = {
       version: '2026-01-01',
       operations: [{ target: 'lib#CountBooks' }],
       resources: [{ target: 'lib#Book' }],
-      errors: [{ target: 'lib#Closed' }],
       traits: {
         'aws.protocols#restJson1': {},
         'aws.auth#sigv4': { name: 'library' },
-        'smithy.api#title': 'Lending Library',
         'smithy.api#xmlNamespace': { uri: 'https://library.example/' },
       },
     },
@@ -39,7 +37,6 @@ const library = {
     'lib#GetBook': {
       type: 'operation',
       output: { target: 'lib#Volume' },
-      errors: [{ target: 'lib#Lost' }],
       traits: { 'smithy.api#http': { method: 'GET', uri: '/books/{Id}' } },
     },
     'lib#Volume': {
@@ -65,8 +62,6 @@ const library = {
     },
     'lib#Place': { type: 'union', members: { Room: { target: 'smithy.api#String' } } },
     'lib#Loans': { type: 'map', key: { target: 'lib#Title' }, value: { target: 'smithy.api#Timestamp' } },
-    'lib#Lost': { type: 'structure', traits: { 'smithy.api#error': 'client' } },
-    'lib#Closed': { type: 'structure', traits: { 'smithy.api#error': 'server' } },
   },
 };
 
@@ -77,11 +72,9 @@ describe('a Smithy model', () => {
     expect(model.service).toMatchObject({
       id: 'lib#Library',
       version: '2026-01-01',
-      title: 'Lending Library',
       protocol: 'restJson1',
       signingName: 'library',
       xmlNamespace: 'https://library.example/',
-      errors: ['lib#Closed'],
     });
   });
 
@@ -89,10 +82,9 @@ describe('a Smithy model', () => {
     expect(model.names).toEqual(['CountBooks', 'GetBook', 'LendBooks']);
   });
 
-  test('gives an operation its method, errors, input and output', () => {
+  test('gives an operation its method, input and output', () => {
     expect(model.operation('GetBook')).toMatchObject({
       http: { method: 'GET', uri: '/books/{Id}', code: 200 },
-      errors: ['lib#Lost'],
       input: { kind: 'structure', members: [] },
       output: { id: 'lib#Volume' },
     });
