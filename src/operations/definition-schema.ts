@@ -5,7 +5,7 @@ import { actions, actors } from '../tools/next.js';
 import type { RequestBody } from '../tools/request-body.js';
 import type { UploadPart } from '../tools/upload/part.js';
 import { isObject, lazy, valueAt, withoutUndefined } from '../util/objects.js';
-import { quote } from '../util/quote.js';
+import { quote, quoteName } from '../util/quote.js';
 import { isSafeText, type SafeText } from '../util/safe-text.js';
 import { type AnyFunction, type CallObserver, guardAsyncFunction, guardFunction, guardSchema } from './guard.js';
 
@@ -18,8 +18,8 @@ const maximumText = 4000;
 const object = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.preprocess((value) => (isObject(value) ? withoutUndefined(value) : value), z.strictObject(shape));
 
-const flag = z.boolean('must be true or false');
-const text = (limit: number) =>
+export const flag = z.boolean('must be true or false');
+export const text = (limit: number) =>
   z.string('must be text').min(1, 'must not be empty').max(limit, `must have at most ${limit} characters`);
 const matching = (rule: RegExp, expected: string) => z.string('must be text').regex(rule, `must be ${expected}`);
 const toolName = matching(
@@ -29,7 +29,7 @@ const toolName = matching(
 const paths = z.array(text(200));
 const notes = z.array(text(500), 'must be a list of sentences').max(30);
 const textByName = z.record(z.string(), text(500));
-const errorAdvice = z.union(
+export const errorAdvice = z.union(
   [text(500), z.strictObject({ agent: text(500), person: text(500) })],
   'must be text, or an object with agent and person',
 );
@@ -366,9 +366,10 @@ export function createDefinitionParser(observer: CallObserver): DefinitionParser
   };
 }
 
-function problemsOf(definition: unknown, issue: z.core.$ZodIssue): string[] {
+/** Returns the problems in an issue of a schema. Each begins with the path of a field. */
+export function problemsOf(value: unknown, issue: z.core.$ZodIssue): string[] {
   const path = toDotPath(issue.path);
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => `${[path, key].filter(Boolean).join('.')}: is not a field`);
-  return [`${path}: ${valueAt(definition, path) === undefined ? 'is missing' : issue.message}`];
+    return issue.keys.map((key) => `${[path, quoteName(key)].filter(Boolean).join('.')}: is not a field`);
+  return [`${path}: ${valueAt(value, path) === undefined ? 'is missing' : issue.message}`];
 }

@@ -1,20 +1,12 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
-import { leavesOf, valueAt } from '../../util/objects.js';
+import { leavesOf } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
-import { followSchema } from '../definition-schema.js';
+import { errorAdvice, flag, followSchema, problemsOf, text } from '../definition-schema.js';
 import { UnusableFile } from '../unusable-file.js';
 
-const text = (limit: number) =>
-  z.string('must be text').min(1, 'must not be empty').max(limit, `must have at most ${limit} characters`);
-const flag = z.boolean('must be true or false');
 const sentences = z.array(text(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
 const names = z.array(text(200), 'must be a list of names').max(200, 'must have at most 200 names');
-const advice = z.union(
-  [text(500), z.strictObject({ agent: text(500), person: text(500) })],
-  'must be text, or an object with agent and person',
-);
-
 const operationSettings = z.strictObject(
   {
     effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
@@ -33,7 +25,7 @@ const operationSettings = z.strictObject(
     omit: names.default([]),
     secretNames: names.default([]),
     show: names.default([]),
-    errors: z.record(z.string(), advice).optional(),
+    errors: z.record(z.string(), errorAdvice).optional(),
     failures: text(200).optional(),
     follow: followSchema.optional(),
     example: z.record(z.string(), z.unknown()).optional(),
@@ -82,13 +74,6 @@ export function readSettings(settings: unknown): ParsedSettings {
   ];
   if (data === undefined || problems.length > 0) throw new UnusableFile(...problems);
   return data;
-}
-
-function problemsOf(settings: unknown, issue: z.core.$ZodIssue): string[] {
-  const path = toDotPath(issue.path);
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => `${[path, quoteName(key)].filter(Boolean).join('.')}: is not a field`);
-  return [`${path}: ${valueAt(settings, path) === undefined ? 'is missing' : issue.message}`];
 }
 
 /** Problems of fields that are valid alone, but not together. */
