@@ -24,24 +24,13 @@ export const draftRows = (model: Model): readonly DraftRow[] =>
     return { operation: name, method, path: uri, effect: effect ?? 'unclear', ...(reason !== undefined && { reason }) };
   });
 
-interface Guess {
-  readonly effect: Effect | undefined;
-  readonly reason?: string;
-}
-
-function guessOf({ service }: Model, { name, http, traits }: ModelOperation): Guess {
-  const { effect, byName, isReadByModel } = guessEffect({
+const guessOf = ({ service }: Model, { name, http, traits }: ModelOperation) =>
+  guessEffect({
     name,
     method: http.method,
     isReadonly: hasTrait(traits, 'smithy.api#readonly') || hasTrait(traits, waitersTrait),
     isMethodFixed: !service.protocol.startsWith('rest'),
   });
-  if (effect !== undefined) return { effect };
-  const nameSays = byName === undefined ? 'the name does not tell' : `the name suggests ${byName}`;
-  const suggested = isReadByModel ? 'read' : 'change';
-  const modelSays = isReadByModel === undefined ? 'the model does not tell' : `the model suggests a ${suggested}`;
-  return { effect, reason: `${nameSays}, ${modelSays}` };
-}
 
 /** The model of a draft, and the operations that the draft is to have. */
 interface DraftSource {

@@ -1,13 +1,9 @@
 import type { Effect } from '../../tools/define-operation.js';
 
-/** A guess of the effect of an operation, and the signals for it in the model. */
+/** A guess of the effect of an operation. It has an effect or the reason why the effect is unclear. */
 interface EffectGuess {
-  /** Undefined if a signal below is missing, if the two disagree, or if the method is DELETE and the name suggests another effect. */
-  readonly effect: Effect | undefined;
-  /** Effect that the operation's name suggests. Undefined for a name without a known verb. */
-  readonly byName: Effect | undefined;
-  /** True for a read and false for a change, according to the trait or the method. Undefined if both say nothing. */
-  readonly isReadByModel: boolean | undefined;
+  readonly effect?: Effect;
+  readonly reason?: string;
 }
 
 /** The facts about an operation that tell its effect. */
@@ -28,10 +24,14 @@ export function guessEffect({ name, method, isReadonly, isMethodFixed }: EffectS
   const byName = effectOfName(name);
   const isReadByMethod = isMethodFixed ? undefined : readMethods.get(method);
   const isReadByModel = isReadonly ? true : isReadByMethod;
-  const doSignalsAgree = byName !== undefined && isReadByModel === (byName === 'read');
   // An operation with the method DELETE and a name such as "Revoke" is a change, but a person has to say of which kind.
   const contradictsMethod = !isMethodFixed && method === 'DELETE' && byName !== 'delete';
-  return { effect: doSignalsAgree && !contradictsMethod ? byName : undefined, byName, isReadByModel };
+  if (byName !== undefined && isReadByModel === (byName === 'read') && !contradictsMethod) return { effect: byName };
+
+  const nameSays = byName === undefined ? 'the name does not tell' : `the name suggests ${byName}`;
+  const suggested = isReadByModel ? 'read' : 'change';
+  const modelSays = isReadByModel === undefined ? 'the model does not tell' : `the model suggests a ${suggested}`;
+  return { reason: `${nameSays}, ${modelSays}` };
 }
 
 const readMethods: ReadonlyMap<string, boolean> = new Map([
