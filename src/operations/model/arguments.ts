@@ -76,7 +76,7 @@ export interface ValueLimits {
 /** Returns the arguments of an operation: the members of its input that are not hidden. */
 export function argumentsOf(model: Model, input: StructureShape, isHidden = (_: Member) => false): Argument[] {
   const members = input.members.filter((member) => !isHidden(member));
-  return namedArguments(model, members, { isOfInput: true, reserved: reservedNames });
+  return namedArguments(model, members, { isOfInput: true });
 }
 
 /** Returns the rules for a structure or union. */
@@ -84,7 +84,7 @@ export const structureOf = (model: Model, { id, kind, members }: StructureShape)
   kind: 'structure',
   id,
   isUnion: kind === 'union',
-  fields: lazy(() => namedArguments(model, members, { isOfInput: false, reserved: [] })),
+  fields: lazy(() => namedArguments(model, members, { isOfInput: false })),
 });
 
 /** Names of the arguments that this server adds to tools. */
@@ -100,9 +100,9 @@ const allowedName = /^[A-Za-z][\w-]{0,63}$/;
 function namedArguments(
   model: Model,
   members: readonly Member[],
-  { isOfInput, reserved }: { readonly isOfInput: boolean; readonly reserved: readonly string[] },
+  { isOfInput }: { readonly isOfInput: boolean },
 ): Argument[] {
-  const taken = new Set(reserved);
+  const taken = new Set(isOfInput ? reservedNames : []);
   const memberNames = new Set(members.map(({ name }) => name));
   return members.map((member) => {
     const requestName = requestNameOf(model, member, isOfInput);

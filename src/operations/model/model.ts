@@ -312,30 +312,23 @@ function readShape(id: string, json: unknown): Shape {
   const { traits } = shape;
   switch (shape.type) {
     case 'structure':
-    case 'union':
-      return { id, traits, kind: shape.type, members: readMembers(shape.members) };
+    case 'union': {
+      const members = Object.entries(shape.members).map(([name, member]) => ({ name, ...member }));
+      return { id, traits, kind: shape.type, members };
+    }
     case 'enum':
       return { id, traits, kind: 'enum', values: enumValues(shape.members, z.string(), id) };
     case 'intEnum':
       return { id, traits, kind: 'intEnum', values: enumValues(shape.members, z.int(), id) };
     case 'list':
     case 'set':
-      return { id, traits, kind: 'list', member: readMember('member', shape.member) };
+      return { id, traits, kind: 'list', member: { name: 'member', ...shape.member } };
     case 'map':
-      return { id, traits, kind: 'map', key: readMember('key', shape.key), value: readMember('value', shape.value) };
+      return { id, traits, kind: 'map', key: { name: 'key', ...shape.key }, value: { name: 'value', ...shape.value } };
     default:
       return { id, traits, kind: 'simple', type: shape.type };
   }
 }
-
-const readMembers = (raw: z.output<typeof members>): readonly Member[] =>
-  Object.entries(raw).map(([name, member]) => readMember(name, member));
-
-const readMember = (name: string, { target, traits }: z.output<typeof member>): Member => ({
-  name,
-  target,
-  traits,
-});
 
 /** Returns the values of an enumeration. The value of a member without the trait `enumValue` is the member's name. */
 const enumValues = <Value>(raw: z.output<typeof members>, value: z.ZodType<Value>, id: string): readonly Value[] =>
