@@ -4,19 +4,7 @@ import { sentenceCase } from '../../util/human.js';
 import { defined, detail, join, own, quoted, type SafeText, say } from '../../util/safe-text.js';
 import { nameEndings } from './answer-summary.js';
 import type { Argument } from './arguments.js';
-import type { OperationSettings } from './model-settings.js';
-
-/** The facts for the texts about a change. */
-interface ChangeSource {
-  /** Name of the operation in the model, such as `CreateBook`. */
-  readonly operationName: string;
-  /** Path in the URI of the requests, with the member names of arguments: `/clusters/{clusterId}/nodes/{nodeId}`. */
-  readonly uriPath: string;
-  /** Name of the API for people: the prefix of its tools, or its name in settings. */
-  readonly apiName: string;
-  readonly toolArguments: readonly Argument[];
-  readonly settings: OperationSettings;
-}
+import type { ChosenOperation } from './chosen-operation.js';
 
 /** Length limit of an identifying value (characters). */
 const longestValue = 60;
@@ -24,13 +12,19 @@ const longestValue = 60;
 /**
  * Returns the texts of a change for its plan and its question. Texts come from the model and from the settings in the file of operations.
  * `defined` shows them as they are, `own` does so for a single name, and `quoted` puts the value of an argument in quotation marks.
+ * @param apiName name of the API for people: the prefix of its tools, or its name in settings
  */
-export function changeTexts({ operationName, uriPath, apiName, toolArguments, settings }: ChangeSource): Change {
-  const title = defined(sentenceCase(nameInWords(operationName)));
+export function changeTexts(
+  { operation, toolArguments, settings, isSecret }: ChosenOperation,
+  apiName: string,
+): Change {
+  const title = defined(sentenceCase(nameInWords(operation.name)));
   // For example, `clusterId` and `nodeId` identify a node, and `nodeId` is the resource argument. If no argument identifies the resource, the
   // resource argument is undefined.
-  const identifying = identifyingArguments(toolArguments, uriPath);
-  const resourceArgument = resourceArgumentOf(identifying, operationName);
+  // Secrets are left out, because the texts of a change must not show them.
+  const visible = toolArguments.filter((argument) => !isSecret(argument));
+  const identifying = identifyingArguments(visible, operation.http.uri);
+  const resourceArgument = resourceArgumentOf(identifying, operation.name);
   const otherIdentifying = identifying.filter((argument) => argument !== resourceArgument);
   // The settings of a change always have `costsMoney` (`readSettings`). The default is for the compiler.
   const { costsMoney = true, irreversible, continues, consequences, notChecked, ifTooLarge } = settings;
@@ -63,7 +57,7 @@ export function changeTexts({ operationName, uriPath, apiName, toolArguments, se
     // If nobody knows whether the change happened, the advice is "look in the console for" and this text.
     verificationHint: (input) => {
       if (settings.verificationHint !== undefined) return defined(settings.verificationHint);
-      return join([say`the effect of ${own(operationName)}`, ...idTexts(identifying, input)], ', ');
+      return join([say`the effect of ${own(operation.name)}`, ...idTexts(identifying, input)], ', ');
     },
     ...(ifTooLarge !== undefined && { ifTooLarge }),
   };

@@ -80,21 +80,15 @@ export function modelOperation(context: ModelContext, chosen: ChosenOperation, l
 /** Returns the fields of an operation that only changes have. */
 function changeFields(
   context: ModelContext,
-  { operation, settings, toolArguments, isSecret }: ChosenOperation,
+  chosen: ChosenOperation,
   getAnswerFields: () => readonly Argument[],
 ): Partial<Operation> {
-  const { prefix, api: nameInSettings } = context.fileSettings;
+  const { prefix, api } = context.fileSettings;
+  const { operation, settings, toolArguments } = chosen;
   const { repeatable, failures, follow } = settings;
   return {
-    change: changeTexts({
-      operationName: operation.name,
-      uriPath: operation.http.uri,
-      // A person reads this name. Several models may share an API in the settings, so the prefix, which the file chose, says more.
-      apiName: prefix ?? nameInSettings,
-      // The texts of a change must not show a secret.
-      toolArguments: toolArguments.filter((argument) => !isSecret(argument)),
-      settings,
-    }),
+    // A person reads the name of the API. Several models may share an API in the settings, so the prefix, which the file chose, says more.
+    change: changeTexts(chosen, prefix ?? api),
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(repeatable !== undefined && { repeatable }),
     // `failures` is the path of a list in records, which have the names in the model. The file may also name the list as in answers.

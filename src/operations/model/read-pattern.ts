@@ -134,19 +134,11 @@ function repeated({ ways, steps }: Cost, quantifier: string, length: number): Co
 }
 
 function boundsOf(quantifier: string): [min: number, max: number] {
-  switch (quantifier) {
-    case '':
-      return [1, 1];
-    case '?':
-      return [0, 1];
-    case '*':
-      return [0, Number.POSITIVE_INFINITY];
-    case '+':
-      return [1, Number.POSITIVE_INFINITY];
-  }
-  const [min = '', max = min] = quantifier.slice(1, -1).split(',');
+  const [min = '', max = min] = (quantifiersInBraces[quantifier] ?? quantifier).slice(1, -1).split(',');
   return [Number(min), max === '' ? Number.POSITIVE_INFINITY : Number(max)];
 }
+
+const quantifiersInBraces: Readonly<Record<string, string>> = { '': '{1}', '?': '{0,1}', '*': '{0,}', '+': '{1,}' };
 
 /** Adds the powers of a base from one exponent to another. Stops at a sum above `maximumSteps`, because the exponents may be large. */
 function sumOfPowers(base: number, from: number, to: number): number {
