@@ -18,19 +18,19 @@ const maximumText = 4000;
 const object = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.preprocess((value) => (isObject(value) ? withoutUndefined(value) : value), z.strictObject(shape));
 
-export const flag = z.boolean('must be true or false');
-export const text = (limit: number) =>
+export const trueOrFalse = z.boolean('must be true or false');
+export const limitedText = (limit: number) =>
   z.string('must be text').min(1, 'must not be empty').max(limit, `must have at most ${limit} characters`);
 const matching = (rule: RegExp, expected: string) => z.string('must be text').regex(rule, `must be ${expected}`);
 const toolName = matching(
   /^[a-z][a-z0-9_]{0,63}$/,
   'lowercase letters, digits and "_", at most 64, beginning with a letter',
 );
-const paths = z.array(text(200));
-const notes = z.array(text(500), 'must be a list of sentences').max(30);
-const textByName = z.record(z.string(), text(500));
+const paths = z.array(limitedText(200));
+const notes = z.array(limitedText(500), 'must be a list of sentences').max(30);
+const textByName = z.record(z.string(), limitedText(500));
 export const errorAdvice = z.union(
-  [text(500), z.strictObject({ agent: text(500), person: text(500) })],
+  [limitedText(500), z.strictObject({ agent: limitedText(500), person: limitedText(500) })],
   'must be text, or an object with agent and person',
 );
 const fields = z.record(z.string(), z.unknown(), 'must be an object');
@@ -147,8 +147,11 @@ const next = z.strictObject({ who: z.enum(actors), action: z.enum(actions), text
 
 /** The schema of `follow`: the read that shows the progress of a change. */
 export const followSchema = z.strictObject({
-  read: text(100),
-  arguments: z.record(text(100), matching(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId')),
+  read: limitedText(100),
+  arguments: z.record(
+    limitedText(100),
+    matching(/^(input|answer)\.[\w.[\]-]{1,200}$/, 'a path such as input.instanceId'),
+  ),
   done: textByName.optional(),
 }) satisfies z.ZodType<Follow>;
 
@@ -194,9 +197,9 @@ type Guards = ReturnType<typeof createGuards>;
  */
 const changeSchema = ({ returns }: Guards) =>
   object({
-    costsMoney: flag,
-    irreversible: flag.exactOptional(),
-    continues: flag,
+    costsMoney: trueOrFalse,
+    irreversible: trueOrFalse.exactOptional(),
+    continues: trueOrFalse,
     headline: returns('change.headline', safeText),
     accept: returns('change.accept', safeText),
     consequences: returns('change.consequences', safeTexts),
@@ -205,7 +208,7 @@ const changeSchema = ({ returns }: Guards) =>
     identifies: paths.exactOptional(),
     named: paths,
     verificationHint: returns('change.verificationHint', safeText),
-    ifTooLarge: text(300).exactOptional(),
+    ifTooLarge: limitedText(300).exactOptional(),
     contradictions: returns('change.contradictions', safeTexts).exactOptional(),
   } satisfies FieldsOf<Change>);
 
@@ -257,12 +260,12 @@ const hostPrefix = matching(
   'the beginning of a host name, such as api.',
 ).max(128);
 const defaultValue = object({
-  path: text(200),
-  value: text(200),
-  inRegion: z.record(z.string(), text(200)).exactOptional(),
+  path: limitedText(200),
+  value: limitedText(200),
+  inRegion: z.record(z.string(), limitedText(200)).exactOptional(),
 });
-const instruction = object({ text: text(300), unless: toolName.exactOptional() });
-const probe = object({ arguments: fields, accepted: z.array(text(100)) });
+const instruction = object({ text: limitedText(300), unless: toolName.exactOptional() });
+const probe = object({ arguments: fields, accepted: z.array(limitedText(100)) });
 
 /** Makes the schema of a definition. `Operation` says what each field means. */
 function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
@@ -270,20 +273,20 @@ function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
   const { returns, promises, makesSchema } = guards;
   return object({
     name: toolName,
-    api: text(100),
-    title: text(100),
+    api: limitedText(100),
+    title: limitedText(100),
     // The limit is low, because some clients show all descriptions to language models at once.
-    description: text(1000),
+    description: limitedText(1000),
     instructions: z.array(instruction).max(5).exactOptional(),
     effect,
-    repeatable: flag.exactOptional(),
+    repeatable: trueOrFalse.exactOptional(),
 
     // The API.
     service: serviceName,
     signing: signing.exactOptional(),
     // The protocol that defines the operation, if the reference of the API does not.
     extension: z.literal('s3', 'must be s3').exactOptional(),
-    regions: z.array(text(32)).exactOptional(),
+    regions: z.array(limitedText(32)).exactOptional(),
 
     // The arguments.
     input: makesSchema('input'),
@@ -304,7 +307,7 @@ function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
     // A path may hold ".." in S3 only, because an object may be called so.
     request: promises('request', request(isS3)),
     // True if the request has an idempotency token.
-    takesToken: flag.exactOptional(),
+    takesToken: trueOrFalse.exactOptional(),
     // Further calls: for the command `doctor`, before a person is asked about a change, and to complete the record of a read.
     probe: probe.exactOptional(),
     preflight: preflightSchema(guards).exactOptional(),
@@ -315,14 +318,14 @@ function operationSchema(guards: Guards, { isS3 }: { readonly isS3: boolean }) {
     extract: promises('extract', jsonValue),
     errorOf: promises('errorOf', answeredError).exactOptional(),
     output: makesSchema('output'),
-    isAnswerOpen: flag.exactOptional(),
+    isAnswerOpen: trueOrFalse.exactOptional(),
     pages: pagesSchema(guards).exactOptional(),
     // Paths of the fields that agents pass back unaltered.
     exact: paths.exactOptional(),
     // Names of important fields, by path. The result says if such a field is missing.
     tellIfMissing: textByName.exactOptional(),
     // Path of the list of failed entries.
-    failures: text(200).exactOptional(),
+    failures: limitedText(200).exactOptional(),
 
     // The texts for people and agents.
     errors: z.record(z.string(), errorAdvice).exactOptional(),

@@ -2,31 +2,31 @@ import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 import { leavesOf } from '../../util/objects.js';
 import { quote, quoteName } from '../../util/quote.js';
-import { errorAdvice, flag, followSchema, problemsOf, text } from '../definition-schema.js';
+import { errorAdvice, followSchema, limitedText, problemsOf, trueOrFalse } from '../definition-schema.js';
 import { UnusableFile } from '../unusable-file.js';
 
-const sentences = z.array(text(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
-const names = z.array(text(200), 'must be a list of names').max(200, 'must have at most 200 names');
+const sentences = z.array(limitedText(500), 'must be a list of sentences').max(30, 'must have at most 30 sentences');
+const names = z.array(limitedText(200), 'must be a list of names').max(200, 'must have at most 200 names');
 const operationSettings = z.strictObject(
   {
     effect: z.enum(['read', 'create', 'alter', 'delete'], 'must be read, create, alter or delete'),
-    name: text(64).optional(),
-    title: text(100).optional(),
-    description: text(1000).optional(),
-    costsMoney: flag.optional(),
-    irreversible: flag.optional(),
-    continues: flag.default(true),
-    repeatable: flag.optional(),
+    name: limitedText(64).optional(),
+    title: limitedText(100).optional(),
+    description: limitedText(1000).optional(),
+    costsMoney: trueOrFalse.optional(),
+    irreversible: trueOrFalse.optional(),
+    continues: trueOrFalse.default(true),
+    repeatable: trueOrFalse.optional(),
     consequences: sentences.default([]),
     notChecked: sentences.default([]),
-    verificationHint: text(300).optional(),
-    ifTooLarge: text(300).optional(),
+    verificationHint: limitedText(300).optional(),
+    ifTooLarge: limitedText(300).optional(),
     only: names.optional(),
     omit: names.default([]),
     secretNames: names.default([]),
     show: names.default([]),
     errors: z.record(z.string(), errorAdvice).optional(),
-    failures: text(200).optional(),
+    failures: limitedText(200).optional(),
     follow: followSchema.optional(),
     example: z.record(z.string(), z.unknown()).optional(),
   },
@@ -39,8 +39,8 @@ export const modelSettings = z.strictObject({
     .string()
     .regex(/^[a-z][a-z0-9_]{0,30}$/, 'must be lowercase letters, digits and "_", beginning with a letter')
     .optional(),
-  region: text(32).optional(),
-  useHostPrefix: flag.default(false),
+  region: limitedText(32).optional(),
+  useHostPrefix: trueOrFalse.default(false),
   operations: z.record(z.string(), operationSettings, 'must be an object with an entry for each operation'),
 });
 
