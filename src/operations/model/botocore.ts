@@ -107,7 +107,7 @@ export const isBotocore = (json: Readonly<Record<string, unknown>>): boolean =>
   'metadata' in json && 'operations' in json && 'shapes' in json && !('smithy' in json);
 
 /** The parsed files next to `service-2.json`. Both are optional. */
-export interface BotocoreCompanions {
+interface BotocoreCompanions {
   readonly paginators?: unknown;
   readonly waiters?: unknown;
 }

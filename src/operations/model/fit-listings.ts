@@ -45,7 +45,7 @@ const charactersPerTool = 800;
 const fewTools = 30;
 
 /** Returns the most detailed listing of a tool with at most `sizeLimit` characters, or else its shortest listing. */
-export type FitListing = (sizeLimit: number) => Listing;
+type FitListing = (sizeLimit: number) => Listing;
 
 /**
  * Returns the function that chooses the listing of a tool.

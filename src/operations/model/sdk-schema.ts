@@ -8,7 +8,6 @@ import {
   readTrait,
   type Shape,
   type SimpleType,
-  type StructureShape,
   shapeName,
   type Traits,
   textTrait,
@@ -52,7 +51,7 @@ export function operationSchemasOf(model: Model): (operation: ModelOperation) =>
 
   /** Refers to the shape of a member by a pair, because the member may have traits that its shape does not have. */
   const memberReference = (member: Member): $SchemaRef => {
-    const traits = protocolTraits(member.traits, { placeInErrors: member.target });
+    const traits = protocolTraits(member.traits, member.target);
     // For the SDKs, a number can be a schema. A timestamp with a format of its own has such a number, in place of a reference to its shape.
     const format = textTrait(model.traitsOf(member), 'smithy.api#timestampFormat');
     const timestampSchema = format === undefined ? undefined : timestampFormats[format];
@@ -62,7 +61,7 @@ export function operationSchemasOf(model: Model): (operation: ModelOperation) =>
   return ({ id, name, http, input, output, traits }) => ({
     namespace: namespaceOf(id),
     name,
-    traits: { ...protocolTraits(traits, { placeInErrors: id }), http: [http.method, http.uri, http.code] },
+    traits: { ...protocolTraits(traits, id), http: [http.method, http.uri, http.code] },
     input: shapeReference(input.id),
     output: shapeReference(output.id),
   });
@@ -76,7 +75,7 @@ function shapeSchema(shape: Shape, memberReference: (member: Member) => $SchemaR
   if (id === 'smithy.api#Unit') return 'unit';
   const namespace = namespaceOf(id);
   const name = shapeName(id);
-  const traits = protocolTraits(shape.traits, { placeInErrors: id });
+  const traits = protocolTraits(shape.traits, id);
   switch (shape.kind) {
     case 'simple':
       return [kinds.simple, namespace, name, traits, simpleTypeNumbers[shape.type]];
@@ -89,13 +88,12 @@ function shapeSchema(shape: Shape, memberReference: (member: Member) => $SchemaR
     case 'map':
       return [kinds.map, namespace, name, traits, memberReference(shape.key), memberReference(shape.value)];
     case 'structure':
-      return [kinds.structure, namespace, name, traits, memberNames(shape), shape.members.map(memberReference)];
-    case 'union':
-      return [kinds.union, namespace, name, traits, memberNames(shape), shape.members.map(memberReference)];
+    case 'union': {
+      const memberNames = shape.members.map(({ name }) => name);
+      return [kinds[shape.kind], namespace, name, traits, memberNames, shape.members.map(memberReference)];
+    }
   }
 }
-
-const memberNames = ({ members }: StructureShape): string[] => members.map(({ name }) => name);
 
 /** Traits that the protocols know by the same names: those without content (`flagTraits`), and those with a text (`textTraits`). */
 const flagTraits = [
@@ -112,10 +110,10 @@ const namespaceTrait = z.object({ uri: z.string(), prefix: z.string().default(''
 
 /**
  * Returns the traits that affect how requests are written and answers are read. The trait for idempotency tokens is left out, because the
- * protocols would make up a random token.
+ * protocols would make up a random token. `place` is named in errors.
  * @throws ModelError for an invalid trait
  */
-function protocolTraits(traits: Traits, { placeInErrors }: { readonly placeInErrors: string }): SchemaTraitsObject {
+function protocolTraits(traits: Traits, place: string): SchemaTraitsObject {
   const converted: SchemaTraitsObject = {};
   for (const name of flagTraits) {
     if (hasTrait(traits, `smithy.api#${name}`)) converted[name] = 1;
@@ -124,7 +122,7 @@ function protocolTraits(traits: Traits, { placeInErrors }: { readonly placeInErr
     const value = textTrait(traits, `smithy.api#${name}`);
     if (value !== undefined) converted[name] = value;
   }
-  const namespace = readTrait(traits, 'smithy.api#xmlNamespace', namespaceTrait, placeInErrors);
+  const namespace = readTrait(traits, 'smithy.api#xmlNamespace', namespaceTrait, place);
   if (namespace !== undefined) converted.xmlNamespace = [namespace.prefix, namespace.uri];
   const ec2Name = textTrait(traits, 'aws.protocols#ec2QueryName');
   if (ec2Name !== undefined) converted.ec2QueryName = ec2Name;
