@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import type { Follow, Operation } from '../tools/define-operation.js';
 import { operations as builtIn } from '../tools/index.js';
+import { OperationFault } from '../tools/operation-fault.js';
 import { reasonOf } from '../util/log.js';
 import { isObject, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
@@ -109,10 +110,12 @@ async function loadFile(path: string, loaded: Loaded, context: Context): Promise
   return problems;
 }
 
-const problemsIn = (error: unknown): readonly string[] => {
+function problemsIn(error: unknown): readonly string[] {
   if (error instanceof UnusableFile) return error.problems;
-  return [error instanceof Error ? error.message : 'its functions cannot be called'];
-};
+  if (error instanceof OperationFault) return [error.message];
+  // Code of the file that no guard wraps, such as the getter of a field.
+  return [`its fields cannot be read: ${quote(reasonOf(error), maximumReasonLength)}`];
+}
 
 /** Resolves with the result of `work`, or rejects if `work` takes longer than the time limit. `work` itself then goes on. */
 async function withinTime<Value>(work: Promise<Value>, timeLimitMs: number): Promise<Value> {

@@ -54,6 +54,22 @@ describe('a file', () => {
     ]);
   });
 
+  test.each([
+    [
+      'an operation',
+      "kit.defineOperation({}), 'title'",
+      /operation 1: its fields cannot be read: "He said: \\"ok\\""\.$/,
+    ],
+    ['an extension', "kit.extend('restore_instance', {}), 'follow'", /its fields cannot be read: "He said/],
+  ])('is refused if a field of %s throws, and the message is quoted', async (_what, field, problem) => {
+    const getter = `{ get: () => { throw new Error('He said: "ok"'); } }`;
+    const { problems } = await loadOperations(
+      written(`export default (kit) => [Object.defineProperty(${field}, ${getter})];`),
+      hostRules,
+    );
+    expect(problems.map(({ text }) => text)).toEqual([expect.stringMatching(problem)]);
+  });
+
   test('of no operations adds none', async () => {
     expect(await loadOperations(written('export default () => [];'), hostRules)).toEqual({
       operations: [],
