@@ -164,9 +164,6 @@ class CallClient implements SignedClient {
     const { repeatable, span, byteLimit } = this.#options;
     const { origin } = this.#endpoint;
     const { method, target, body } = request;
-    // If signing fails, nothing is sent. The span then never ends, so that it is not exported.
-    const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, attemptsBefore));
-
     const { headers, credentials } = await this.#sign(request, renewed).catch((cause: unknown) => {
       throw new NotSent('the request could not be signed', { cause });
     });
@@ -178,6 +175,8 @@ class CallClient implements SignedClient {
     const newConnection = !repeatable;
     // In `HttpRequest`, `path` includes the query, as `target` does. `request.path` does not.
     const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
+    // Starts only now, because a request that cannot be signed is not sent.
+    const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, attemptsBefore));
     const result = await this.#dependencies.httpClient.send(signed, this.#limit.signal);
     // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret.
     const reply = this.#withoutSecrets(replyOf(result));

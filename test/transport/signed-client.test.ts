@@ -4,6 +4,7 @@ import { s3Profile } from '../../src/signing/signature-variants.js';
 import type { HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { createSignedClients, NotSent } from '../../src/transport/signed-client.js';
+import type { Span } from '../../src/util/trace.js';
 
 const secret = 'a-secret+key/of-forty-characters-in-tests';
 const lost: HttpFailure = { kind: 'failure', code: 'ConnectionLost', detail: `ECHO: ${secret}`, mayHaveArrived: true };
@@ -94,4 +95,22 @@ test('a request that was answered is not called unsent because its repetition ca
   );
   expect(await client.send(request)).toMatchObject({ kind: 'answered', response: { status: 429 }, attempts: [{}] });
   await expect(client.send(request)).rejects.toThrow(NotSent);
+});
+
+test('each span of a request ends, and a request that cannot be signed has none', async () => {
+  const events: string[] = [];
+  const span: Span = {
+    child: () => {
+      events.push('started');
+      return span;
+    },
+    end: (_attributes, error) => events.push(`ended with ${error}`),
+  };
+  const endpoint = endpointOf(secret);
+  using client = clientFor(answered)(endpoint, { ...options(), span });
+  await client.send(request);
+  const keys = { ...endpoint.keys, current: () => Promise.reject(new Error('the program ended with exit code 1')) };
+  using unsigned = clientFor(answered)({ ...endpoint, keys }, { ...options(), span });
+  await expect(unsigned.send(request)).rejects.toThrow(NotSent);
+  expect(events).toEqual(['started', 'ended with 400']);
 });
