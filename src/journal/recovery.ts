@@ -17,20 +17,26 @@ export interface RecoveryOptions {
   readonly log: Log;
 }
 
-/** Ends the unfinished changes of processes that are gone, with the outcome `unknown`, and resolves with them. Never rejects. */
+/**
+ * Ends the unfinished changes of processes that are gone, with the outcome `unknown`, and resolves with them. A change whose ending cannot be
+ * written is left to the next recovery. Never rejects.
+ */
 export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly RecordedChange[]> {
   const { journal, log, now } = options;
+  const logError = (error: unknown) => log('warn', 'journal', { error: reasonOf(error) });
+  const ended: RecordedChange[] = [];
   try {
     const interrupted = (await journal.listUnfinished()).filter((change) => isGone(change, options));
-    for (const { id, tool, time, target } of interrupted) {
+    for (const change of interrupted) {
+      const { id, tool, time, target } = change;
       log('warn', 'unresolved', { id, tool, time, target });
-      await journal.end({ id, time: now().toISOString(), outcome: 'unknown', code: 'ProcessEnded' }, once);
+      const ending = { id, time: now().toISOString(), outcome: 'unknown', code: 'ProcessEnded' } as const;
+      await journal.end(ending, once).then(() => ended.push(change), logError);
     }
-    return interrupted;
   } catch (error) {
-    log('warn', 'journal', { error: reasonOf(error) });
-    return [];
+    logError(error);
   }
+  return ended;
 }
 
 /**

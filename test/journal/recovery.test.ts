@@ -91,6 +91,20 @@ test('the log names the change that was left open, and why it cannot be ended', 
   ]);
 });
 
+test('if one ending cannot be written, the other changes are ended and told, and the next recovery tries again', async () => {
+  const journal = createMemoryJournal();
+  const intents = ['a', 'b', 'c'].map((digest) =>
+    intentAt(started, { id: digest, digest, process: { pid: noPid, host: 'here' } }),
+  );
+  for (const intent of intents) await journal.begin(intent, { allowRepeat: false });
+  const end: typeof journal.end = (ending, signal) =>
+    ending.id === 'b' ? Promise.reject(new Error('full')) : journal.end(ending, signal);
+  const { recovered, logged } = await recover({ journal: { ...journal, end } });
+  expect(recovered.map(({ id }) => id)).toEqual(['a', 'c']);
+  expect(logged).toEqual(['unresolved', 'unresolved', 'journal', 'unresolved']);
+  expect((await recover({ journal })).recovered.map(({ id }) => id)).toEqual(['b']);
+});
+
 test.each([
   ['of another user', 'EPERM', false],
   ['gone', 'ESRCH', true],
