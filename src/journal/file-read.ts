@@ -65,38 +65,39 @@ async function* filesNewestFirst(path: string, since: number) {
 
 /**
  * Streams all changes of a journal in a file, as `Journal.read` describes: each change when its outcome is read, a change with the outcome
- * `unknown` again when a known outcome follows, and unfinished changes last. Only changes that are unfinished or unknown stay in memory.
+ * `unknown` again when a known outcome follows, and unfinished changes last. Of a change with a known outcome, only its ID stays in memory.
  * @throws if a file cannot be read or is not a journal
  */
 export async function* readChanges(
   path: string,
   { since = 0, until = Number.POSITIVE_INFINITY, follow }: ReadOptions,
 ): AsyncGenerator<RecordedChange> {
-  const unfinished = new Map<string, RecordedChange>();
-  /** Changes that were yielded with the outcome `unknown`. A known outcome may follow. */
-  const unknown = new Map<string, RecordedChange>();
+  /** IDs of all changes that were read, because their entries come again if the file is replaced. */
+  const ids = new Set<string>();
+  /** By ID: changes without an outcome, and changes that were yielded with the outcome `unknown`, which a known outcome may follow. */
+  const open = new Map<string, RecordedChange>();
 
   for await (const entry of entriesOldestFirst(path, since, follow)) {
     if ('intent' in entry) {
-      const time = Date.parse(entry.intent.time);
-      if (time >= since && time < until) unfinished.set(entry.intent.id, entry.intent);
+      const { intent } = entry;
+      const time = Date.parse(intent.time);
+      if (time >= since && time < until && !ids.has(intent.id)) open.set(intent.id, intent);
+      ids.add(intent.id);
       continue;
     }
 
     const { ending } = entry;
+    const change = open.get(ending.id);
     const isUnknown = ending.outcome === 'unknown';
-    // A known outcome replaces `unknown`, but a second `unknown` says nothing new.
-    const change = unfinished.get(ending.id) ?? (isUnknown ? undefined : unknown.get(ending.id));
-    // The change did not begin between `since` and `until`, or its outcome was yielded before.
-    if (change === undefined) continue;
+    // The change did not begin between `since` and `until`, its outcome was yielded before, or a second `unknown` says nothing new.
+    if (change === undefined || (isUnknown && change.ending !== undefined)) continue;
 
     const ended = { ...change, ending };
-    unfinished.delete(ending.id);
-    if (isUnknown) unknown.set(ending.id, ended);
-    else unknown.delete(ending.id);
+    if (isUnknown) open.set(ending.id, ended);
+    else open.delete(ending.id);
     yield ended;
   }
-  yield* unfinished.values();
+  yield* [...open.values()].filter(({ ending }) => ending === undefined);
 }
 
 /**

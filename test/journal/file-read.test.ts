@@ -74,3 +74,20 @@ test('a journal that is followed is read on for as long as that is wanted, each 
   };
   expect(await read({ follow })).toEqual(['b accepted', 'a unknown', 'a rejected', 'c open', 'd open']);
 });
+
+test('if the file is replaced while the journal is followed, only new outcomes are read', async () => {
+  append(begun('a'), ended('a', 'accepted'), begun('b'), ended('b', 'unknown'), begun('c'));
+  const steps = [
+    () => {
+      rmSync(path);
+      append(begun('d'), begun('a'), ended('a', 'accepted'), begun('b'), ended('b', 'unknown'), begun('c'));
+    },
+    () => append(ended('b', 'accepted'), ended('c', 'rejected')),
+  ];
+  const follow = async () => {
+    const step = steps.shift();
+    step?.();
+    return step !== undefined;
+  };
+  expect(await read({ follow })).toEqual(['a accepted', 'b unknown', 'b accepted', 'c rejected', 'd open']);
+});
