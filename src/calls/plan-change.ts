@@ -6,6 +6,7 @@ import type { Intent } from '../journal/entry.js';
 import { idempotencyKey } from '../journal/idempotency-key.js';
 import { digestOf } from '../util/digest.js';
 import { sentences } from '../util/human.js';
+import { reasonOf } from '../util/log.js';
 import { escapeInvisible } from '../util/quote.js';
 import type { SafeText } from '../util/safe-text.js';
 import { checkBudget } from './check-budget.js';
@@ -133,10 +134,16 @@ async function otherPlans(
 export async function findRepetition(
   { call, draft, plan }: DraftedChange,
   { click }: CallContext,
-  { journal }: Pick<CallDependencies, 'journal'>,
+  { journal, log }: Pick<CallDependencies, 'journal' | 'log'>,
 ) {
   const { repeatable = false } = call.operation;
-  const duplicate = repeatable ? undefined : await journal.findDuplicate(draft.digest).catch(() => undefined);
+  const lookUp = () =>
+    journal.findDuplicate(draft.digest).catch((error: unknown) => {
+      // Nothing is sent without another look: `journal.begin` refuses a repetition, and any change if the journal cannot be read.
+      log('warn', 'journal', { tool: draft.tool, error: reasonOf(error) });
+      return undefined;
+    });
+  const duplicate = repeatable ? undefined : await lookUp();
   const mayRepeat = repeatable || (call.control.allowRepeat && (duplicate?.id ?? ''));
   // While a plan waited on the page, the repeated change may have become too old to be found. The person agreed to the repetition that the
   // page showed, so the digest is made with that repetition.

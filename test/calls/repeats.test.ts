@@ -106,3 +106,18 @@ test('a change that may be repeated, and repeats none, is told as any other', as
   expect(result.text).not.toContain('was sent before');
   await close();
 });
+
+test('if the journal cannot be read for repetitions, the log names the error, and a repetition is not sent', async () => {
+  const unreadable = { ...createMemoryJournal(), findDuplicate: () => Promise.reject(new Error('disk gone')) };
+  const logged: unknown[] = [];
+  const log = (...entry: readonly unknown[]) => logged.push(entry);
+  const { call, close } = testCaller(cloud.origin, { journal: unreadable, log });
+  await call(restoreInstance, args, { signal: never });
+  expect(logged).toContainEqual(['warn', 'journal', { tool: 'restore_instance', error: 'disk gone' }]);
+  for (const allowRepeat of [false, true]) {
+    const again = await call(restoreInstance, { ...args, allowRepeat }, { signal: never });
+    expect(again).toMatchObject({ ok: false, failure: { code: 'Repeated', mayHaveHappened: false } });
+  }
+  expect(cloud.requests).toHaveLength(1);
+  await close();
+});
