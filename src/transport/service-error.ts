@@ -97,11 +97,7 @@ const textField = (name: keyof ServiceError, value: unknown): ServiceError => {
   return line === '' ? {} : { [name]: escapeInvisible(line) };
 };
 
-const pageText = (html: string) =>
-  html
-    .slice(0, 20_000)
-    .replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ')
-    .replace(/<[^>]*>/g, ' ');
+const pageText = (html: string) => html.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ');
 
 /** Response headers with request IDs for the service's support (docs/API.md: Request IDs). */
 const idHeaders = [
