@@ -19,7 +19,7 @@ export interface HostRules {
 }
 
 /** Size limit of an input or output schema, in characters of JSON. Language models read the schemas in every list of tools. */
-const maximumSchema = 5000;
+export const maximumSchema = 5000;
 /** Size limit of an example, in characters of JSON. */
 const maximumExample = 4000;
 /** Number of broken rules of an example that are shown. */

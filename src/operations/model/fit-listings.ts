@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../../tools/define-operation.js';
 import { lazy } from '../../util/objects.js';
+import { maximumSchema } from '../check-definition.js';
 import { argumentListing, type ListingLimits, namesHint } from './argument-listing.js';
 import type { Argument } from './arguments.js';
 import type { ChosenOperation } from './chosen-operation.js';
@@ -37,8 +38,6 @@ const levels: readonly Level[] = [
   { depth: 1, descriptionLimit: 0, valuesLimit: 0, namesLimit: 20, toolDescriptionLimit: 40, foldedNamesLimit: 4000 },
   { depth: 0, descriptionLimit: 0, valuesLimit: 0, namesLimit: 120, toolDescriptionLimit: 40, foldedNamesLimit: 120 },
 ];
-/** Size limit of an input schema (characters of JSON). */
-const maximumSchema = 5000;
 /** Average size limit of the tools of an API model in the list of tools (characters). With it, 30 tools take at most 6,000 tokens. */
 const charactersPerTool = 800;
 /** An API model with fewer tools gets the budget of this number of tools. */
