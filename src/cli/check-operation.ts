@@ -243,6 +243,7 @@ const nullJournal: Journal = {
   begin: async () => ({ kind: 'begun' }),
   budgetState: async () => ({ left: 1 }),
   end: async () => undefined,
+  tryEnd: async () => undefined,
   decline: async () => true,
   listDeclined: async () => [],
   list: async () => [],

@@ -113,7 +113,8 @@ export function createFileJournal(
     },
     unwritten: persistence.count,
     begin,
-    end: (ending, signal) => persistence.write(() => writeEnding(ending), signal),
+    end: (ending) => persistence.write(() => writeEnding(ending)),
+    tryEnd: writeEnding,
     decline,
     findDuplicate: async (digest) => {
       const time = now().getTime();

@@ -69,11 +69,15 @@ export interface Journal {
    */
   budgetState(key: string, budget: Budget): Promise<BudgetState>;
   /**
-   * Writes the outcome of an intent, and retries with growing pauses until it is written. When the signal aborts or the journal is
-   * closed, it tries once more. With a signal that is aborted already, it tries only once.
+   * Writes the outcome of an intent, and retries with growing pauses until it is written. When the journal is closed, it tries once more.
    * @throws the last error, if the outcome could not be written
    */
-  end(ending: Ending, signal?: AbortSignal): Promise<void>;
+  end(ending: Ending): Promise<void>;
+  /**
+   * Writes the outcome of an intent like `end`, but tries only once.
+   * @throws if the outcome could not be written
+   */
+  tryEnd(ending: Ending): Promise<void>;
   /**
    * Records that a person refused a change or its caller withdrew it, and spends its nonce. Resolves with false if the nonce was
    * spent before.

@@ -88,14 +88,14 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
     }
   };
 
+  const tryEnd: Journal['tryEnd'] = (ending) => run((transaction) => update(transaction, shortenEnding(ending)));
+
   return {
     healthCheck: () => run(checkHealth),
     unwritten: persistence.count,
     begin,
-    end: (fullEnding, signal) => {
-      const ending = shortenEnding(fullEnding);
-      return persistence.write(() => run((transaction) => update(transaction, ending)), signal);
-    },
+    end: (ending) => persistence.write(() => tryEnd(ending)),
+    tryEnd,
     decline: (fullIntent) =>
       // Without `requireSameTime`, so that a refusal is recorded even if this server's clock is wrong. If it is not known whether the commit
       // succeeded, the caller declines the change again with another ID.

@@ -31,7 +31,7 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
       const { id, tool, time, target } = change;
       log('warn', 'unresolved', { id, tool, time, target });
       const ending = { id, time: now().toISOString(), outcome: 'unknown', code: 'ProcessEnded' } as const;
-      await journal.end(ending, once).then(() => ended.push(change), logError);
+      await journal.tryEnd(ending).then(() => ended.push(change), logError);
     }
   } catch (error) {
     logError(error);
@@ -70,9 +70,6 @@ export function createNotices(recover: () => Promise<readonly RecordedChange[]>)
 /** A sentence about an interrupted change for people and agents. */
 export const interruptedText = (change: RecordedChange): SafeText =>
   say`A change of ${shownTime(change.time)} (${shownDeed(change)}) ended without a known outcome when its process did. Check in the console whether it happened.`;
-
-/** With an aborted signal, the journal tries only once. The next recovery tries again. */
-const once = AbortSignal.abort();
 
 /** True if no process can still end a change: its process does not run any more, or its call must have ended. */
 function isGone(change: RecordedChange, options: RecoveryOptions) {

@@ -30,19 +30,16 @@ export function createPersistence() {
   const underWay = new Set<Promise<void>>();
 
   /**
-   * Repeats the attempt until it succeeds. After `close` is called or `signal` aborts, there is one last attempt. If either happened before
-   * this call, there is only one attempt.
+   * Repeats the attempt until it succeeds. After `close` is called, there is one last attempt.
    * @throws the last error, or a `Permanent` error at once
    */
-  const write = async (attempt: Attempt, signal?: AbortSignal): Promise<void> => {
-    const stop = abortedByAny(signal === undefined ? [closing.signal] : [closing.signal, signal]);
-    const written = retry(attempt, stop.signal);
+  const write = async (attempt: Attempt): Promise<void> => {
+    const written = retry(attempt, closing.signal);
     const settled = written.catch(() => undefined);
     underWay.add(settled);
     try {
       await written;
     } finally {
-      stop.release();
       underWay.delete(settled);
     }
   };
@@ -52,12 +49,11 @@ export function createPersistence() {
 
   return {
     write,
-    /** Makes one attempt, and resolves after it even if it fails. Further attempts then follow in the background. */
-    writeNowOrLater: (attempt: Attempt): Promise<void> => {
-      const onlyOnce = AbortSignal.abort();
-      // `writeLater` follows a `Permanent` error too, and then gives up after one attempt.
-      return write(attempt, onlyOnce).catch(() => writeLater(attempt));
-    },
+    /** Resolves after the first attempt, even if it fails. Further attempts then follow in the background. */
+    writeNowOrLater: (attempt: Attempt): Promise<void> =>
+      new Promise((resolve) => {
+        writeLater(() => attempt().finally(resolve));
+      }),
     /** The number of writes under way. */
     count: () => underWay.size,
     /** Waits in the background until an earlier commit has succeeded or failed, or until `close`. Then repeats `attempt` until it succeeds. */
@@ -70,39 +66,22 @@ export function createPersistence() {
     /** Stops retries, each write after one last attempt. Resolves when all writes have ended. */
     close: async (): Promise<void> => {
       closing.abort();
-      // A write that fails may begin another in the background (`writeNowOrLater`).
-      while (underWay.size > 0) await Promise.all(underWay);
+      await Promise.all(underWay);
     },
   };
 }
 
-/**
- * Returns a signal that aborts when any of the signals aborts, until `release` removes its listeners. `AbortSignal.any` would leak memory in
- * a signal that lives as long as the process, such as `closing` of `createPersistence`.
- */
-function abortedByAny(signals: readonly AbortSignal[]) {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  for (const signal of signals) {
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort);
-  }
-  const release = () => {
-    for (const signal of signals) signal.removeEventListener('abort', abort);
-  };
-  return { signal: controller.signal, release };
-}
-
-/** Repeats an attempt, with growing pauses, until it succeeds. When the signal aborts, one last attempt follows. */
+/** Repeats an attempt, with growing pauses, until it succeeds. The first attempt that begins after the signal has aborted is the last. */
 async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
   for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
+    const isLast = signal.aborted;
     try {
       return await attempt();
     } catch (error) {
-      if (error instanceof Permanent || signal.aborted) throw error;
+      if (error instanceof Permanent || isLast) throw error;
       // Nothing is left to do if the commit succeeds in the end. If it fails, the next attempt follows.
       if (error instanceof CommitPending && (await waitForCommit(error, signal))) return;
-      // The signal cuts the pause short, and then one last attempt follows.
+      // The signal cuts the pause short.
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }

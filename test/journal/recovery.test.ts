@@ -68,7 +68,7 @@ test('a journal that cannot be read or written is logged, and nothing is told', 
   const journal = createMemoryJournal();
   await journal.begin(intentAt(started, { process: { pid: noPid, host: 'here' } }), { allowRepeat: false });
   const failing = () => Promise.reject(new Error('full'));
-  expect(await recover({ journal: { ...journal, end: failing } })).toEqual({
+  expect(await recover({ journal: { ...journal, tryEnd: failing } })).toEqual({
     recovered: [],
     logged: ['unresolved', 'journal'],
   });
@@ -84,7 +84,7 @@ test('the log names the change that was left open, and why it cannot be ended', 
   await journal.begin(intentAt(started, { id, process: { pid: noPid, host: 'here' } }), { allowRepeat: false });
   const entries: unknown[] = [];
   const log: RecoveryOptions['log'] = (...entry) => entries.push(entry);
-  await recover({ journal: { ...journal, end: () => Promise.reject(new Error('full')) }, log });
+  await recover({ journal: { ...journal, tryEnd: () => Promise.reject(new Error('full')) }, log });
   expect(entries).toEqual([
     ['warn', 'unresolved', { id, tool, time, target }],
     ['warn', 'journal', { error: 'full' }],
@@ -97,9 +97,9 @@ test('if one ending cannot be written, the other changes are ended and told, and
     intentAt(started, { id: digest, digest, process: { pid: noPid, host: 'here' } }),
   );
   for (const intent of intents) await journal.begin(intent, { allowRepeat: false });
-  const end: typeof journal.end = (ending, signal) =>
-    ending.id === 'b' ? Promise.reject(new Error('full')) : journal.end(ending, signal);
-  const { recovered, logged } = await recover({ journal: { ...journal, end } });
+  const tryEnd: typeof journal.tryEnd = (ending) =>
+    ending.id === 'b' ? Promise.reject(new Error('full')) : journal.tryEnd(ending);
+  const { recovered, logged } = await recover({ journal: { ...journal, tryEnd } });
   expect(recovered.map(({ id }) => id)).toEqual(['a', 'c']);
   expect(logged).toEqual(['unresolved', 'unresolved', 'journal', 'unresolved']);
   expect((await recover({ journal })).recovered.map(({ id }) => id)).toEqual(['b']);
@@ -116,17 +116,6 @@ test.each([
   await journal.begin(intentAt(now, { process: { pid: 1, host: 'here' } }), { allowRepeat: false });
   expect((await recover({ journal })).recovered).toHaveLength(isInterrupted ? 1 : 0);
   kill.mockRestore();
-});
-
-test('an ending that cannot be written is tried once: the next recovery comes soon', async () => {
-  const journal = createMemoryJournal();
-  await journal.begin(intentAt(started, { process: { pid: noPid, host: 'here' } }), { allowRepeat: false });
-  const signals: unknown[] = [];
-  const end = async (_ending: unknown, signal?: AbortSignal) => {
-    signals.push(signal?.aborted);
-  };
-  await recover({ journal: { ...journal, end } });
-  expect(signals).toEqual([true]);
 });
 
 test('the sentence names the change and its time', () => {

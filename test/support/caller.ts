@@ -189,6 +189,7 @@ export function createMemoryJournal(now = () => new Date()): Journal {
       return result;
     },
     end: async (ending) => end(ending),
+    tryEnd: async (ending) => end(ending),
     budgetState: async (key, budget) => stateOfBudget(spent(key), budget, Date.now()),
     decline: async (intent) => {
       const isSpent = isNonceSpent(all(), intent.nonce);
