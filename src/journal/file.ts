@@ -58,16 +58,17 @@ export function createFileJournal(
 
   /**
    * Decides whether an intent that the file has may be sent. Its place in the file counts, and not its time: only earlier entries are compared.
-   * @throws OtherVersion from `window.before` if the file has recent entries of another version
+   * @throws OtherVersion from `window.related` if the file has recent entries of another version
    */
   const decide = async (intent: Intent, { allowRepeat, budget }: BeginOptions): Promise<BeginResult> => {
     const time = now().getTime();
     const window = await fileWindow.refresh();
     warnOfClock(window.offsetMs(time));
 
-    const result = findConflict(window.before(intent, time), intent, { allowRepeat }, time);
+    const position = window.positionOf(intent);
+    const result = findConflict(window.related(intent, time, position), intent, { allowRepeat }, time);
     if (result.kind !== 'begun' || budget === undefined) return result;
-    return findOverspending(window.spentBefore(intent, time), budget, time);
+    return findOverspending(window.spent(intent.budget, time, position), budget, time);
   };
 
   const begin: Journal['begin'] = async (fullIntent, options) => {
@@ -95,7 +96,8 @@ export function createFileJournal(
 
     // The file has the entries now. If a line below throws, the caller declines the change again with another ID.
     const window = await fileWindow.refresh();
-    const isSpent = isNonceSpent(window.before(intent, now().getTime()), intent.nonce);
+    const earlier = window.related(intent, now().getTime(), window.positionOf(intent));
+    const isSpent = isNonceSpent(earlier, intent.nonce);
     // The nonce was spent by an earlier decision, so this refusal does not count: `not sent` replaces `declined`.
     if (isSpent) await endUnsent(intent.id, 'consentUsed');
     return !isSpent;
@@ -107,7 +109,7 @@ export function createFileJournal(
       await checkWritable(path);
       const time = now().getTime();
       const window = await fileWindow.refresh();
-      // `begin` and `decline` would fail with the same error, because `window.before` throws it too.
+      // `begin` and `decline` would fail with the same error, because `window.related` throws it too.
       window.requireOwnVersion(time);
       return [...clockWarnings(window.offsetMs(time)), ...fileWindow.warnings];
     },
@@ -119,7 +121,7 @@ export function createFileJournal(
     findDuplicate: async (digest) => {
       const time = now().getTime();
       const window = await fileWindow.refresh();
-      const related = window.related(digest, time);
+      const related = window.related({ digest }, time);
       return duplicateIn(related, digest, time);
     },
     findByNonce: async (nonce) => {

@@ -193,22 +193,20 @@ export class JournalWindow {
   }
 
   /**
-   * The changes that may be in conflict with a new change of this digest, oldest first.
-   * @throws like `requireOwnVersion`
+   * The place of an intent among all intents of the file.
+   * @throws if the intent is not in the window
    */
-  related(digest: string, now: number): DatedChange[] {
-    return this.#relatedBefore(afterAll, digest, undefined, now);
+  positionOf({ id }: Pick<Intent, 'id'>): number {
+    const change = this.#unsettled.get(id);
+    if (change === undefined) throw new Error('the intent is not in the journal');
+    return change.position;
   }
 
   /**
-   * The changes that may be in conflict with an intent and were written before it, oldest first.
-   * @throws like `related`, and if the intent is not in the window, because then its position is unknown
+   * The changes that may be in conflict with a change at `position`, oldest first: earlier changes with its digest or its nonce.
+   * @throws like `requireOwnVersion`
    */
-  before(intent: Intent, now: number): DatedChange[] {
-    return this.#relatedBefore(this.#positionOf(intent), intent.digest, intent.nonce, now);
-  }
-
-  #relatedBefore(position: number, digest: string, nonce: string | undefined, now: number): DatedChange[] {
+  related({ digest, nonce }: Pick<Intent, 'digest' | 'nonce'>, now: number, position = afterAll): DatedChange[] {
     this.requireOwnVersion(now);
     const related = new Set([...changesWith(this.#byDigest, digest), ...changesWith(this.#byNonce, nonce)]);
     return this.#inOrder(
@@ -217,34 +215,16 @@ export class JournalWindow {
     );
   }
 
-  #positionOf({ id }: Intent): number {
-    const change = this.#unsettled.get(id);
-    if (change === undefined) throw new Error('the intent is not in the journal');
-    return change.position;
-  }
-
   /** The changes whose consent has this nonce, oldest first. */
   withNonce(nonce: string, now: number): DatedChange[] {
     return this.#inOrder(changesWith(this.#byNonce, nonce), now);
   }
 
   /**
-   * The times of the changes that count against the budget with this key.
-   * @throws like `related`
+   * The times of the changes before `position` that count against the budget with this key.
+   * @throws like `requireOwnVersion`
    */
-  spent(budget: string, now: number): number[] {
-    return this.#spentBefore(afterAll, budget, now);
-  }
-
-  /**
-   * The times of the changes that count against the budget of an intent and were written before it.
-   * @throws like `before`
-   */
-  spentBefore(intent: Intent, now: number): number[] {
-    return intent.budget === undefined ? [] : this.#spentBefore(this.#positionOf(intent), intent.budget, now);
-  }
-
-  #spentBefore(position: number, budget: string, now: number): number[] {
+  spent(budget: string | undefined, now: number, position = afterAll): number[] {
     this.requireOwnVersion(now);
     const earlier = [...changesWith(this.#byBudget, budget)].filter((change) => change.position < position);
     return earlier.map((change) => this.#begunAt(change, now));

@@ -19,36 +19,40 @@ function windowOf(now: number, ...entries: readonly Entry[]) {
   window.prune(now);
   return window;
 }
+const relatedBefore = (window: JournalWindow, intent: Intent, now: number) =>
+  window.related(intent, now, window.positionOf(intent));
 const accepted = (intent: Intent, time = Date.parse(intent.time)): Entry[] => [
   { intent },
   { ending: endingOf(time, intent.id, 'accepted') },
 ];
 
 test('an intent that is not found again may not be sent: what is before it is not known', () => {
-  expect(() => windowOf(noon, { intent: intentAt(noon) }).before(intentAt(noon), noon)).toThrow('not in the journal');
+  expect(() => relatedBefore(windowOf(noon, { intent: intentAt(noon) }), intentAt(noon), noon)).toThrow(
+    'not in the journal',
+  );
 });
 
 test('what was written later is no conflict', () => {
   const [own, later] = [intentAt(noon), intentAt(noon)];
   const window = windowOf(noon, { intent: own }, { intent: later });
-  expect(window.before(own, noon)).toEqual([]);
-  expect(window.before(later, noon)).toMatchObject([{ id: own.id }]);
+  expect(relatedBefore(window, own, noon)).toEqual([]);
+  expect(relatedBefore(window, later, noon)).toMatchObject([{ id: own.id }]);
 });
 
 test('an intent that is written twice counts at its last place', () => {
   const [first, other] = [intentAt(noon), intentAt(noon)];
   const window = windowOf(noon, { intent: first }, { intent: other }, { intent: first });
-  expect(window.before(first, noon)).toMatchObject([{ id: other.id }]);
+  expect(relatedBefore(window, first, noon)).toMatchObject([{ id: other.id }]);
 });
 
 test('an intent that is written twice keeps the ending that it had, and is forgotten with it', () => {
   const intent = intentAt(noon);
   const window = windowOf(noon, { intent }, { ending: endingOf(noon, intent.id, 'unknown') }, { intent });
   expect(window.listUnfinished(noon)).toEqual([]);
-  expect(window.related('same', noon)).toMatchObject([{ id: intent.id, endedAt: noon }]);
+  expect(window.related({ digest: 'same' }, noon)).toMatchObject([{ id: intent.id, endedAt: noon }]);
   const later = noon + longestWindowMs + hour;
   window.prune(later);
-  expect(window.related('same', later)).toEqual([]);
+  expect(window.related({ digest: 'same' }, later)).toEqual([]);
 });
 
 test.each(['accepted', 'rejected', 'declined', 'not sent'] as const)(
@@ -59,7 +63,7 @@ test.each(['accepted', 'rejected', 'declined', 'not sent'] as const)(
       ending: endingOf(noon, intent.id, each),
     }));
     const found = (window: ReturnType<typeof windowOf>) => [
-      window.related('same', noon),
+      window.related({ digest: 'same' }, noon),
       window.withNonce('n', noon),
       window.listDeclined(noon),
     ];
@@ -78,13 +82,13 @@ test.each<readonly [Ending['outcome'], number]>([
 ])('what was unknown may become %s', (outcome, related) => {
   const intent = intentAt(noon);
   const endings = (['unknown', outcome] as const).map((each) => ({ ending: endingOf(noon, intent.id, each) }));
-  expect(windowOf(noon, { intent }, ...endings).related('same', noon)).toHaveLength(related);
+  expect(windowOf(noon, { intent }, ...endings).related({ digest: 'same' }, noon)).toHaveLength(related);
 });
 
 test('a change is found with its ending, if it has one', () => {
   const [open, ended] = [intentAt(noon), intentAt(noon)];
   const window = windowOf(noon, { intent: open }, ...accepted(ended));
-  expect(window.related('same', noon)).toEqual([
+  expect(window.related({ digest: 'same' }, noon)).toEqual([
     { ...open, ending: undefined, endedAt: undefined },
     { ...ended, ending: endingOf(noon, ended.id, 'accepted'), endedAt: noon },
   ]);
@@ -120,9 +124,9 @@ test('changes are found by their digest and their nonce, and only as long as the
   const found = (nonce: string) => {
     const own = intentAt(noon, { digest: `b${nonce}`, nonce });
     window.add(lineOf({ intent: own }) as Line, noon);
-    return window.before(own, noon).map(({ id }) => id);
+    return relatedBefore(window, own, noon).map(({ id }) => id);
   };
-  expect(window.related('a', noon).map(({ id }) => id)).toEqual([sent.id]);
+  expect(window.related({ digest: 'a' }, noon).map(({ id }) => id)).toEqual([sent.id]);
   expect(['1', '2', '3'].map(found)).toEqual([[sent.id], [refused.id], []]);
 });
 
@@ -135,10 +139,10 @@ test('the changes that count against a budget are those that were, or may have b
   );
   const [own, later] = [intentAt(noon, { budget: 'b' }), intentAt(noon, { digest: 'later', budget: 'b' })];
   const window = windowOf(noon, ...changes.flat(), { intent: own }, { intent: later });
-  expect(window.spentBefore(own, noon)).toEqual([noon, noon + 1, noon + 5]);
+  expect(window.spent('b', noon, window.positionOf(own))).toEqual([noon, noon + 1, noon + 5]);
   expect(window.spent('b', noon)).toHaveLength(5);
   expect(window.spent('other', noon)).toEqual([]);
-  expect(window.spentBefore(intentAt(noon), noon)).toEqual([]);
+  expect(window.spent(undefined, noon)).toEqual([]);
 });
 
 describe('what is forgotten', () => {
@@ -146,13 +150,13 @@ describe('what is forgotten', () => {
     const old = noon - longestWindowMs - hour;
     const [open, ended] = [intentAt(old, { digest: 'open' }), intentAt(old, { digest: 'ended' })];
     const window = windowOf(noon, { intent: open }, ...accepted(ended));
-    expect(window.related('ended', noon)).toEqual([]);
+    expect(window.related({ digest: 'ended' }, noon)).toEqual([]);
     expect(window.listUnfinished(noon)).toMatchObject([{ id: open.id }]);
   });
 
   test('not one that ended within it, however old its intent is', () => {
     const late = intentAt(noon - 2 * longestWindowMs);
-    expect(windowOf(noon, ...accepted(late, noon - hour)).related('same', noon)).toHaveLength(1);
+    expect(windowOf(noon, ...accepted(late, noon - hour)).related({ digest: 'same' }, noon)).toHaveLength(1);
   });
 });
 
@@ -160,12 +164,12 @@ test('the window is a day to the millisecond, and that of what is not understood
   const window = windowOf(noon, ...accepted(intentAt(noon)));
   window.add({ kind: 'notUnderstood', time: noon + longestWindowMs - abandonedMs }, noon);
   const last = noon + longestWindowMs;
-  expect(() => window.related('same', last)).toThrow('of another version');
+  expect(() => window.related({ digest: 'same' }, last)).toThrow('of another version');
   window.prune(last);
   expect(window.spent('none', last + 1)).toEqual([]);
-  expect(window.related('same', last + 1)).toHaveLength(1);
+  expect(window.related({ digest: 'same' }, last + 1)).toHaveLength(1);
   window.prune(last + 1);
-  expect(window.related('same', last + 1)).toEqual([]);
+  expect(window.related({ digest: 'same' }, last + 1)).toEqual([]);
 });
 
 test('an intent that is written again is not forgotten with its first place', () => {
@@ -175,8 +179,8 @@ test('an intent that is written again is not forgotten with its first place', ()
   const window = windowOf(noon + 2 * hour, { intent }, { ending }, { intent: again });
   const later = noon + longestWindowMs + hour;
   window.prune(later);
-  expect(window.before(again, later)).toEqual([]);
-  expect(window.related('same', later)).toMatchObject([{ id: intent.id, ending }]);
+  expect(relatedBefore(window, again, later)).toEqual([]);
+  expect(window.related({ digest: 'same' }, later)).toMatchObject([{ id: intent.id, ending }]);
 });
 
 describe('an intent that was written again after its file was lost', () => {
@@ -185,14 +189,14 @@ describe('an intent that was written again after its file was lost', () => {
   test('keeps its first place while its change may still change', () => {
     const [first, other] = [intentAt(noon), intentAt(noon)];
     const window = windowOf(noon, { intent: first }, { intent: other }, { intent: { ...first, restored } });
-    expect(window.before(other, noon)).toMatchObject([{ id: first.id }]);
-    expect(window.before(first, noon)).toEqual([]);
+    expect(relatedBefore(window, other, noon)).toMatchObject([{ id: first.id }]);
+    expect(relatedBefore(window, first, noon)).toEqual([]);
   });
 
   test('changes nothing if its change was made', () => {
     const intent = intentAt(noon);
     const window = windowOf(noon, ...accepted(intent), { intent: { ...intent, restored } });
-    expect(window.related('same', noon)).toMatchObject([{ id: intent.id, endedAt: noon }]);
+    expect(window.related({ digest: 'same' }, noon)).toMatchObject([{ id: intent.id, endedAt: noon }]);
     expect(window.listUnfinished(noon)).toEqual([]);
   });
 
@@ -260,7 +264,11 @@ test('where all is read anew, nothing is known of what was read before', () => {
   window.add(lineOf({ intent: intentAt(noon) }) as Line, noon + hour);
   window.add({ kind: 'notUnderstood', time: noon }, noon + hour);
   window.clear();
-  expect([window.offsetMs(noon), window.related('same', noon), window.withNonce('n', noon)]).toEqual([0, [], []]);
+  expect([window.offsetMs(noon), window.related({ digest: 'same' }, noon), window.withNonce('n', noon)]).toEqual([
+    0,
+    [],
+    [],
+  ]);
   expect([window.spent('b', noon), window.listUnfinished(noon), window.listDeclined(noon)]).toEqual([[], [], []]);
 });
 
@@ -271,7 +279,7 @@ describe('a clock that was set back by two days', () => {
     const [ahead, behind] = [intentAt(noon, { digest: 'other' }), intentAt(before, { budget: 'b' })];
     const window = windowOf(before, ...accepted(ahead), ...accepted(behind));
     expect(window.offsetMs(before + hour)).toBe(-47 * hour);
-    expect(window.related('same', before + hour)).toMatchObject([{ endedAt: before + hour }]);
+    expect(window.related({ digest: 'same' }, before + hour)).toMatchObject([{ endedAt: before + hour }]);
     expect(window.spent('b', before + hour)).toEqual([before + hour]);
     // Also where the process saw that: entries of a clock that is behind are not older for it.
     window.setClock(-48 * hour, noon);
@@ -281,7 +289,7 @@ describe('a clock that was set back by two days', () => {
   test('does not make what was written before it was wrong seem older', () => {
     const [right, ahead] = [intentAt(before), intentAt(noon, { digest: 'other' })];
     const window = windowOf(before, ...accepted(right), ...accepted(ahead));
-    expect(window.related('same', before)).toMatchObject([{ endedAt: before }]);
+    expect(window.related({ digest: 'same' }, before)).toMatchObject([{ endedAt: before }]);
   });
 });
 
@@ -300,7 +308,7 @@ describe('a clock that was set forward by two days', () => {
   test('makes nothing older that was known before', () => {
     const window = forward();
     window.prune(after + hour);
-    expect(window.related('same', after + hour)).toMatchObject([{ endedAt: after }]);
+    expect(window.related({ digest: 'same' }, after + hour)).toMatchObject([{ endedAt: after }]);
     expect(window.spent('b', after + hour)).toEqual([after]);
   });
 
@@ -308,14 +316,14 @@ describe('a clock that was set forward by two days', () => {
     const [late, later] = [intentAt(noon + 500, { digest: 'late' }), intentAt(after + hour, { digest: 'later' })];
     const window = forward();
     add(window, after + hour, ...accepted(late), ...accepted(later));
-    expect(window.related('late', after + hour)).toMatchObject([{ endedAt: after + 500 }]);
-    expect(window.related('later', after + hour)).toMatchObject([{ endedAt: after + hour }]);
+    expect(window.related({ digest: 'late' }, after + hour)).toMatchObject([{ endedAt: after + 500 }]);
+    expect(window.related({ digest: 'later' }, after + hour)).toMatchObject([{ endedAt: after + hour }]);
   });
 
   test('and is forgotten when it is set back again', () => {
     const window = forward();
     window.setClock(-50 * hour, after + 2000);
-    expect(window.related('same', noon + hour)).toMatchObject([{ endedAt: noon }]);
+    expect(window.related({ digest: 'same' }, noon + hour)).toMatchObject([{ endedAt: noon }]);
     expect(window.spent('b', noon + hour)).toEqual([noon]);
   });
 
@@ -323,15 +331,15 @@ describe('a clock that was set forward by two days', () => {
     const window = new JournalWindow();
     window.add({ kind: 'notUnderstood', time: noon }, noon);
     window.setClock(48 * hour, noon);
-    expect(() => window.related('same', after + hour)).toThrow('of another version');
-    expect(window.related('same', after + 3 * hour)).toEqual([]);
+    expect(() => window.related({ digest: 'same' }, after + hour)).toThrow('of another version');
+    expect(window.related({ digest: 'same' }, after + 3 * hour)).toEqual([]);
   });
 });
 
 test('a change whose time cannot be read counts as just written', () => {
   const intent = { ...intentAt(noon, { budget: 'b' }), time: 'T' };
   const window = windowOf(noon, { intent }, { ending: { ...endingOf(noon, intent.id, 'accepted'), time: 'T' } });
-  expect(window.related('same', noon)).toMatchObject([{ endedAt: noon }]);
+  expect(window.related({ digest: 'same' }, noon)).toMatchObject([{ endedAt: noon }]);
   expect(window.spent('b', noon)).toEqual([noon]);
 });
 
@@ -343,7 +351,7 @@ describe('what was unfinished before the window', () => {
     const own = intentAt(noon, { digest: 'left' });
     const window = windowOf(noon, { intent: own });
     window.addUnfinished([line]);
-    expect(window.before(own, noon)).toMatchObject([{ id: left.id }]);
+    expect(relatedBefore(window, own, noon)).toMatchObject([{ id: left.id }]);
     expect(window.listUnfinished(noon)).toMatchObject([{ id: left.id }, { id: own.id }]);
   });
 
@@ -367,7 +375,7 @@ test('a line that a crash cut short after something that looks like its end is n
   const window = new JournalWindow();
   const torn = readLine(whole.slice(0, -1));
   if (torn !== undefined) window.add(torn, noon);
-  expect(window.related('torn', noon)).toEqual([]);
+  expect(window.related({ digest: 'torn' }, noon)).toEqual([]);
   expect(window.listUnfinished(noon)).toEqual([]);
 });
 
@@ -386,13 +394,13 @@ test('of many changes, each is found until it is forgotten', () => {
   }
   const [first, second, , fourth] = intents;
   const last = intents.at(-1);
-  expect(window.related('d0', noon)).toMatchObject([{ id: first?.id }, { id: last?.id }]);
-  expect(window.related('d1', noon)).toMatchObject([{ id: second?.id }]);
-  expect(window.related('d3', noon)).toEqual([]);
+  expect(window.related({ digest: 'd0' }, noon)).toMatchObject([{ id: first?.id }, { id: last?.id }]);
+  expect(window.related({ digest: 'd1' }, noon)).toMatchObject([{ id: second?.id }]);
+  expect(window.related({ digest: 'd3' }, noon)).toEqual([]);
   expect(window.withNonce('n3', noon)).toMatchObject([{ id: fourth?.id }]);
   expect(window.withNonce('n4999', noon)).toMatchObject([{ id: last?.id }]);
   expect(window.spent('b', noon)).toHaveLength(4_999);
   window.prune(noon + longestWindowMs + hour);
-  expect(window.related('d0', noon)).toEqual([]);
+  expect(window.related({ digest: 'd0' }, noon)).toEqual([]);
   expect(window.spent('b', noon)).toEqual([]);
 });
