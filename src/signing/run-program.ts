@@ -7,6 +7,8 @@ export type ProgramResult =
   /** `problem` is the rest of a sentence that begins with the program's name: `ended with exit code 1`. */
   | { readonly kind: 'failed'; readonly problem: SafeText };
 
+const failed = (problem: SafeText): ProgramResult => ({ kind: 'failed', problem });
+
 export type RunProgram = (command: readonly string[]) => Promise<ProgramResult>;
 
 const longestRunMs = 10_000;
@@ -24,101 +26,95 @@ interface RunOptions {
  * Runs a program without a shell. If it exceeds the limits of time or output, or is stopped, it is killed with all processes that it
  * started, except those that left its process group (setsid). On Windows, which has no process groups, only the program itself is killed.
  */
-export function runProgram([file = '', ...args]: readonly string[], options: RunOptions): Promise<ProgramResult> {
-  if (options.stop?.aborted) return Promise.resolve(stopped);
-  return new Promise((resolve) => {
-    try {
-      const hasGroup = process.platform !== 'win32';
-      const child = spawn(file, args, {
-        env: { ...options.env },
-        stdio: ['ignore', 'pipe', 'ignore'],
-        // On POSIX systems, a detached program gets its own process group, so it can be killed with its children.
-        detached: hasGroup,
-        windowsHide: true,
-      });
-      resolveWithOutcome(child, options, () => killAll(child, hasGroup), resolve);
-    } catch {
-      // `spawn` throws if the file name or an argument is invalid on this system, for example if it has a null character.
-      resolve({ kind: 'failed', problem: words('cannot be started') });
-    }
-  });
+export async function runProgram([file = '', ...args]: readonly string[], options: RunOptions): Promise<ProgramResult> {
+  if (options.stop?.aborted) return stopped;
+  let child: ChildProcess;
+  try {
+    // On POSIX systems, a detached program gets its own process group, so it can be killed with its children.
+    const detached = hasGroups;
+    child = spawn(file, args, {
+      env: { ...options.env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached,
+      windowsHide: true,
+    });
+  } catch {
+    // `spawn` throws if the file name or an argument is invalid on this system, for example if it has a null character.
+    return failed(words('cannot be started'));
+  }
+  return outcomeOf(child, options);
 }
 
-const stopped: ProgramResult = { kind: 'failed', problem: words('was stopped, because this server ends') };
+const hasGroups = process.platform !== 'win32';
+
+const stopped = failed(words('was stopped, because this server ends'));
 
 /** How long the output of a program may stay open after the program's end (milliseconds). A process that it started may keep it open. */
 const heldOutputMs = 500;
 
 /**
- * Waits for the end of a running program, and resolves a promise with the outcome. Kills the program after `limitMs`, at `stop` or after too
- * much output. A process that the program started may keep the output open, so the rest of the output is awaited for `heldOutputMs` only.
- * @param resolve resolves the promise. Only its first call counts
+ * Waits for the end of a running program. Kills the program after `limitMs`, at `stop` or after too much output. A process that the program
+ * started may keep the output open, so the rest of the output is awaited for `heldOutputMs` only.
  */
-function resolveWithOutcome(
-  child: ChildProcess,
-  { limitMs = longestRunMs, stop }: RunOptions,
-  killProgram: () => void,
-  resolve: (result: ProgramResult) => void,
-): void {
-  /** Removes the timers and listeners that are added below. */
-  const cleanUps: (() => void)[] = [];
-  // For a killed program, this is called twice: in `killAndFinish`, and at the child's `close`. The second call clears `outputTimer`, which
-  // the child's `exit` has started between the two.
-  const finish = (result: ProgramResult) => {
-    for (const cleanUp of cleanUps) cleanUp();
-    resolve(result);
-  };
-  const killAndFinish = (result: ProgramResult) => {
-    killProgram();
-    // A process that left the group may hold the other end of the pipe, and an open pipe would keep this process from ending.
-    child.stdout?.destroy();
-    finish(result);
-  };
-  const fail = (problem: SafeText) => killAndFinish({ kind: 'failed', problem });
+function outcomeOf(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOptions): Promise<ProgramResult> {
+  return new Promise((resolve) => {
+    const kill = () => killAll(child);
+    // Called twice for a killed program: in `killAndFinish`, and at the child's `close`. Only the first result counts.
+    const finish = (result: ProgramResult) => {
+      clearTimeout(limitTimer);
+      clearTimeout(outputTimer);
+      stop?.removeEventListener('abort', onStop);
+      process.off('exit', kill);
+      resolve(result);
+    };
+    const killAndFinish = (result: ProgramResult) => {
+      kill();
+      // A process that left the group may hold the other end of the pipe, and an open pipe would keep this process from ending.
+      child.stdout?.destroy();
+      finish(result);
+    };
+    const fail = (problem: SafeText) => killAndFinish(failed(problem));
 
-  const limitTimer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
-  cleanUps.push(() => clearTimeout(limitTimer));
-  const onStop = () => killAndFinish(stopped);
-  stop?.addEventListener('abort', onStop);
-  cleanUps.push(() => stop?.removeEventListener('abort', onStop));
-  // A program with its own process group would outlive this process, so it is killed when this process exits.
-  process.once('exit', killProgram);
-  cleanUps.push(() => process.off('exit', killProgram));
+    const limitTimer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
+    const onStop = () => killAndFinish(stopped);
+    stop?.addEventListener('abort', onStop);
+    // A program with its own process group would outlive this process, so it is killed when this process exits.
+    process.once('exit', kill);
 
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  child.stdout?.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    chunks.push(chunk);
-    if (bytes > maximumOutputBytes) fail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    child.stdout?.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes > maximumOutputBytes) fail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
+    });
+
+    // The program could not be started, so there is no process to kill. Of the error, only the code is shown (by `own`, without quotation
+    // marks), because the message has the program's arguments.
+    child.once('error', (error) => finish(failed(say`cannot be started (${own(codeOf(error))})`)));
+
+    const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
+      if (code === 0) return { kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') };
+      return failed(signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`);
+    };
+    // At the child's `exit`, the program has ended. At its `close`, which usually follows at once, the output has ended, too. If processes
+    // that the program started keep the output open for `heldOutputMs`, they are killed, and the output so far counts as complete.
+    let outputTimer: NodeJS.Timeout | undefined;
+    child.once('exit', (code, signal) => {
+      outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
+    });
+    child.once('close', (code, signal) => finish(resultOf(code, signal)));
   });
-
-  // The program could not be started, so there is no process to kill. Of the error, only the code is shown (by `own`, without quotation
-  // marks), because the message has the program's arguments.
-  child.once('error', (error) => finish({ kind: 'failed', problem: say`cannot be started (${own(codeOf(error))})` }));
-
-  const resultOf = (code: number | null, signal: NodeJS.Signals | null): ProgramResult => {
-    if (code === 0) return { kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') };
-    const problem = signal ? say`was ended by ${own(signal)}` : say`ended with exit code ${own(String(code))}`;
-    return { kind: 'failed', problem };
-  };
-  // At the child's `exit`, the program has ended. At its `close`, which usually follows at once, the output has ended, too. If processes
-  // that the program started keep the output open for `heldOutputMs`, they are killed, and the output so far counts as complete.
-  child.once('exit', (code, signal) => {
-    const outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
-    cleanUps.push(() => clearTimeout(outputTimer));
-  });
-  child.once('close', (code, signal) => finish(resultOf(code, signal)));
 }
 
 const codeOf = (error: Error) => ('code' in error ? String(error.code) : error.name);
 
 /** Kills a program and everything in its process group. */
-function killAll(child: ChildProcess, hasGroup: boolean): void {
+function killAll(child: ChildProcess): void {
   const { pid } = child;
   if (pid === undefined) return;
   try {
-    if (hasGroup) process.kill(-pid, 'SIGKILL');
+    if (hasGroups) process.kill(-pid, 'SIGKILL');
     else child.kill('SIGKILL');
   } catch {
     // The program has ended already.
