@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from 'undici';
 import type { HttpMethod } from '../tools/define-operation.js';
-import { createTurns, type TakeTurn } from '../util/turns.js';
+import { createTurns } from '../util/turns.js';
 import { isLoopback } from '../util/uri.js';
 
 /** A signed HTTP request. */
@@ -100,7 +100,7 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
   const keepAlive = createAgents(proxies, limits, { pipelining: 1 });
   // With 0, undici opens a connection for each request and closes it afterwards.
   const oneShot = createAgents(proxies, limits, { pipelining: 0 });
-  // Large bodies, also those of different requests, are decoded one after the other.
+  // Large bodies, also those of different requests, are decoded one after the other, which bounds the heap.
   const takeTurn = createTurns();
   return {
     send: async (request, signal) => {
@@ -110,10 +110,10 @@ export function createHttpClient(proxies: Proxies = {}, limits: ExchangeLimits =
 
       const { direct, proxied } = request.newConnection ? oneShot : keepAlive;
       const agent = isLoopback(new URL(request.origin).hostname) ? direct : proxied;
-      const context: BodyContext = { limits, byteLimit: request.byteLimit, takeTurn };
       try {
-        await dispatch(agent, request, exchange, context, signal);
-        return await readResponse(exchange, context);
+        await dispatch(agent, request, exchange, limits, signal);
+        const decode = () => decodeResponse(exchange, limits, request.byteLimit);
+        return await (exchange.size > quickBytes ? takeTurn(decode) : decode());
       } catch (error) {
         return failureOf(error, exchange, signal);
       }
@@ -152,13 +152,6 @@ function createAgents(
   };
 }
 
-/** The limits for receiving and decoding a body (`byteLimit`: shared with other bodies), and the turns in which large bodies are decoded. */
-interface BodyContext {
-  readonly limits: ExchangeLimits;
-  readonly byteLimit: ByteLimit | undefined;
-  readonly takeTurn: TakeTurn;
-}
-
 /** The progress of one request. */
 interface Exchange {
   /** Can abort the request. Set as soon as the request may have reached the service. */
@@ -172,9 +165,9 @@ interface Exchange {
 /** Sends a request, and keeps its progress and response in `exchange`. Resolves when the whole response has arrived; rejects otherwise. */
 function dispatch(
   agent: Dispatcher,
-  { method, origin, path, headers, body }: HttpRequest,
+  { method, origin, path, headers, body, byteLimit }: HttpRequest,
   exchange: Exchange,
-  { limits, byteLimit }: BodyContext,
+  limits: ExchangeLimits,
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -219,23 +212,14 @@ function dispatch(
 /** Bodies up to this size are decoded at once. Larger ones wait for a turn of the event loop, because decoding takes milliseconds. */
 const quickBytes = 64 * 1024;
 
-/** Decodes the body of a complete response. Large bodies are decoded one after the other, which bounds the heap. */
-async function readResponse({ head, chunks, size }: Exchange, context: BodyContext): Promise<HttpResponse> {
-  if (head === undefined) throw new Error('the response has no final status');
-  const decode = () => decodeBody(Buffer.concat(chunks), head.headers, context);
-  return { ...head, body: await (size > quickBytes ? context.takeTurn(decode) : decode()) };
-}
-
 /** Describes the failure of a request. If status and headers arrived before, returns a response with the failure of its body. */
 function failureOf(error: unknown, { controller, head }: Exchange, signal: AbortSignal): HttpResponse | HttpFailure {
   const mayHaveArrived = controller !== undefined;
-  const { code, detail } = describeError(error);
-  const failure: HttpFailure = {
-    kind: 'failure',
-    code: failureCode(code, error, signal, mayHaveArrived),
-    detail,
-    mayHaveArrived,
-  };
+  const { code: errorCode, detail } = describeError(error);
+  let code: FailureCode;
+  if (signal.aborted) code = signal.reason?.name === 'TimeoutError' ? 'CallTimeout' : 'Cancelled';
+  else code = mayHaveArrived ? exchangeFailure(errorCode, error) : connectFailure(errorCode);
+  const failure: HttpFailure = { kind: 'failure', code, detail, mayHaveArrived };
   return head === undefined ? failure : { ...head, body: '', bodyFailure: failure };
 }
 
@@ -253,16 +237,17 @@ const flatten = (headers: Readonly<Record<string, string | string[] | undefined>
 /** The number of bytes that are decoded in one turn of the event loop. */
 const pieceBytes = 512 * 1024;
 
-/** Unzips a body if needed, and decodes it as UTF-8 piece by piece, so that other calls can run between the pieces. */
-async function decodeBody(
-  received: Buffer,
-  headers: Readonly<Record<string, string>>,
-  { limits, byteLimit }: BodyContext,
-): Promise<string> {
-  let bytes = received;
+/** Unzips the body of a complete response if needed, and decodes it as UTF-8 piece by piece, so that other calls can run between the pieces. */
+async function decodeResponse(
+  { head, chunks }: Exchange,
+  { bodyBytes }: ExchangeLimits,
+  byteLimit: ByteLimit | undefined,
+): Promise<HttpResponse> {
+  if (head === undefined) throw new Error('the response has no final status');
+  let bytes = Buffer.concat(chunks);
   // Requests do not ask for compression, but some services compress anyway.
-  if (headers['content-encoding'] === 'gzip' && received.length > 0) {
-    bytes = gunzipSync(received, { maxOutputLength: limits.bodyBytes });
+  if (head.headers['content-encoding'] === 'gzip' && bytes.length > 0) {
+    bytes = gunzipSync(bytes, { maxOutputLength: bodyBytes });
     // The compressed bytes were admitted when they arrived. They stay in memory, so the unzipped bytes count in addition.
     if (byteLimit?.admit(bytes.length) === false) throw new TooLarge('there is no room for it');
   }
@@ -274,16 +259,10 @@ async function decodeBody(
     if (at > 0) await nextTurn();
     text += decoder.write(bytes.subarray(at, at + pieceBytes));
   }
-  return text + decoder.end();
+  return { ...head, body: text + decoder.end() };
 }
 
-/** @param code the code of the error, such as `ECONNREFUSED`, or empty text */
-function failureCode(code: string, error: unknown, signal: AbortSignal, mayHaveArrived: boolean): FailureCode {
-  if (signal.aborted) return signal.reason?.name === 'TimeoutError' ? 'CallTimeout' : 'Cancelled';
-  return mayHaveArrived ? exchangeFailure(code, error) : connectFailure(code);
-}
-
-/** The failure code of an error before the request was written. */
+/** The failure code of an error before the request was written. `code` is the error's own, such as `ECONNREFUSED`, or empty. */
 function connectFailure(code: string): FailureCode {
   if (code === 'ENOTFOUND' || code.startsWith('EAI_')) return 'NameNotResolved';
   if (code === 'ECONNREFUSED') return 'ConnectionRefused';
