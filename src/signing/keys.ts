@@ -11,7 +11,11 @@ export interface KeySource {
    * @throws KeysUnavailable
    */
   current(): Promise<Credentials>;
-  /** Looks for other keys after a service has refused some as unknown or expired. Undefined if there are none. Throws like `current`. */
+  /**
+   * Looks for other keys after a service has refused some as unknown or expired. From then on, `current` returns them too. Undefined if there
+   * are none.
+   * @throws KeysUnavailable
+   */
   renewed(refused: Credentials): Promise<Credentials | undefined>;
 }
 

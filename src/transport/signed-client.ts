@@ -36,6 +36,8 @@ export interface SignedClient extends Disposable {
 /** A failure before the first byte was sent. */
 export class NotSent extends Error {}
 
+const couldNotSign = 'the request could not be signed';
+
 /** Creates the client of a call. */
 export type OpenClient = (endpoint: Endpoint, options: SignedClientOptions) => SignedClient;
 
@@ -77,11 +79,6 @@ export function createSignedClients(dependencies: SignedClientDependencies): Ope
     return redactor;
   };
   return (endpoint, options) => new CallClient(endpoint, options, dependencies, redactorOfCredentials);
-}
-
-interface SignedReply {
-  readonly reply: AttemptReply;
-  readonly credentials: Credentials;
 }
 
 class CallClient implements SignedClient {
@@ -126,22 +123,20 @@ class CallClient implements SignedClient {
   readonly send = async (request: WireRequest): Promise<FinalReply> => {
     const { now, log, sleep } = this.#dependencies;
     const attempts: Attempt[] = [];
-    let renewed: Credentials | undefined;
     let lastReply: FinalReply | undefined;
     for (;;) {
-      let signed: SignedReply;
-      try {
-        signed = await this.#attempt(request, attempts.length, renewed);
-      } catch (error) {
-        // An attempt that could not be signed was not sent, so the earlier reply is the last.
-        if (error instanceof NotSent && lastReply !== undefined) return lastReply;
-        throw error;
+      const signed = await this.#sign(request).catch((cause: unknown) => new NotSent(couldNotSign, { cause }));
+      if (signed instanceof NotSent) {
+        // This attempt was not sent, so the reply to the attempt before it is the last.
+        if (lastReply !== undefined) return lastReply;
+        throw signed;
       }
 
-      const { reply, credentials } = signed;
-      renewed = await this.#renewKeys(signed);
+      const { headers, credentials } = signed;
+      const reply = await this.#sendOnce(request, headers, attempts.length);
       // With new keys, the request is repeated at once.
-      const pauseMs = renewed === undefined ? this.#pauseAfter(reply, attempts.length) : 0;
+      const hasNewKeys = await this.#renewKeys(reply, credentials);
+      const pauseMs = hasNewKeys ? 0 : this.#pauseAfter(reply, attempts.length);
 
       const result = describeReply(reply);
       const attempt: Attempt = pauseMs === undefined ? { result } : { result, waitedMs: pauseMs };
@@ -155,39 +150,34 @@ class CallClient implements SignedClient {
     }
   };
 
-  /**
-   * Signs a request and sends it once. Returns the reply without secrets.
-   * @param renewed new credentials, if the service refused the old ones. Undefined to sign with the current credentials
-   * @throws NotSent if the request could not be signed
-   */
-  async #attempt(request: WireRequest, attemptsBefore: number, renewed: Credentials | undefined): Promise<SignedReply> {
+  /** Sends a signed request once. Returns the reply without secrets. */
+  async #sendOnce(
+    request: WireRequest,
+    headers: Readonly<Record<string, string>>,
+    attemptsBefore: number,
+  ): Promise<AttemptReply> {
     const { repeatable, span, byteLimit } = this.#options;
     const { origin } = this.#endpoint;
     const { method, target, body } = request;
-    const { headers, credentials } = await this.#sign(request, renewed).catch((cause: unknown) => {
-      throw new NotSent('the request could not be signed', { cause });
-    });
-    // Adds a redactor only if the credentials have changed, because the same credentials have the same redactor.
-    this.#credentialRedactors.add(this.#redactorOfCredentials(credentials));
-
     // A request that must not be repeated gets a new connection. The service may just be closing a kept one, and then nobody would know
     // whether the request arrived.
     const newConnection = !repeatable;
     // In `HttpRequest`, `path` includes the query, as `target` does. `request.path` does not.
     const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
-    // Starts only now, because a request that cannot be signed is not sent.
     const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, attemptsBefore));
     const result = await this.#dependencies.httpClient.send(signed, this.#limit.signal);
     // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret.
     const reply = this.#withoutSecrets(replyOf(result));
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
-    return { reply, credentials };
+    return reply;
   }
 
   /** Signs a request for one attempt, and logs the texts that were signed. */
-  async #sign(request: WireRequest, renewed: Credentials | undefined) {
+  async #sign(request: WireRequest) {
     const { now, log } = this.#dependencies;
-    const credentials = renewed ?? (await this.#endpoint.keys.current());
+    const credentials = await this.#endpoint.keys.current();
+    // Adds a redactor only if the credentials have changed, because the same credentials have the same redactor.
+    this.#credentialRedactors.add(this.#redactorOfCredentials(credentials));
     const { host } = new URL(this.#endpoint.origin);
     const date = new Date(now().getTime() + this.#offsetMs);
     const signed = await sign({ ...request, host }, { ...this.#endpoint, credentials, date });
@@ -225,11 +215,12 @@ class CallClient implements SignedClient {
     return pauseMs !== undefined && now().getTime() + pauseMs < this.#deadline ? pauseMs : undefined;
   }
 
-  /** Returns new credentials if the service refused the old ones as expired or unknown. Such a request was not carried out. */
-  async #renewKeys({ reply, credentials }: SignedReply): Promise<Credentials | undefined> {
-    if (this.#hasRenewed || this.#limit.signal.aborted || !refusesKeys(reply)) return undefined;
+  /** Resolves with true if the service refused the keys as expired or unknown, and there are others now. Such a request was not carried out. */
+  async #renewKeys(reply: AttemptReply, refused: Credentials): Promise<boolean> {
+    if (this.#hasRenewed || this.#limit.signal.aborted || !refusesKeys(reply)) return false;
     this.#hasRenewed = true;
-    return this.#endpoint.keys.renewed(credentials).catch(() => undefined);
+    const renewed = await this.#endpoint.keys.renewed(refused).catch(() => undefined);
+    return renewed !== undefined;
   }
 }
 
