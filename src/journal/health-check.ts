@@ -21,55 +21,56 @@ interface JournalWatch {
   stop(): void;
 }
 
+/** The result of a check. */
+type Check =
+  | { readonly kind: 'succeeded'; readonly warnings: readonly SafeText[] }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+const checkOnce = (journal: Pick<Journal, 'healthCheck'>): Promise<Check> =>
+  journal.healthCheck().then(
+    (warnings) => ({ kind: 'succeeded', warnings }),
+    (error: unknown) => ({ kind: 'failed', error }),
+  );
+
+/** The problem for people who may not see the text of any error, which only the log gets. */
+const problemOf = (error: unknown): SafeText =>
+  error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
+
 /** Checks a journal regularly until `stop`. Logs each warning once, and each problem when it begins and when it ends. */
 export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): JournalWatch {
-  /** True from the first successful check on, even if later checks fail. */
+  let last: Check | undefined;
   let hasEverSucceeded = false;
-  /** The reason why the last check failed; undefined if it succeeded, or before the first check has ended. */
-  let lastError: string | undefined;
-  /** True if the journal had recent entries of another version at the last check. */
-  let hasOtherVersion = false;
-  let lastCheck: ReturnType<JournalWatch['lastCheck']> = { warnings: [] };
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const loggedWarnings = new Set<string>();
 
-  const noteSuccess = (warnings: readonly SafeText[]): void => {
-    lastCheck = { warnings };
-    hasOtherVersion = false;
-    for (const message of warnings) {
+  const logChange = (previous: Check | undefined, current: Check): void => {
+    if (current.kind === 'failed') {
+      const isSame = previous?.kind === 'failed' && reasonOf(previous.error) === reasonOf(current.error);
+      if (!isSame) logProblem(current.error, log);
+      return;
+    }
+    for (const message of current.warnings) {
       if (!loggedWarnings.has(message.text)) log('warn', 'journal', { message });
       loggedWarnings.add(message.text);
     }
-    if (lastError !== undefined) log('info', 'journal', { message: words('Changes can be recorded again.') });
-    lastError = undefined;
-    hasEverSucceeded = true;
-  };
-
-  const noteError = (error: unknown): void => {
-    // The log gets the text of any error, and `lastCheck` only texts that people may see.
-    const shown = error instanceof ShownError ? error.shown : words('changes cannot be recorded: the log says why');
-    lastCheck = { problem: shown, warnings: [] };
-    hasOtherVersion = error instanceof OtherVersion;
-    const loggedReason = reasonOf(error);
-    if (loggedReason !== lastError) log('error', 'journal', { error: loggedReason, message: everyChangeRefused });
-    lastError = loggedReason;
+    if (previous?.kind === 'failed') log('info', 'journal', { message: words('Changes can be recorded again.') });
   };
 
   const check = async (): Promise<void> => {
-    try {
-      noteSuccess(await journal.healthCheck());
-    } catch (error) {
-      noteError(error);
-    }
+    const current = await checkOnce(journal);
+    logChange(last, current);
+    last = current;
+    hasEverSucceeded ||= current.kind === 'succeeded';
     if (!isStopped) timer = setTimeout(check, hasEverSucceeded ? afterwardsMs : untilFirstSuccessMs).unref();
   };
 
   void check();
   return {
-    isReady: () => hasEverSucceeded && !hasOtherVersion,
-    lastCheck: () => lastCheck,
-    lastCheckSucceeded: () => hasEverSucceeded && lastError === undefined,
+    isReady: () => hasEverSucceeded && !(last?.kind === 'failed' && last.error instanceof OtherVersion),
+    lastCheck: () =>
+      last?.kind === 'failed' ? { problem: problemOf(last.error), warnings: [] } : { warnings: last?.warnings ?? [] },
+    lastCheckSucceeded: () => last?.kind === 'succeeded',
     stop: () => {
       isStopped = true;
       clearTimeout(timer);
@@ -79,11 +80,13 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
 
 /** Checks a journal once, and logs warnings or the problem. */
 export async function reportJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): Promise<void> {
-  try {
-    for (const message of await journal.healthCheck()) log('warn', 'journal', { message });
-  } catch (error) {
-    log('error', 'journal', { error: reasonOf(error), message: everyChangeRefused });
-  }
+  const check = await checkOnce(journal);
+  if (check.kind === 'failed') logProblem(check.error, log);
+  else for (const message of check.warnings) log('warn', 'journal', { message });
 }
 
-const everyChangeRefused = words('Every change is refused until the journal of CLOUDOPS_JOURNAL can be written.');
+const logProblem = (error: unknown, log: Log): void =>
+  log('error', 'journal', {
+    error: reasonOf(error),
+    message: words('Every change is refused until the journal of CLOUDOPS_JOURNAL can be written.'),
+  });
