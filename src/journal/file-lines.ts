@@ -19,32 +19,31 @@ const lastBytes = 256;
 
 /** Yields the complete lines of a file from `offset` on. An incomplete last line is left out. */
 export async function* linesAfter(file: FileHandle, offset: number): AsyncGenerator<Lines> {
-  let buffer: Buffer = Buffer.allocUnsafe(smallChunkBytes);
-  /** How many bytes of an incomplete line are at the start of the buffer. */
-  let incompleteBytes = 0;
   /** Where the next read begins in the file. */
   let position = offset;
+  let chunkBytes = smallChunkBytes;
+  /** The bytes before `position` that are an incomplete line. */
+  let incomplete: Buffer = Buffer.alloc(0);
 
   for (;;) {
-    const { bytesRead } = await file.read(buffer, incompleteBytes, buffer.length - incompleteBytes, position);
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
     if (bytesRead === 0) return;
     position += bytesRead;
 
-    const filled = incompleteBytes + bytesRead;
+    const bytes = Buffer.concat([incomplete, buffer.subarray(0, bytesRead)]);
     // 0 if no line is complete.
-    const endOfLines = buffer.subarray(0, filled).lastIndexOf(newline) + 1;
-    incompleteBytes = filled - endOfLines;
+    const endOfLines = bytes.lastIndexOf(newline) + 1;
+    incomplete = bytes.subarray(endOfLines);
     if (endOfLines > 0) {
       yield {
-        lines: buffer.toString('utf8', 0, endOfLines - 1).split('\n'),
-        end: position - incompleteBytes,
+        lines: bytes.toString('utf8', 0, endOfLines - 1).split('\n'),
+        end: position - incomplete.length,
         // By these bytes, `FileTail` recognises the file at its next read.
-        last: lastLineOf(buffer.subarray(0, endOfLines)),
+        last: lastLineOf(bytes.subarray(0, endOfLines)),
       };
     }
-
-    // The next read continues the incomplete line. It needs free bytes in the buffer, because a read of no bytes would end the loop.
-    buffer = makeRoom(buffer, endOfLines, filled);
+    // Twice an incomplete line, so that a very long line is not copied for each chunk.
+    if (bytesRead === chunkBytes) chunkBytes = Math.max(largeChunkBytes, 2 * incomplete.length);
   }
 }
 
@@ -54,15 +53,6 @@ function lastLineOf(lines: Buffer): Buffer {
   const startOfLastLine = endOfPrevious + 1;
   const startOfLastBytes = Math.max(0, lines.length - lastBytes);
   return Buffer.from(lines.subarray(Math.min(startOfLastLine, startOfLastBytes)));
-}
-
-/** Moves the incomplete line, from `start` to `end`, to the start of the buffer. A full buffer grows to `largeChunkBytes` or twice the line. */
-function makeRoom(buffer: Buffer, start: number, end: number): Buffer {
-  const isFull = end === buffer.length;
-  const size = isFull ? Math.max(largeChunkBytes, 2 * (end - start)) : buffer.length;
-  const next = size === buffer.length ? buffer : Buffer.allocUnsafe(size);
-  buffer.copy(next, 0, start, end);
-  return next;
 }
 
 /** Yields the lines of a file from the last to the first. What follows the last newline comes first: an incomplete line, or an empty text. */
