@@ -106,7 +106,7 @@ export function shorten(text: string, bytes: number): string {
 export const clientBytes = 1024;
 
 /** The name of a caller as the journal stores it. */
-export const storedCaller = (caller: string | undefined) => (caller === undefined ? undefined : shorten(caller, 1024));
+export const storedCaller = (caller: string | undefined) => caller && shorten(caller, 1024);
 
 /** Shortens the texts of an intent, so that its entry stays below 128 KiB, far below `maximumBytes` of a write. */
 export const shortenIntent = (intent: Intent): Intent => ({
@@ -115,11 +115,11 @@ export const shortenIntent = (intent: Intent): Intent => ({
   what: shorten(intent.what, 4096),
   target: shorten(intent.target, 8192),
   account: shorten(intent.account, 1024),
-  key: intent.key === undefined ? undefined : shorten(intent.key, 1024),
+  key: intent.key && shorten(intent.key, 1024),
   client: shorten(intent.client, clientBytes),
   caller: storedCaller(intent.caller),
   approver: storedCaller(intent.approver),
-  reason: intent.reason === undefined ? undefined : shorten(intent.reason, 1024),
+  reason: intent.reason && shorten(intent.reason, 1024),
 });
 
 /** Shortens the texts of an ending, and keeps at most 8 request IDs and 8 codes of failures. */
@@ -129,8 +129,8 @@ export function shortenEnding(ending: Ending): Ending {
   const shortIds = ids.map(([name, id]) => [shorten(name, 512), shorten(id, 512)]);
   return {
     ...ending,
-    key: key === undefined ? undefined : shorten(key, 1024),
-    code: code === undefined ? undefined : shorten(code, 512),
+    key: key && shorten(key, 1024),
+    code: code && shorten(code, 512),
     requestIds: ending.requestIds && Object.fromEntries(shortIds),
     failed: failed && { ...failed, codes: failed.codes.slice(0, 8).map((failedCode) => shorten(failedCode, 512)) },
   };
