@@ -256,22 +256,20 @@ function openLazily(options: CallStackOptions): CallStack {
   let loading: Promise<CallStack> | undefined;
   return {
     call: async (operation, args, context) => {
-      loading ??= load().catch((error: unknown) => {
-        // The next call loads again, in case the cause has passed. The refusal below nevertheless tells people to start this server again.
-        loading = undefined;
-        throw error;
-      });
+      loading ??= load();
+      let callStack: CallStack;
       try {
-        const callStack = await loading;
-        // Not awaited here, so that only errors of loading are caught.
-        return callStack.call(operation, args, context);
+        callStack = await loading;
       } catch (error) {
-        // The call stack could not be loaded, mostly because files of this server are missing. Nothing was sent.
+        // The call stack could not be loaded, mostly because files of this server are missing. Nothing was sent. The next call loads again, in
+        // case the cause has passed. The refusal nevertheless tells people to start this server again.
+        loading = undefined;
         const { name, effect } = operation;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
         const isChange = effect !== 'read';
         return { kind: 'failed', failure: refusalFailure(name, partUnavailable(), isChange) };
       }
+      return callStack.call(operation, args, context);
     },
     // Without a call, there is nothing to close.
     close: async () => (await loading?.catch(() => undefined))?.close(),
