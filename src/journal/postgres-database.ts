@@ -12,8 +12,8 @@ const defaultLimits = {
   /** Longer than `statementMs`, so that the database stops a slow statement first. After its error, the outcome is not in doubt. */
   answerMs: 7_000,
 };
-/** Longest timeout of Node, 25 days, for `commit`, which has no time limit. With 0, `answerMs` would be its limit. */
-const endlessMs = 2 ** 31 - 1;
+/** A commit has no time limit: Node's longest timeout is 25 days. With 0, `answerMs` would be its limit. */
+const commit = { text: 'commit', query_timeout: 2 ** 31 - 1 };
 /** After this silence, a connection is checked by TCP keep-alive. */
 const keepAliveMs = 10_000;
 
@@ -71,7 +71,7 @@ interface ConnectionOptions {
   readonly limits: typeof defaultLimits;
 }
 
-/** A pool whose `run` waits at most `answerMs` for a commit. The commit itself is not given up: see `commitAndRelease`. */
+/** A pool whose `run` waits at most `answerMs` for a commit. The commit itself is not given up. */
 function createConnections(options: ConnectionOptions): ConnectionPool {
   const { mostConnections, tables, limits } = options;
   const pool = createPool(options);
@@ -83,11 +83,18 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
         throw new Error('the database does not confirm what was written on any connection');
 
       const client = await pool.connect().catch(failWithCode);
-      // Closes the connection after an error.
-      const result = await workIn(client, work, options);
+      const result = await closeOnError(client, tables, async () => {
+        await tables.ensure(client);
+        return work(await begin(client, options));
+      });
 
       beforeCommit();
-      const committed = commitAndRelease(client, tables);
+      // Not given up when it waits for a standby, because the database would then either commit without the standby or go on waiting on a lost
+      // connection.
+      const committed = closeOnError(client, tables, async () => {
+        await client.query(commit);
+        client.release();
+      });
       // Throws if the commit fails in this time.
       if (await isDoneInTime(committed, limits.answerMs)) return result;
 
@@ -124,18 +131,15 @@ function createPool({ url, mostConnections, limits }: ConnectionOptions): pg.Poo
   return pool;
 }
 
-/** Runs work in a new transaction, and leaves the transaction open. After an error, the connection is closed. */
-async function workIn<Result>(
+/** Runs a step of work on a connection. After an error, the state of the connection is unknown, so it is closed, which rolls back. */
+async function closeOnError<Result>(
   client: pg.PoolClient,
-  work: (transaction: Transaction) => Promise<Result>,
-  options: ConnectionOptions,
+  tables: ConnectionOptions['tables'],
+  step: () => Promise<Result>,
 ): Promise<Result> {
-  const { tables } = options;
   try {
-    await tables.ensure(client);
-    return await work(await begin(client, options));
+    return await step();
   } catch (error) {
-    // The state of the connection is unknown. Closing it rolls back.
     client.release(true);
     tables.recheck();
     return failWithCode(error);
@@ -166,23 +170,6 @@ async function begin(
   if (databaseNow < sentAt) offsetMs = sentAt - databaseNow;
   else if (databaseNow > answeredAt) offsetMs = answeredAt - databaseNow;
   return { client, databaseNow, offsetMs };
-}
-
-/**
- * Commits the transaction of a connection, then releases the connection to the pool. A commit that waits for a standby is never given up,
- * because the database would then either commit without the standby or go on waiting on a lost connection.
- */
-async function commitAndRelease(client: pg.PoolClient, tables: ConnectionOptions['tables']): Promise<void> {
-  const statement = { text: 'commit', query_timeout: endlessMs };
-  try {
-    await client.query(statement);
-  } catch (error) {
-    // Closes the connection, whose state is unknown.
-    client.release(true);
-    tables.recheck();
-    return failWithCode(error);
-  }
-  client.release();
 }
 
 /**
