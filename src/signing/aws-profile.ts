@@ -6,7 +6,7 @@ import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable } from './keys.
 import { createProcessKeys } from './process-keys.js';
 import type { RunProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
-import { type FileAccess, watchFiles } from './watched-files.js';
+import { type FileAccess, FileWatcher } from './watched-files.js';
 
 /** Region and endpoint of a profile. The other settings are keys, or are not used here. */
 export interface ProfileFacts {
@@ -103,7 +103,7 @@ export function openProfile(options: ProfileOptions): {
   };
   const paths = [files.config, files.credentials];
   // Without an initial value, the files are read at the first use.
-  const watched = watchFiles({ ...options, paths, initial: undefined, read: readFromFiles });
+  const watched = new FileWatcher({ ...options, paths, initial: undefined, read: readFromFiles });
 
   // A source of process keys remembers the keys that the program has printed, so it is used until the profile changes. Until then,
   // `watched` returns the same `Profile` object, for which `memoizeLast` returns the same source.

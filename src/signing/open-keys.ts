@@ -7,10 +7,13 @@ import { areSameKeys, fixedKeys, type KeySource, KeysUnavailable, unreadableKeys
 import { createProcessKeys } from './process-keys.js';
 import { runProgram } from './run-program.js';
 import type { Credentials } from './sign.js';
-import { type FileAccess, watchFiles } from './watched-files.js';
+import { type FileAccess, FileWatcher } from './watched-files.js';
 
 /** Where an account's keys come from, by its settings. Nothing has been read from there yet. */
-export type KeySettings = KeyOrFileSettings | ProcessKeySettings | ProfileKeySettings;
+export type KeySettings =
+  | KeyOrFileSettings
+  | { readonly kind: 'process'; readonly command: readonly string[] }
+  | { readonly kind: 'profile'; readonly name: string };
 
 interface KeyOrFileSettings {
   readonly kind: 'keys';
@@ -18,16 +21,6 @@ interface KeyOrFileSettings {
   readonly credentials: Partial<Record<keyof Credentials, string | undefined>>;
   /** Paths of the files from which the key ID, the secret or the session token were read. Undefined for a part that is not in a file. */
   readonly files: Partial<Record<keyof Credentials, string | undefined>>;
-}
-
-interface ProcessKeySettings {
-  readonly kind: 'process';
-  readonly command: readonly string[];
-}
-
-interface ProfileKeySettings {
-  readonly kind: 'profile';
-  readonly name: string;
 }
 
 export interface KeyDependencies {
@@ -89,7 +82,7 @@ function openKeysOrKeyFiles({ credentials, files }: KeyOrFileSettings, access: F
     return keys;
   };
   const paths = fileEntries.map(([, path]) => path);
-  const watched = watchFiles({ ...access, paths, initial, read: readFromFiles });
+  const watched = new FileWatcher({ ...access, paths, initial, read: readFromFiles });
 
   return {
     // A key ID that is not in a file cannot change, so it identifies the source. Otherwise, the path of its file does.

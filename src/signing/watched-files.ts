@@ -28,27 +28,11 @@ interface WatchOptions<Value> extends FileAccess {
   readonly read: () => Promise<Value>;
 }
 
-/** A value that is made from files, and made again when a file has changed. */
-interface WatchedFiles<Value> {
-  /**
-   * The value of the last successful read.
-   * @throws KeysUnavailable if no read has succeeded yet
-   */
-  current(): Promise<Value>;
-  /** Like `current`, but waits until files that are being written have stopped changing. */
-  settled(): Promise<Value>;
-}
-
 /** Files are read when none has changed for this time (milliseconds), so that a new key ID is not combined with an old secret. */
 const quietMs = 1000;
 const pollMs = 250;
 /** The longest wait for files that keep changing (milliseconds). */
 const longestWaitMs = 5000;
-
-/** Reads files again after they have changed. If they cannot be read or used, the value of the last successful read stays in use. */
-export function watchFiles<Value>(options: WatchOptions<Value>): WatchedFiles<Value> {
-  return new FileWatcher(options);
-}
 
 /** The state of the files at one moment. */
 interface FilesState {
@@ -58,7 +42,11 @@ interface FilesState {
   readonly isQuiet: boolean;
 }
 
-class FileWatcher<Value> implements WatchedFiles<Value> {
+/**
+ * A value that is made from files, and made again when a file has changed. If the files cannot be read or used, the value of the last
+ * successful read stays in use.
+ */
+export class FileWatcher<Value> {
   readonly #options: WatchOptions<Value>;
   #value: Value | undefined;
   /** The fingerprint of the files that were read last. */
@@ -75,19 +63,24 @@ class FileWatcher<Value> implements WatchedFiles<Value> {
     this.#value = options.initial;
   }
 
-  readonly current = async (): Promise<Value> => {
+  /**
+   * The value of the last successful read.
+   * @throws KeysUnavailable if no read has succeeded yet
+   */
+  async current(): Promise<Value> {
     await this.#refreshInTurn();
     return this.#lastValue();
-  };
+  }
 
-  readonly settled = async (): Promise<Value> => {
+  /** Like `current`, but waits until files that are being written have stopped changing. */
+  async settled(): Promise<Value> {
     // All calls that wait for new keys share one wait. Calls of `current` do not wait for it.
     this.#settling ??= this.#settle().finally(() => {
       this.#settling = undefined;
     });
     await this.#settling;
     return this.#lastValue();
-  };
+  }
 
   #lastValue(): Value {
     if (this.#value === undefined) throw this.#problem;

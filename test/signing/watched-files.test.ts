@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KeysUnavailable } from '../../src/signing/keys.js';
-import { watchFiles } from '../../src/signing/watched-files.js';
+import { FileWatcher } from '../../src/signing/watched-files.js';
 import { words } from '../../src/util/safe-text.js';
 
 /** Files are read again when they have changed, and only once all of them have been still for a second. */
@@ -24,7 +24,7 @@ function setUp(initial: string | undefined = undefined, { whileRead = () => {}, 
       throw new KeysUnavailable(words('a file of keys is empty'), words('Write the key.'));
     return `${id}/${secret}`;
   };
-  const watched = watchFiles({
+  const watched = new FileWatcher({
     paths: ['/id', '/secret'],
     initial,
     read,
