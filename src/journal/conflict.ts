@@ -84,8 +84,8 @@ export const isNonceSpent = (changes: readonly RecordedChange[], nonce: string |
 export function findConflict(
   earlier: readonly DatedChange[],
   intent: Intent,
-  { allowRepeat }: Pick<BeginOptions, 'allowRepeat'>,
-  now = Date.parse(intent.time),
+  allowRepeat: BeginOptions['allowRepeat'],
+  now: number,
 ): BeginResult {
   if (isNonceSpent(earlier, intent.nonce)) return { kind: 'consentUsed' };
   const duplicate = duplicateIn(earlier, intent.digest, now);

@@ -66,7 +66,7 @@ export function createFileJournal(
     warnOfClock(window.offsetMs(time));
 
     const position = window.positionOf(intent);
-    const result = findConflict(window.related(intent, time, position), intent, { allowRepeat }, time);
+    const result = findConflict(window.related(intent, time, position), intent, allowRepeat, time);
     if (result.kind !== 'begun' || budget === undefined) return result;
     return findOverspending(window.spent(intent.budget, time, position), budget, time);
   };

@@ -145,7 +145,7 @@ async function lockAndCompare(
   { allowRepeat, budget }: BeginOptions,
 ): Promise<BeginResult> {
   const earlier = await lockRelated(transaction, intent);
-  const result = findConflict(earlier, intent, { allowRepeat }, transaction.databaseNow);
+  const result = findConflict(earlier, intent, allowRepeat, transaction.databaseNow);
   if (result.kind !== 'begun' || budget === undefined) return result;
 
   const spent = await selectSpent(transaction, intent.budget, budget);

@@ -29,7 +29,7 @@ const conflictWith = (earlier: readonly Earlier[], allowRepeat: boolean, changes
   const intent = intentAt(now, { nonce: 'n', ...changes });
   const before = changesOf(earlier.flatMap(entriesOf));
   const meant = allowRepeat && before.findLast(({ digest }) => digest === intent.digest)?.id;
-  return findConflict(before, intent, { allowRepeat: meant ?? false }).kind;
+  return findConflict(before, intent, meant ?? false, Date.parse(intent.time)).kind;
 };
 
 describe('the same change was asked for before, with another consent', () => {
@@ -92,7 +92,7 @@ test('used consent is told before a duplicate, and the last duplicate is the one
   const intent = intentAt(now);
   const [first, last] = [intentAt(now), intentAt(now)];
   const earlier = changesOf([{ intent: first }, { intent: last }]);
-  expect(findConflict(earlier, intent, { allowRepeat: false })).toMatchObject({
+  expect(findConflict(earlier, intent, false, Date.parse(intent.time))).toMatchObject({
     kind: 'duplicate',
     earlier: { id: last.id },
   });
@@ -106,7 +106,7 @@ test.each<readonly [string, string | boolean, string]>([
   ['none', false, 'duplicate'],
 ])('an intent that may repeat %s', (_which, allowRepeat, kind) => {
   const earlier = changesOf([{ intent: intentAt(now, { id: 'c-1' }) }]);
-  expect(findConflict(earlier, intentAt(now), { allowRepeat }).kind).toBe(kind);
+  expect(findConflict(earlier, intentAt(now), allowRepeat, now).kind).toBe(kind);
 });
 
 test('a change that its budget has no room for is told when there will be', () => {

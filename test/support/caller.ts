@@ -179,7 +179,7 @@ export function createMemoryJournal(now = () => new Date()): Journal {
     findDuplicate: async (digest) => duplicateIn(all(), digest, now().getTime()),
     findByNonce: async (nonce) => changeWithNonce(all(), nonce),
     begin: async (intent, options) => {
-      const conflict = findConflict(all(), intent, options);
+      const conflict = findConflict(all(), intent, options.allowRepeat, Date.parse(intent.time));
       const result =
         conflict.kind === 'begun' && options.budget !== undefined
           ? findOverspending(spent(intent.budget), options.budget, Date.parse(intent.time))
