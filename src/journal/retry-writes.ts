@@ -94,13 +94,10 @@ async function waitForCommit({ committed }: CommitPending, signal: AbortSignal):
   /** Removes the listener when the wait is over. */
   const listening = new AbortController();
   const aborted = once(signal, 'abort', { signal: listening.signal });
-  const succeeded = committed.then(
-    () => true,
-    () => false,
-  );
-  const givenUp = aborted.then(
-    () => false,
-    () => false,
-  );
-  return Promise.race([succeeded, givenUp]).finally(() => listening.abort());
+  // `listening` makes this reject after the race, which ignores it.
+  const givenUp = aborted.then(() => false);
+  const succeeded = committed.then(() => true);
+  return Promise.race([succeeded, givenUp])
+    .catch(() => false)
+    .finally(() => listening.abort());
 }
