@@ -38,18 +38,11 @@ const positionSchema = lazy(() => z.object({ number: z.coerce.bigint(), written:
 
 type Run = <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
 
-/** A change, and the time of its last write (milliseconds) by the database's clock. */
-interface Written {
-  readonly change: RecordedChange;
-  readonly written: number;
-}
-
-/** Yields the changes that began between `since` and `until`, if they were written since `writtenSince` or are unfinished. */
-async function* selectWritten(
-  run: Run,
-  { since = 0, until }: ReadOptions,
-  writtenSince: number,
-): AsyncGenerator<Written> {
+/**
+ * Yields the changes that began between `since` and `until`, if they were written since `writtenSince` or are unfinished, each with the time of
+ * its last write (milliseconds) by the database's clock.
+ */
+async function* selectWritten(run: Run, { since = 0, until }: ReadOptions, writtenSince: number) {
   const begunFrom = new Date(since);
   const begunBefore = until === undefined ? null : new Date(until);
   const writtenFrom = new Date(writtenSince);

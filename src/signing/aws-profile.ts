@@ -105,13 +105,18 @@ export function openProfile(options: ProfileOptions): {
   // Without an initial value, the files are read at the first use.
   const watched = new FileWatcher({ ...options, paths, initial: undefined, read: readFromFiles });
 
-  // A source of process keys remembers the keys that the program has printed, so it is used until the profile changes. Until then,
-  // `watched` returns the same `Profile` object, for which `memoizeLast` returns the same source.
-  const sourceOf = memoizeLast(({ keySetting }: Profile) => {
+  let last: { readonly profile: Profile; readonly source: KeySource } | undefined;
+  // A source of process keys remembers the keys that the program has printed, so it is used until the profile changes. Until then, `watched`
+  // returns the same `Profile` object.
+  const sourceOf = (profile: Profile): KeySource => {
+    if (last?.profile !== profile) last = { profile, source: openSource(profile) };
+    return last.source;
+  };
+  const openSource = ({ keySetting }: Profile): KeySource => {
     if (!('command' in keySetting)) return fixedKeys(keySetting);
     const { command } = keySetting;
     return createProcessKeys({ id, command, name: say`credential_process of ${name}`, run, now, log });
-  });
+  };
 
   return {
     keys: {
@@ -172,15 +177,6 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
   if (command.length === 0)
     throw new KeysUnavailable(say`the profile ${name} has no keys and no credential_process`, correctProfile);
   return { region, endpointUrl, keySetting: { command } };
-}
-
-/** Wraps a function of one argument. A call with the same argument as the previous call returns the previous result. */
-function memoizeLast<Argument, Result>(make: (argument: Argument) => Result): (argument: Argument) => Result {
-  let last: { readonly argument: Argument; readonly result: Result } | undefined;
-  return (argument) => {
-    if (last === undefined || last.argument !== argument) last = { argument, result: make(argument) };
-    return last.result;
-  };
 }
 
 /** Splits a command at white space outside of double quotation marks, as AWS does. Undefined if a quotation mark has no pair. */
