@@ -107,9 +107,6 @@ export async function startRuntime(
   const store = openStore(config.journal, now, log);
   const journal = await store.openJournal();
   const pageAndPlans = await openPageAndPlans(config, store, now, log, localPage);
-  // Expired plans in the store are erased even if no call comes. `pageAndPlans.plans` is undefined without plans in the store. `wireCalls` then
-  // keeps plans in memory, and the timer does nothing.
-  const eraseTimer = setInterval(() => void pageAndPlans.plans?.erase().catch(() => undefined), eraseMs).unref();
 
   const thisProcess = { pid: process.pid, host: hostname() };
   // This process has made no change yet, so a change before `started` is of an earlier process, even if that had the same process ID.
@@ -137,6 +134,8 @@ export async function startRuntime(
     sandbox: sandbox?.describe,
     tracer: telemetry?.tracer,
   });
+  // Expired plans are erased even if no call comes.
+  const eraseTimer = setInterval(() => void wired.plans.erase().catch(() => undefined), eraseMs).unref();
 
   // A planId is a token that names a plan. `planKeys` is undefined if planIds have the same keys as all other tokens, which are `stateKeys`.
   const planKeys = planKeysOf(config, store, wired.server.stateKeys, log);
