@@ -142,7 +142,7 @@ export const maximumBytes = 512 * 1024;
  * @param beforeWrite called just before the lines are written. After an error before this call, the file has none of them.
  * @throws unless the file has all of the lines
  */
-export async function append(path: string, lines: string, now: () => Date, beforeWrite: () => void): Promise<void> {
+export async function append(path: string, lines: string, now: () => Date, beforeWrite?: () => void): Promise<void> {
   if (Buffer.byteLength(lines) >= maximumBytes) throw new Error('the entry is too large');
   await makeFolder(dirname(path));
   for (;;) {
@@ -170,11 +170,11 @@ export async function makeFolder(folder: string): Promise<void> {
   });
 }
 
-async function write(file: FileHandle, { size, mode }: Stats, lines: string, beforeWrite: () => void): Promise<void> {
+async function write(file: FileHandle, { size, mode }: Stats, lines: string, beforeWrite?: () => void): Promise<void> {
   if ((mode & 0o777) !== 0o600) await file.chmod(0o600);
   // If a crash cut the last line short, a newline ends that line first.
   const bytes = Buffer.from(`${(await endsMidLine(file, size)) ? '\n' : ''}${lines}`);
-  beforeWrite();
+  beforeWrite?.();
   const { bytesWritten } = await file.write(bytes);
   if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
   await file.sync();

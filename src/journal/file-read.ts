@@ -107,7 +107,7 @@ export async function* readChanges(
 async function* entriesOldestFirst(path: string, since: number, follow: ReadOptions['follow']): AsyncGenerator<Entry> {
   const tail = new FileTail(path);
   do {
-    for await (const lines of tail.read(since, () => undefined))
+    for await (const lines of tail.read(since))
       for (const line of lines) {
         const entry = readEntry(line);
         if (entry !== undefined) yield entry;

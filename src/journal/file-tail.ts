@@ -42,7 +42,7 @@ export class FileTail {
    * @param onRestart makes the caller forget the lines of earlier reads
    * @throws if a file cannot be read or is not a journal
    */
-  async *read(since: number, onRestart: () => void): AsyncGenerator<Lines['lines']> {
+  async *read(since: number, onRestart?: () => void): AsyncGenerator<Lines['lines']> {
     const lastPosition = this.#position;
     // Undefined if there is no file. If another process renames the file from now on, `#readRotatedBefore` stops before it.
     await using current = await openJournalFile(this.#path);
@@ -60,10 +60,10 @@ export class FileTail {
   }
 
   /** Forgets the earlier reads, and makes the caller forget them. Returns all rotated files that were last written since `since`. */
-  async #restart(since: number, onRestart: () => void): Promise<readonly Rest[]> {
+  async #restart(since: number, onRestart: (() => void) | undefined): Promise<readonly Rest[]> {
     // If earlier reads found no line at all, the caller has nothing to forget.
     const hasFoundNoLine = this.#isStarted && this.#position === undefined;
-    if (!hasFoundNoLine) onRestart();
+    if (!hasFoundNoLine) onRestart?.();
     this.#isStarted = true;
     // Set again when `#readFile` finds a line. If it finds none, the next read must not continue at the old place.
     this.#position = undefined;

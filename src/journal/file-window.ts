@@ -114,7 +114,7 @@ export class FileWindow {
     const texts = [...this.#lost.values()].map(
       ({ kind, fields }) => `${JSON.stringify({ [kind]: { ...Object(fields), restored } })}\n`,
     );
-    for (const lines of batches(texts)) await append(this.#path, lines, this.#now, () => undefined);
+    for (const lines of batches(texts)) await append(this.#path, lines, this.#now);
     const warning = say`the file was removed, emptied or replaced while this server ran: it wrote ${counted(this.#lost.size, 'line')} of the last day again at ${timeText(restored)}, and older lines are gone`;
     this.#warnings = [warning];
     this.#log('error', 'journal', { message: warning });

@@ -38,7 +38,7 @@ export function createFileJournal(
   const persistence = createPersistence();
 
   /** @param beforeWrite called just before the entries are written. After an error before this call, the file has none of them */
-  const write = async (entries: readonly Entry[], beforeWrite = () => {}) => {
+  const write = async (entries: readonly Entry[], beforeWrite?: () => void) => {
     // Fails if the path now leads to another disk, for example because the journal's disk is not mounted any more.
     await fileWindow.requireSameDevice();
     const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');

@@ -9,7 +9,7 @@ import { readId } from './line.js';
 export async function countMissingIntents(path: string): Promise<number> {
   const begun = new Set<string>();
   const missing = new Set<string>();
-  for await (const lines of new FileTail(path).read(0, () => undefined))
+  for await (const lines of new FileTail(path).read(0))
     for (const text of lines) {
       const line = readId(text);
       if (line?.kind === 'intent') begun.add(line.id);
