@@ -157,7 +157,8 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
       await erase();
       const stored = await store.list();
       const plans = stored.map(openUnexpired).filter((plan) => plan !== undefined);
-      return plans.sort((a, b) => a.issuedAt - b.issuedAt);
+      // Plans of the same millisecond are in the order of their nonces, because a store may list them in another order each time.
+      return plans.sort((a, b) => a.issuedAt - b.issuedAt || a.nonce.localeCompare(b.nonce));
     },
     countWaiting: () => store.countWaiting(now().getTime()),
     close: async () => {

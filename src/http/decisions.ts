@@ -214,13 +214,10 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions, checks: Checks):
   );
   pages.get(`${planPath}/next`, checks.readVisiblePlans, (context) => {
     const { session, plan, visiblePlans } = context.var;
-    const others = visiblePlans.filter(
-      (other) => other.nonce !== plan.nonce && other.state === 'waiting' && canDecide(other, session),
-    );
-    // The plans are listed from the oldest to the newest. The next plan is the first that is not older, and after the newest plan the oldest.
-    const [oldest] = others;
-    const firstNotOlder = others.find(({ issuedAt }) => issuedAt >= plan.issuedAt);
-    const next = firstNotOlder ?? oldest;
+    const position = visiblePlans.findIndex(({ nonce }) => nonce === plan.nonce);
+    // From this plan to newer plans, and after the newest plan to the oldest.
+    const others = [...visiblePlans.slice(position + 1), ...visiblePlans.slice(0, position)];
+    const next = others.find((other) => other.state === 'waiting' && canDecide(other, session));
     return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.nonce}/`, 303);
   });
 

@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { textInUtc } from '../../src/mcp/views/contract/read-fields.js';
 import { createSeal } from '../../src/util/seal.js';
 import { namedAccounts } from '../support/accounts.js';
 import { browserOf, type Decisions, type DecisionsSetup, serveDecisions, stateKey } from '../support/decisions.js';
 import { message, post } from '../support/http-in-process.js';
+import { keptPlanAt } from '../support/kept-plan.js';
 
 /** The page for decisions, with people who may decide and people who may not. */
 
@@ -291,6 +293,27 @@ describe('approval', () => {
     expect((await browser.get(`/decisions/${nonce}/`)).status).toBe(404);
     expect(requests).toEqual([]);
   });
+});
+
+test('the link to the next plan visits all plans of one millisecond, in whatever order the store lists them', async () => {
+  const store = createMemoryPlanStore();
+  let lists = 0;
+  const list = async () => {
+    lists += 1;
+    const stored = await store.list();
+    return lists % 2 === 0 ? stored : stored.toReversed();
+  };
+  const { plans, now } = await start({ planStore: { ...store, list } });
+  const nonces = ['a', 'b', 'c'].map((digit) => digit.repeat(16));
+  const issuedAt = now().getTime();
+  for (const nonce of nonces) await plans.add(keptPlanAt(issuedAt, { nonce, caller: 'alice' }));
+  const browser = await signedIn();
+  const visited: string[] = [];
+  for (let at = `/decisions/${nonces[0]}/`; visited.length < 4; ) {
+    visited.push(at.replaceAll(/\/|decisions/g, ''));
+    at = (await browser.get(`${at}next`)).headers.get('location') ?? '';
+  }
+  expect(visited).toEqual([...nonces, nonces[0]]);
 });
 
 describe('who may not decide', () => {
