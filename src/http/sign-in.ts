@@ -6,6 +6,7 @@ import { type SafeText, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Authenticate } from './auth.js';
 import { type DecisionSession, sessionMs } from './decision-session.js';
+import { unavailable } from './http-helpers.js';
 import { type Html, type PageEnv, requireForm } from './pages.js';
 import { decidesOnly } from './tokens-file.js';
 
@@ -15,7 +16,10 @@ export interface SignIn {
   form(query: string): Html;
   /** The handlers of the requests that the form or link sends. */
   routes(reception: Reception): Hono<PageEnv>;
-  /** Returns the session with the person's present rights. Undefined if they cannot be confirmed, or if the person signed in in another way. */
+  /**
+   * Returns the session with the person's present rights. Undefined if the person has lost them, or signed in in another way.
+   * @throws HttpError if the rights cannot be verified now
+   */
   renew(session: DecisionSession): Promise<DecisionSession | undefined>;
 }
 
@@ -52,10 +56,19 @@ export const namesAccount = (scope: string) => scope.startsWith(accountScopePref
  * accounts. `/mcp` refuses such a token, so agents have no use for it, and the token shows that a person decides.
  */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {
-  /** The person with a token, and the rights. Undefined if the token is invalid, may not decide, or cannot be verified now. */
+  /**
+   * The person with a token, and the rights. Undefined if the token is invalid or may not decide.
+   * @throws HttpError if the token cannot be verified now
+   */
   const rightsOf = async (token: string) => {
     const authentication = await authenticate(token);
-    if (authentication.kind !== 'authenticated') return undefined;
+    if (authentication.kind === 'unavailable')
+      throw unavailable(
+        authentication.reason,
+        'Your token cannot be verified now. Load this page again in a few seconds.',
+        { retryAfterSeconds: 5 },
+      );
+    if (authentication.kind === 'invalid') return undefined;
     const { name, scopes } = authentication.principal;
     return decidesOnly(scopes) ? { person: name, mayApprove: true, scopes: scopes.filter(namesAccount) } : undefined;
   };

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { approveScope } from '../../src/calls/policy.js';
+import { signInByToken } from '../../src/http/sign-in.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { readOutcome, readProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { textInUtc } from '../../src/mcp/views/contract/read-fields.js';
@@ -397,6 +399,24 @@ describe('who may not decide', () => {
       expect((await browser.decide(nonce, 'accept', { 'x-csrf-token': proof })).status).toBe(401);
       served.setTokens((text) => text.replace('cloudops:read', 'cloudops:approve'));
     }
+  });
+
+  test('a session goes on after a moment in which the tokens file could not be read, and nobody signs in meanwhile', async () => {
+    let isReadable = true;
+    const principal = { name: 'bob', scopes: [approveScope] };
+    const authenticate = async () =>
+      isReadable
+        ? ({ kind: 'authenticated', principal } as const)
+        : ({ kind: 'unavailable', reason: 'tokens file' } as const);
+    await served.close();
+    await start({ signIn: signInByToken(authenticate, () => new Date()) });
+    const browser = await signedIn();
+    isReadable = false;
+    const answer = await browser.get('/decisions');
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    expect((await browserOf(served).signIn('bob')).status).toBe(503);
+    isReadable = true;
+    expect((await browser.get('/decisions')).status).toBe(200);
   });
 
   test('a cookie that was altered, made up, or sealed for another purpose is none', async () => {
