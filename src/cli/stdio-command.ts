@@ -81,7 +81,7 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
   if (!config.opensBrowser || config.publicUrl !== undefined || !hasDesktop(terminal)) return undefined;
   // Set by `attach`, because the runtime is started only after this function has returned.
   let attached: { readonly runtime: Runtime; readonly log: Log } | undefined;
-  /** Resolves with the server of the page. Undefined until the first plan is shown, and after a failure. */
+  /** Resolves with the server of the page. Undefined until the first plan is shown, and after a failure to start the server. */
   let serverStart: ReturnType<typeof startPageServer> | undefined;
 
   const showPlans = async (): Promise<void> => {
@@ -89,13 +89,15 @@ function localPageFor(config: Config, terminal: Terminal): LocalPage | undefined
     if (attached === undefined) return;
     const { runtime, log } = attached;
     try {
-      serverStart ??= startPageServer(runtime, log, terminal.platform);
+      serverStart ??= startPageServer(runtime, log, terminal.platform).catch((error: unknown) => {
+        // The next plan tries to start the server again.
+        serverStart = undefined;
+        throw error;
+      });
       const server = await serverStart;
-      // Opens a browser tab, unless one is open.
+      // Opens a browser tab, unless one is open. If the browser fails, the next plan tries to open a tab again.
       await server.show();
     } catch (error) {
-      // Whether the server or the browser failed, the next plan tries both again.
-      serverStart = undefined;
       log('warn', 'page', { error: reasonOf(error) });
     }
   };

@@ -40,7 +40,7 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
   /** Number of polls that wait for their answer. */
   let openPolls = 0;
   /** Between two polls, and while the browser starts, the tab counts as open until this time (milliseconds since 1970). */
-  let tabIsOpenUntil = Number.NEGATIVE_INFINITY;
+  let tabIsOpenUntil = 0;
   /** Redirects the browser to the page, so that no command line has the secret address. Undefined if `open` needed no file. */
   let redirectFile: Awaited<ReturnType<LocalPageOptions['open']>>;
 
@@ -95,14 +95,18 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
   });
 
   return {
-    /** Opens a tab for the waiting plans. If a tab is open, does nothing, because that tab will show them. */
+    /** Opens a tab for the waiting plans. If a tab is open, does nothing, because that tab will show them. Rejects if `open` rejects. */
     async show(): Promise<void> {
       if (openPolls > 0 || now().getTime() < tabIsOpenUntil) return;
       // The file of an earlier tab is still there if that tab never loaded. It is no error if the file has been removed.
       await redirectFile?.remove();
       // The tab cannot poll before the browser has started.
       tabIsOpenUntil = now().getTime() + startMs + goneMs;
-      redirectFile = await open(page.url);
+      redirectFile = await open(page.url).catch((error: unknown) => {
+        // No tab will come, so the next plan tries again.
+        tabIsOpenUntil = 0;
+        throw error;
+      });
     },
     async close(): Promise<void> {
       await redirectFile?.remove();

@@ -24,6 +24,7 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   const { openClient, requests } = scriptedClient(async () => answered(200, { instance: { instanceId: 'one' } }));
   const plans = createPlans({ store: createMemoryPlanStore(), keys: () => [key], now, lifetimeMs: 3_600_000 });
   const opened: string[] = [];
+  let hasBrowser = true;
   const removed = vi.fn(async () => undefined);
   const journal = createMemoryJournal();
   const show = vi.fn(() => void shown());
@@ -46,6 +47,7 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
     stateKeys,
     now,
     open: async (url) => {
+      if (!hasBrowser) throw new Error('no browser');
       opened.push(url);
       return { remove: removed };
     },
@@ -75,7 +77,10 @@ async function setUp(confirm: 'ask' | 'human' | 'approval' | 'plan' = 'human') {
   const pass = (milliseconds: number) => {
     waitedMs += milliseconds;
   };
-  return { pass, ask, click, post, opened, removed, show, requests, journal, logged };
+  const setBrowser = (isThere: boolean) => {
+    hasBrowser = isThere;
+  };
+  return { page, setBrowser, pass, ask, click, post, opened, removed, show, requests, journal, logged };
 }
 
 const answerOf = (outcome: unknown) => Object(Object(outcome).success ?? Object(outcome).failure);
@@ -145,6 +150,17 @@ test('one tab shows one plan after the other; a new one is opened only when it i
   await vi.waitFor(() => expect(opened).toHaveLength(2));
   expect(opened[1]).toBe(opened[0]);
   expect(removed).toHaveBeenCalled();
+});
+
+test('after a browser that could not be opened, the next plan opens it on the same server', async () => {
+  const { page, setBrowser, ask, click, post, opened, requests } = await setUp();
+  setBrowser(false);
+  await expect(page.show()).rejects.toThrow('no browser');
+  setBrowser(true);
+  await ask('one');
+  await vi.waitFor(() => expect(opened).toHaveLength(1));
+  await click((await post('call')).body.shown, 'accept');
+  expect(requests).toHaveLength(1);
 });
 
 test('nothing waits: the page says so, and nothing else can be decided', async () => {
