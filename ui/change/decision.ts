@@ -113,6 +113,8 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   const lacksOutcome = stage.kind === 'ended' && ['unknown', 'used'].includes(stage.outcome.kind);
   if (lacksOutcome && isChangeMade) return { ...stage, outcome };
 
+  // The late answer to a click to decline, after which the plan has stayed open, and may have expired.
+  if (stage.kind === 'open' || stage.kind === 'expired') return stateReported(stage, result);
   // Otherwise, an answer counts only while a click waits for it: at `sending`, and at `lost`, where the answer is late.
   if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;
   // A result without a readable outcome counts as no answer.

@@ -114,6 +114,14 @@ test('a click that did not leave the host, and one to decline without an answer,
   expect(unanswered(click(open, 'decline')).kind).toBe('open');
 });
 
+test('a late answer to a click to decline counts, even when the plan has expired meanwhile', () => {
+  const stillOpen = unanswered(click(open, 'decline'));
+  for (const stage of [stillOpen, expire(stillOpen, after)]) {
+    expect(answered(stage, result('declined'))).toMatchObject({ kind: 'ended', outcome: { kind: 'declined' } });
+    expect(answered(stage, result('refused'))).toBe(stage);
+  }
+});
+
 test.each(outcomeKinds)('an answer to an earlier click counts if it settles the plan: %s', (kind) => {
   expect(settlesPlan(result(kind))).toBe(['accepted', 'partly', 'declined'].includes(kind));
 });
