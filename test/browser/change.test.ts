@@ -204,8 +204,12 @@ test('a plan expires while it is shown', async () => {
   await shown.page.clock.install({ time: '2026-11-20T12:00:00Z' });
   await shown.sendCall({}, planResult({ expiresAt: '2026-11-20T12:10:00.000Z' }));
   await button(shown, 'Create server wiki').waitFor();
+  await shown.view.getByRole('textbox', { name: /^Reason/ }).pressSequentially('Not now');
   await shown.page.clock.fastForward(11 * 60_000);
-  await shown.view.getByRole('heading', { name: 'This plan has expired' }).waitFor();
+  const heading = shown.view.getByRole('heading', { name: 'This plan has expired' });
+  await heading.waitFor();
+  // The field with the reason had the focus, and is hidden now.
+  expect(await heading.evaluate((element) => element === document.activeElement)).toBe(true);
   expect(await shown.view.getByRole('button').allInnerTexts()).toEqual(['Plan again']);
 });
 

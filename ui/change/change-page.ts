@@ -9,7 +9,7 @@ import { planBody, planHead, riskList, sandboxBanner, whereLine } from './plan.j
 
 interface ChangePage {
   readonly main: HTMLElement;
-  /** Shows a stage of the decision. If the focused element goes away, the focus moves to the heading of the outcome. */
+  /** Shows a stage of the decision. If the focused element is removed or hidden, the focus moves to the heading of the outcome. */
   show(stage: Stage, host: HostFacts): void;
   /** Updates the line that says for how long an open plan is valid. */
   showExpiry(stage: Stage, host: HostFacts): void;
@@ -46,17 +46,16 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
     if (text !== undefined) setText(expiry, text);
   };
 
-  /**
-   * True if `show` took the focused element away. A removed element has lost the focus, but a hidden button keeps the focus until the browser
-   * next draws the page. Without buttons, any focus therefore counts as lost, even a focus in the plan: only the new outcome is left to read.
-   * Inputs and the second button can also be hidden alone. That loss is ignored, because the first button is still there.
-   */
-  const isFocusLost = () => buttons.element.hidden || !main.contains(document.activeElement);
+  /** True if the focused element is visible. A hidden element keeps the focus until the browser next draws the page. */
+  const isFocusVisible = () => {
+    const focused = document.activeElement;
+    return main.contains(focused) && focused?.closest('[hidden]') === null;
+  };
 
   return {
     main,
     show(stage, host) {
-      const hadFocus = main.contains(document.activeElement);
+      const hadFocus = isFocusVisible();
 
       const change = changeOf(stage);
       const outcomeNodes = outcomeAt(stage, host.formatTime);
@@ -71,7 +70,7 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
       inputs.show(change, { canDecide: shownButtons?.kind === 'decision' });
 
       // Keyboard users continue at the heading of the outcome, if there is one.
-      if (hadFocus && isFocusLost()) outcome.querySelector<HTMLElement>('h1')?.focus();
+      if (hadFocus && !isFocusVisible()) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
     showExpiry,
     typedArguments: inputs.typedArguments,
