@@ -37,6 +37,7 @@ export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
 /** A call needs a place to run. There are `concurrentCalls` places. */
 interface Place {
+  /** Called once, when the call has ended. */
   leave(): void;
   /**
    * Does work that waits for a person, and gives up the place meanwhile. Afterwards, the call gets the next free place.
@@ -76,18 +77,9 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
         throw error;
       }
 
-      let hasPlace = true;
       const leave = () => {
-        if (!hasPlace) return;
-        hasPlace = false;
         uncountCall();
         places.leave();
-      };
-      /** Takes a place after a question. Neither the caller's limit nor a full queue stops a call that has run before. */
-      const takeAgain = async () => {
-        await places.takeBeforeQueue();
-        uncountCall = countCall(caller, { mayExceed: true });
-        hasPlace = true;
       };
 
       return {
@@ -101,7 +93,9 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
             return await work();
           } finally {
             endQuestion();
-            await takeAgain();
+            // Neither a full queue nor the caller's limit stops a call that has run before.
+            await places.takeBeforeQueue();
+            uncountCall = countCall(caller, { mayExceed: true });
           }
         },
       };
