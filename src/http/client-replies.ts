@@ -68,6 +68,16 @@ export const maximumReply = 16 * 1024;
 type Receive = (message: JSONRPCMessage) => void;
 type ExpectedReply = Pick<ClientReply, 'kind' | 'id'>;
 
+/** A call's wait for a reply. */
+interface ReplyWait {
+  /** Resolves when the other replicas know of the wait. A question is sent only after that, so that no replica drops its answer. */
+  readonly announced: Promise<void> | undefined;
+  end(): void;
+}
+
+/** Starts to wait for a reply, with which `receive` is called once. */
+export type ExpectReply = (expected: ExpectedReply, receive: Receive) => ReplyWait;
+
 /**
  * Delivers replies to the calls that wait for them: directly if the call waits in this process, and otherwise through messages that all
  * replicas share. A reply for which no call waits is dropped: it came twice, too late, or from another session or caller.
@@ -121,15 +131,14 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   };
 
   return {
-    /** Starts to wait for a reply, with which `receive` is called once. Resolves with the function that ends the wait. */
-    async expect(from: Correspondent, expected: ExpectedReply, receive: Receive): Promise<() => void> {
+    /** Starts to wait for a reply, with which `receive` is called once. */
+    expect(from: Correspondent, expected: ExpectedReply, receive: Receive): ReplyWait {
       const replyKey = replyKeyOf(from, expected);
       receivers.set(replyKey, receive);
-      // Tells the other replicas that a call waits. The caller sends its question only after this, so that no replica drops the reply. If
-      // the other replicas cannot be told, replies to this process still arrive.
-      await shared?.expect(replyKey).catch(logFailure);
+      // If the other replicas cannot be told, replies to this process still arrive.
+      const announced = shared?.expect(replyKey).catch(logFailure);
       if (shared !== undefined && !isPolling) void poll(shared);
-      return () => endWait(replyKey, receive);
+      return { announced, end: () => endWait(replyKey, receive) };
     },
     /** Delivers a reply that this process has received. Rejects if it is for another replica and cannot be passed on. */
     async deliver(from: Correspondent, reply: ClientReply): Promise<void> {

@@ -9,20 +9,15 @@ import type {
 } from '@modelcontextprotocol/server';
 import type { Wait } from '../consent/elicitor.js';
 import { type Client, describeClient } from '../mcp/client.js';
-import { type ClientReply, cancelledIn } from './client-replies.js';
+import { cancelledIn, type ExpectReply } from './client-replies.js';
 import { sendJson, webHeaders, webRequest, whenClosed } from './http-helpers.js';
 
 /** What one request of a protocol before 2026-07-28 needs of its client's session. */
 export interface Conversation {
   /** Starts a session with a client that has sent `initialize`. Returns the session's ID. */
   begin(client: Client): string;
-  /**
-   * Starts to wait for a reply of the client: an answer to a question, or a cancellation of a call. Resolves with the function that ends
-   * the wait. Undefined if the client has no session, without which replies cannot be matched.
-   */
-  readonly expect?:
-    | ((reply: Pick<ClientReply, 'kind' | 'id'>, receive: (message: JSONRPCMessage) => void) => Promise<() => void>)
-    | undefined;
+  /** Starts to wait for a reply of the client. Undefined if the client has no session, without which replies cannot be matched. */
+  readonly expect?: ExpectReply | undefined;
   /** Returns a new ID for a question. The IDs of the SDK would repeat, because each request has its own SDK server, which counts from 0. */
   readonly newId: () => string;
 }
@@ -49,26 +44,20 @@ export async function serveLegacyRequest(
   response: ServerResponse,
   conversation: Conversation,
 ): Promise<void> {
-  const questions = createQuestions(conversation);
-  // `server` is created below, before the transport can send a result.
-  const transport = createTransport(message, response, questions, (result) =>
-    sessionHeader(message, result, server, conversation),
-  );
-
-  /** Takes the client's cancellation of this request, which comes with another HTTP request. */
-  const cancel = (notification: JSONRPCMessage): void => {
-    transport.onmessage?.(notification);
-    // A cancelled request gets no result, so its stream ends with a comment.
-    writeEvent(response, ': cancelled\n\n');
-    response.end();
-  };
   const wait: Wait = async (work) => {
-    // Undefined without a session, in which no cancellation can arrive.
-    const stopExpecting = await conversation.expect?.({ kind: 'cancellation', id: message.id }, cancel);
-    return work().finally(stopExpecting);
+    // The client's cancellation of this request comes with another HTTP request. Undefined without a session, in which none can arrive.
+    const cancellation = conversation.expect?.({ kind: 'cancellation', id: message.id }, (notification) => {
+      transport.onmessage?.(notification);
+      // A cancelled request gets no result, so its stream ends with a comment.
+      writeEvent(response, ': cancelled\n\n');
+      response.end();
+    });
+    await cancellation?.announced;
+    return work().finally(cancellation?.end);
   };
 
   const server = create(wait);
+  const transport = createTransport(message, response, server, conversation);
   const closed = whenClosed(incoming, response);
   const keepAlive = setInterval(() => writeEvent(response, ': keepalive\n\n'), keepAliveMs);
   try {
@@ -78,29 +67,28 @@ export async function serveLegacyRequest(
     await closed;
   } finally {
     clearInterval(keepAlive);
-    questions.end();
-    // If the client has gone before the answer was complete, the call still runs. Closing the server cancels the call.
-    if (!response.writableFinished) await server.close();
+    // Ends the waits for answers to questions, and cancels the call if it still runs because its client has gone before the answer.
+    await server.close();
   }
 }
 
 /**
  * Creates the transport between the SDK server and the client for one request. The SDK server sets `onmessage`, which takes the client's
  * messages, and calls `send` with its own messages, which become the answer to the request.
- * @param resultHeaders the HTTP headers of an answer that is only the result
  */
 function createTransport(
   request: JSONRPCRequest,
   response: ServerResponse,
-  questions: Questions,
-  resultHeaders: (result: JSONRPCMessage) => Readonly<Record<string, string>>,
+  server: Server,
+  conversation: Conversation,
 ): Transport {
+  const questions = createQuestions(conversation);
   const sendEvent = (sent: JSONRPCMessage): void =>
     writeEvent(response, `event: message\ndata: ${JSON.stringify(sent)}\n\n`);
   /** Ends the answer with the result, or with the error, of the request: as JSON if no stream of events has begun. */
   const sendResult = (result: JSONRPCMessage): void => {
     if (!response.headersSent) {
-      sendJson(response, 200, result, resultHeaders(result));
+      sendJson(response, 200, result, sessionHeader(request, result, server, conversation));
       return;
     }
     sendEvent(result);
@@ -118,7 +106,10 @@ function createTransport(
       if ('id' in sent) sendEvent(await questions.expectAnswer(sent, (answer) => transport.onmessage?.(answer)));
       else sendEvent(questions.withIdForClient(sent));
     },
-    close: async () => transport.onclose?.(),
+    close: async () => {
+      questions.end();
+      transport.onclose?.();
+    },
   };
   return transport;
 }
@@ -130,30 +121,25 @@ function writeEvent(response: ServerResponse, text: string): void {
   response.write(text);
 }
 
-type Questions = ReturnType<typeof createQuestions>;
-
 /**
  * The questions of one call. Each has two IDs: `question.id` of the SDK server, and `idForClient`. The client does not get the SDK server's IDs,
  * because they repeat and other clients could guess them.
  */
 function createQuestions({ expect, newId }: Conversation) {
   /** The questions of the call, also those that were answered, by the SDK server's ID. */
-  const questions = new Map<RequestId, { readonly idForClient: string; stopExpecting: () => void }>();
-  let hasEnded = false;
+  const questions = new Map<RequestId, { readonly idForClient: string; endWait(): void }>();
 
   return {
     /** Starts to wait for the answer, with which `receive` is called. Returns the question to send, with its ID for the client. */
     async expectAnswer(question: JSONRPCRequest, receive: (answer: JSONRPCMessage) => void): Promise<JSONRPCRequest> {
       if (expect === undefined) throw new Error('There is no session in which the client could answer.');
       const idForClient = newId();
-      // Stored before the wait has begun, with nothing to stop yet, because the SDK server may cancel the question at any time.
-      const asked = { idForClient, stopExpecting: () => {} };
-      questions.set(question.id, asked);
-      const expectedReply = { kind: 'answer', id: idForClient } as const;
       // The SDK server knows only `question.id`, so the answer gets that ID back.
-      asked.stopExpecting = await expect(expectedReply, (answer) => receive({ ...answer, id: question.id }));
-      // If the call ended while the wait began, `end` could not stop the wait. The question is not sent then, because its response is closed.
-      if (hasEnded) asked.stopExpecting();
+      const { announced, end } = expect({ kind: 'answer', id: idForClient }, (answer) =>
+        receive({ ...answer, id: question.id }),
+      );
+      questions.set(question.id, { idForClient, endWait: end });
+      await announced;
       return { ...question, id: idForClient };
     },
     /** Writes the ID for the client into a notification that cancels a question. Returns other notifications unchanged. */
@@ -165,8 +151,7 @@ function createQuestions({ expect, newId }: Conversation) {
     },
     /** Ends the waits for answers, when the call has ended. */
     end(): void {
-      hasEnded = true;
-      for (const { stopExpecting } of questions.values()) stopExpecting();
+      for (const { endWait } of questions.values()) endWait();
     },
   };
 }
