@@ -60,11 +60,13 @@ export function viewMeta(
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
   }
 
-  const wasDecidedBefore = earlier !== undefined;
-  const shownOutcome = changeOutcome(outcome, wasDecidedBefore);
+  const shownOutcome = changeOutcome(outcome);
   // Undefined for a result that views do not show, such as a read that succeeded.
   if (shownOutcome === undefined) return {};
-  return { [outcomeKey]: wasDecidedBefore ? { ...shownOutcome, earlier: timedText(earlier) } : shownOutcome };
+  if (earlier === undefined) return { [outcomeKey]: shownOutcome };
+  // `earlier` says who declined, which need not be the person who reads it.
+  const sentence = shownOutcome.kind === 'declined' ? 'Nothing was sent.' : shownOutcome.sentence;
+  return { [outcomeKey]: { ...shownOutcome, sentence, earlier: timedText(earlier) } };
 }
 
 /** Converts safe texts to plain text for a view. */
@@ -156,8 +158,8 @@ const waysToDecide = (tool: string, { success: { decideAt }, view }: Extract<End
  * Describes to people what the cloud accepted of a change, or why the change failed. Undefined for a read, and for a call that only made,
  * showed or withdrew a plan.
  */
-function changeOutcome(result: EndedOutcome, wasDecidedBefore: boolean): ChangeOutcome | undefined {
-  if (result.kind === 'failed') return failedOutcome(result.failure, wasDecidedBefore);
+function changeOutcome(result: EndedOutcome): ChangeOutcome | undefined {
+  if (result.kind === 'failed') return failedOutcome(result.failure);
   const { success, view } = result;
   const kind = success.outcome;
   // `partly` means that the cloud accepted only some entries of the change.
@@ -193,16 +195,13 @@ const consentText = (consent: SafeText) =>
     : say`${asSentence(consent)}.`;
 
 /** Returns the outcome of a failed change for people. Undefined for a read, and if the state of a plan could not be read. */
-function failedOutcome(failure: Failure, wasDecidedBefore: boolean): ChangeOutcome | undefined {
+function failedOutcome(failure: Failure): ChangeOutcome | undefined {
   const { summary, code, problems = [], serviceSays, requestIds, next, notes = [] } = failure;
   const kind = kindOf(failure);
   if (kind === undefined) return undefined;
 
-  if (kind === 'declined') {
-    // If the plan was decided before, `viewMeta` adds a sentence that says who declined.
-    const sentence = wasDecidedBefore ? 'Nothing was sent.' : 'Nothing was sent: you did not agree to it.';
-    return { kind, sentence, details: [], requestIds };
-  }
+  if (kind === 'declined')
+    return { kind, sentence: 'Nothing was sent: you did not agree to it.', details: [], requestIds };
 
   // A code is one word. `own` puts any other code in quotation marks, because the service's code comes from outside.
   const shownCode = own(serviceSays?.code ?? code);
