@@ -158,20 +158,12 @@ const listLifeMs = 5 * 60_000;
 function observeCalls(callTool: CallTool, metrics: Metrics, now: () => Date) {
   const calls: Promise<unknown>[] = [];
 
-  const measuredCall: CallTool = async (operation, args, context) => {
-    const startedAt = now().getTime();
-    let outcome: CallOutcome | undefined;
-    try {
-      outcome = await callTool(operation, args, context);
-      return outcome;
-    } finally {
-      metrics.called(operation.name, outcome, now().getTime() - startedAt);
-    }
-  };
-
   const call: CallTool = (operation, args, context) => {
-    const outcome = measuredCall(operation, args, context);
-    calls.push(outcome);
+    const startedAt = now().getTime();
+    const report = (outcome: CallOutcome | undefined) =>
+      metrics.called(operation.name, outcome, now().getTime() - startedAt);
+    const outcome = callTool(operation, args, context);
+    calls.push(outcome.then(report, () => report(undefined)));
     return outcome;
   };
   return { call, allEnded: () => Promise.allSettled(calls) };
