@@ -266,32 +266,20 @@ export const noteOf = (plan: FoundPlan): SafeText => {
   return say`Asked for by ${asker} with the client ${quoted(plan.client, 100)}.`;
 };
 
-/** Reads a tool call of the change view as a click. Undefined for any other call, which a page does not answer. */
-export function readClick(params: unknown): PlanClick | undefined {
-  const { data } = toolCall.safeParse(params);
-  if (data === undefined) return undefined;
-  const { ticket: nonce, ...click } = data.arguments;
-  return { nonce, ...click };
-}
-
-/** A click that accepts or declines. */
-type DecidingClick = Pick<PlanClick, 'reason' | 'name'> & { readonly decision: 'accept' | 'decline' };
-
-/** A click in the change view. */
-interface PlanClick {
-  readonly nonce: string;
-  /** With `look`, the view only asks for the state of the plan. */
-  readonly decision: 'accept' | 'decline' | 'look';
-  /** Why the person declines. */
-  readonly reason?: string | undefined;
-  /** The name of the thing to delete, as the person typed it. */
-  readonly name?: string | undefined;
-}
-
-const toolCall = z.object({
+/** The tool call that the view makes for a click. `ticket` is the nonce of the plan, and with `look` the view only asks for its state. */
+const clickSchema = z.object({
   name: z.literal(decideTool),
   arguments: decisionSchema.extend({ decision: z.enum(['accept', 'decline', 'look']) }),
 });
+
+/** A click in the change view. */
+type PlanClick = z.output<typeof clickSchema>['arguments'];
+
+/** A click that accepts or declines. */
+type DecidingClick = PlanClick & { readonly decision: 'accept' | 'decline' };
+
+/** Reads a tool call of the change view as a click. Undefined for any other call, which a page does not answer. */
+export const readClick = (params: unknown): PlanClick | undefined => clickSchema.safeParse(params).data?.arguments;
 
 /**
  * Carries out a click. Returns the new content of the change view: the plan for `look`, and otherwise the outcome, with a description of the
@@ -299,15 +287,15 @@ const toolCall = z.object({
  */
 export async function answerClick(
   plan: FoundPlan,
-  click: Omit<PlanClick, 'nonce'>,
+  click: PlanClick,
   user: PageUser,
   dependencies: DecisionDependencies,
 ): Promise<object> {
   const { accounts, plans, log } = dependencies;
-  const { decision, reason, name } = click;
+  const { decision } = click;
   if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, user, accounts) === undefined);
 
-  const { outcome, earlierDecision } = await decideOnPlan(plan, { decision, reason, name }, user, dependencies);
+  const { outcome, earlierDecision } = await decideOnPlan(plan, { ...click, decision }, user, dependencies);
   // Every click is logged, also a click that came too late or failed.
   log('info', 'decision', { tool: plan.tool, decision, person: user.person, caller: plan.caller });
   // An earlier click decided the plan, so this click did nothing.

@@ -232,7 +232,7 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions, checks: Checks):
   pages.post(`${planPath}/tool`, async (context) => {
     const { session, plan } = context.var;
     const click = readClick(jsonOf(await readBody(context.env.incoming)));
-    if (click?.nonce !== plan.nonce) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
+    if (click?.ticket !== plan.nonce) throw new HttpError(400, 'decision', 'This is not a decision on the plan.');
     return context.json(await answerClick(plan, click, session, options));
   });
 }

@@ -59,7 +59,7 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
 
   const decide = async (params: unknown) => {
     const click = readClick(params);
-    const plan = click && (await plans.find(click.nonce));
+    const plan = click && (await plans.find(click.ticket));
     if (click === undefined || plan === undefined) throw new Error('this is no decision on a known plan');
     // The click makes the call of the plan in the name of its caller. Over stdio, callers have no names.
     return answerClick(plan, click, personHere, { ...dependencies, callerOf: async () => undefined });
