@@ -63,7 +63,6 @@ export function createDecisions(options: DecisionsOptions) {
   const { publicUrl, stateKeys, now } = options;
   const sessionCookie = createSessionCookie(stateKeys, now);
   const readForm = createFormReader();
-  const checks = createChecks(options, sessionCookie);
 
   const pages = createPages<DecisionsEnv>();
   pages.use(decisionPageHeaders);
@@ -74,17 +73,17 @@ export function createDecisions(options: DecisionsOptions) {
   pages.get(`${planPath}/view`, viewHeaders('same-origin'), async (context) => context.html(await readView('change')));
 
   // All handlers below need a session.
-  pages.use(checks.requireSession);
+  pages.use(requireSession(options, sessionCookie));
   pages.post('/decisions/sign-out', requireForm, async (context) => {
     const form = await readForm(context.env.incoming);
     checkProof(context.get('session'), form.get('csrf') ?? undefined);
     sessionCookie.clear(context);
     return context.redirect('/decisions', 303);
   });
-  addListRoute(pages, options, checks);
+  addListRoute(pages, options);
   // Hono's `/*` also matches the path without a slash at its end, which `addPlanRoutes` redirects.
-  pages.use(`${planPath}/*`, checks.requirePlan);
-  addPlanRoutes(pages, options, checks);
+  pages.use(`${planPath}/*`, requirePlan(options));
+  addPlanRoutes(pages, options);
 
   return (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     servePages(pages, publicUrl, request, response);
@@ -95,75 +94,55 @@ type SessionCookie = ReturnType<typeof createSessionCookie>;
 type Check = MiddlewareHandler<DecisionsEnv>;
 type ReadForm = (request: IncomingMessage) => Promise<URLSearchParams>;
 
-/** Middleware that lets a request continue, or answers it with a page or an error. */
-interface Checks {
-  /** Requires that the person is signed in. Sets `session`. */
-  readonly requireSession: Check;
-  /** Requires that the plan in the path exists and that the person may see it. Sets `plan`. */
-  readonly requirePlan: Check;
-  /** Reads the plans that the person may see. Sets `visiblePlans`. */
-  readonly readVisiblePlans: Check;
-  /** Requires that the person may decide on the plan, unless it is decided already. */
-  readonly requireRightToDecide: Check;
-  /** Requires that one of our pages sent the request, with the session's proof. */
-  readonly requireOwnPage: Check;
-}
-
-/** Creates the checks. `requireSession` sets the session that all others need. `requireRightToDecide` also needs `requirePlan`. */
-function createChecks(options: DecisionsOptions, sessionCookie: SessionCookie): Checks {
-  const { publicUrl, signIn, plans, accounts } = options;
-  return {
-    requireSession: async (context, next) => {
-      const cookieSession = sessionCookie.read(context);
-      // The person's rights may have changed since the cookie was made.
-      const session = cookieSession && (await signIn.renew(cookieSession));
-      if (session !== undefined) {
-        context.set('session', session);
-        return next();
-      }
-
-      // POST requests come from the script of the page around the view, which shows an error and cannot show the sign-in page. Only signing
-      // out is a form. It gets the error too, because a person without a session is signed out already.
-      if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
-      sessionCookie.clear(context);
-      return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
-    },
-
-    requirePlan: async (context, next) => {
-      const nonce = context.req.param('nonce') ?? '';
-      const planOrAnswer = await plans.find(nonce).catch((error) => unreadableAnswer(context, error, options));
-      if (planOrAnswer instanceof Response) return planOrAnswer;
-      // A plan that does not exist and a plan that the person may not see get the same answer, so that nobody learns which plans others have.
-      if (planOrAnswer === undefined || !isVisible(planOrAnswer, context.get('session'), options))
-        return context.html(problemPage(words('No such plan'), goneText), 404);
-      context.set('plan', planOrAnswer);
+/** Creates middleware that requires that the person is signed in. Sets `session`. */
+const requireSession =
+  ({ signIn }: DecisionsOptions, sessionCookie: SessionCookie): Check =>
+  async (context, next) => {
+    const cookieSession = sessionCookie.read(context);
+    // The person's rights may have changed since the cookie was made.
+    const session = cookieSession && (await signIn.renew(cookieSession));
+    if (session !== undefined) {
+      context.set('session', session);
       return next();
-    },
+    }
 
-    readVisiblePlans: async (context, next) => {
-      const plansOrAnswer = await plans.list().catch((error) => unreadableAnswer(context, error, options));
-      if (plansOrAnswer instanceof Response) return plansOrAnswer;
-      const visible = plansOrAnswer.filter((plan) => isVisible(plan, context.get('session'), options));
-      context.set('visiblePlans', visible);
-      return next();
-    },
-
-    requireRightToDecide: async (context, next) => {
-      const { session, plan } = context.var;
-      const reason = reasonAgainst(plan, session, accounts);
-      // A decided plan only shows its outcome, so everybody who may see the plan may open it.
-      if (reason === undefined || plan.state !== 'waiting') return next();
-      return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
-    },
-
-    // For JSON, of which Hono's `csrf` does not check the origin.
-    requireOwnPage: async (context, next) => {
-      if (context.req.header('origin') !== publicUrl) throw otherSite();
-      checkProof(context.get('session'), context.req.header('x-csrf-token'));
-      await next();
-    },
+    // POST requests come from the script of the page around the view, which shows an error and cannot show the sign-in page. Only signing
+    // out is a form. It gets the error too, because a person without a session is signed out already.
+    if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
+    sessionCookie.clear(context);
+    return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
   };
-}
+
+/** Creates middleware that requires that the plan in the path exists and that the person may see it. Sets `plan`. */
+const requirePlan =
+  (options: DecisionsOptions): Check =>
+  async (context, next) => {
+    let plan: FoundPlan | undefined;
+    try {
+      plan = await options.plans.find(context.req.param('nonce') ?? '');
+    } catch (error) {
+      return unreadableAnswer(context, error, options);
+    }
+    // A plan that does not exist and a plan that the person may not see get the same answer, so that nobody learns which plans others have.
+    if (plan === undefined || !isVisible(plan, context.get('session'), options))
+      return context.html(problemPage(words('No such plan'), goneText), 404);
+    context.set('plan', plan);
+    return next();
+  };
+
+/** Creates middleware that reads the plans that the person may see. Sets `visiblePlans`. */
+const readVisiblePlans =
+  (options: DecisionsOptions): Check =>
+  async (context, next) => {
+    try {
+      const all = await options.plans.list();
+      const visible = all.filter((plan) => isVisible(plan, context.get('session'), options));
+      context.set('visiblePlans', visible);
+    } catch (error) {
+      return unreadableAnswer(context, error, options);
+    }
+    return next();
+  };
 
 /** Adds the sign-in page, and the requests with which a person signs in by `signInMethod`: by a token, or at an issuer. */
 function addSignInRoutes(
@@ -194,8 +173,9 @@ function addSignInRoutes(
   );
 }
 
-function addListRoute(pages: Pages, { accounts, now }: DecisionsOptions, checks: Checks): void {
-  pages.on('GET', ['/decisions', '/decisions/'], checks.readVisiblePlans, (context) => {
+function addListRoute(pages: Pages, options: DecisionsOptions): void {
+  const { accounts, now } = options;
+  pages.on('GET', ['/decisions', '/decisions/'], readVisiblePlans(options), (context) => {
     const { session, visiblePlans: plans } = context.var;
     const filter = filterIn((name) => context.req.query(name));
     return context.html(listPage(session, { plans, accountsAreNamed: accounts.areNamed, filter, now: now() }));
@@ -203,16 +183,24 @@ function addListRoute(pages: Pages, { accounts, now }: DecisionsOptions, checks:
 }
 
 /** Adds the page of a plan, the link to the next plan, and the requests of the page. All need the plan that `requirePlan` sets. */
-function addPlanRoutes(pages: Pages, options: DecisionsOptions, checks: Checks): void {
-  const { accounts } = options;
+function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
+  const { accounts, publicUrl } = options;
   const readBody = createBodyReader(maximumBody, maximumBodies);
+  const readPlans = readVisiblePlans(options);
   const canDecide = (plan: FoundPlan, session: DecisionSession) => reasonAgainst(plan, session, accounts) === undefined;
 
   pages.get(planPath, (context) => context.redirect(`/decisions/${context.get('plan').nonce}/`, 303));
-  pages.get(`${planPath}/`, checks.requireRightToDecide, hostHeaders('same-origin'), async (context) =>
+  const requireRightToDecide: Check = async (context, next) => {
+    const { session, plan } = context.var;
+    const reason = reasonAgainst(plan, session, accounts);
+    // A decided plan only shows its outcome, so everybody who may see the plan may open it.
+    if (reason === undefined || plan.state !== 'waiting') return next();
+    return context.html(problemPage(words('You cannot decide on this change'), reason), 403);
+  };
+  pages.get(`${planPath}/`, requireRightToDecide, hostHeaders('same-origin'), async (context) =>
     context.html(withSession(await readView('page'), context.get('session'), context.get('plan'))),
   );
-  pages.get(`${planPath}/next`, checks.readVisiblePlans, (context) => {
+  pages.get(`${planPath}/next`, readPlans, (context) => {
     const { session, plan, visiblePlans } = context.var;
     const position = visiblePlans.findIndex(({ nonce }) => nonce === plan.nonce);
     // From this plan to newer plans, and after the newest plan to the oldest.
@@ -221,9 +209,14 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions, checks: Checks):
     return context.redirect(next === undefined ? '/decisions' : `/decisions/${next.nonce}/`, 303);
   });
 
-  pages.post(`${planPath}/*`, requireJson, checks.requireOwnPage);
+  pages.post(`${planPath}/*`, requireJson, async (context, next) => {
+    // For JSON, of which Hono's `csrf` does not check the origin.
+    if (context.req.header('origin') !== publicUrl) throw otherSite();
+    checkProof(context.get('session'), context.req.header('x-csrf-token'));
+    await next();
+  });
   // The page asks for what it shows: the note above the view, and the tool result that the view shows.
-  pages.post(`${planPath}/call`, checks.readVisiblePlans, (context) => {
+  pages.post(`${planPath}/call`, readPlans, (context) => {
     const { session, plan, visiblePlans } = context.var;
     const related = relatedTexts(plan, visiblePlans, options);
     return context.json({ note: noteOf(plan), result: shownPlan(plan, canDecide(plan, session), related) });
