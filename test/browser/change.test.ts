@@ -171,6 +171,19 @@ describe('a change that may have happened is never shown as one that did not', (
     await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
   });
 
+  test('a refusal that is answered late leaves the plan open until then', async () => {
+    const { answer, give } = heldAnswer();
+    const shown = await browser.show('change', { answer });
+    await shown.page.clock.install();
+    await shown.sendCall({}, planResult());
+    await button(shown, 'Do nothing').click();
+    await shown.view.getByText('Closing …').waitFor();
+    await shown.page.clock.fastForward(80_000);
+    await shown.view.getByText('Nothing is done without a click').waitFor();
+    give(outcomeResult({ ...accepted, kind: 'declined' }));
+    await shown.view.getByRole('heading', { name: 'Nothing was done' }).waitFor();
+  });
+
   test('a refusal that gets no answer leaves the plan open', async () => {
     const shown = await shownPlan({ answer: lost });
     await button(shown, 'Do nothing').click();

@@ -3,7 +3,7 @@ import type { Decision, ProposedChange } from '../../src/mcp/views/contract/chan
 import { humanDuration } from '../../src/util/human.js';
 import type { FormatTime } from '../shared/appearance.js';
 import { element, setText, shownText } from '../shared/elements.js';
-import { expiredPlan, type Stage } from './decision.js';
+import { changeOf, expiredPlan, type Stage } from './decision.js';
 import { outcomePanel, panel } from './outcome.js';
 import { planBody, planHead, riskList, sandboxBanner, whereLine } from './plan.js';
 
@@ -84,8 +84,6 @@ function expiryText(stage: Stage, formatTime: FormatTime): string | undefined {
   const left = humanDuration(Math.max(0, (end - Date.now()) / 1000));
   return `Valid until ${formatTime(end)}, for another ${left}.`;
 }
-
-const changeOf = (stage: Stage): ProposedChange | undefined => ('change' in stage ? stage.change : undefined);
 
 /** The plan, collapsed below an outcome. An unchanged plan is not drawn again, so that sections that the person has opened stay open. */
 function createPlanPanel() {

@@ -1,5 +1,5 @@
 import { decideTool } from '../../src/mcp/views/contract/apps.js';
-import type { Decision } from '../../src/mcp/views/contract/change-data.js';
+import type { Decision, ProposedChange } from '../../src/mcp/views/contract/change-data.js';
 import { methodNotFound, RequestFailed } from '../../src/mcp/views/contract/json-rpc.js';
 import type { Host, ToolResult } from '../host/host.js';
 import { timeFormat } from '../shared/appearance.js';
@@ -8,6 +8,7 @@ import { createChangePage, type HostFacts } from './change-page.js';
 import {
   answered,
   begin,
+  changeOf,
   click,
   expire,
   expiredPlan,
@@ -43,6 +44,8 @@ class ChangeView {
     onDecline: () => this.#decide('decline'),
   });
   #stage: Stage = { kind: 'waiting' };
+  /** The stage in which the last click was sent. */
+  #lastClick: Stage | undefined;
   /** Undefined until the connection to the host is set up. */
   #host: Host | undefined;
   #formatTime = timeFormat({ locale: undefined, timeZone: undefined });
@@ -81,65 +84,55 @@ class ChangeView {
 
   /** Asks cloudops-mcp for the state of an older plan: after a reload, a host shows the plan as it was before the decision. */
   async #askForState(): Promise<void> {
-    const stage = this.#stage;
-    if (!mayBeDecided(stage, Date.now()) || this.#host?.callsTools !== true) return;
-    const ticket = 'change' in stage ? stage.change?.ticket : undefined;
-    if (ticket === undefined) return;
+    const change = changeOf(this.#stage);
+    if (change === undefined || !mayBeDecided(this.#stage, Date.now()) || this.#host?.callsTools !== true) return;
     // Without an answer, the plan stays open. A click on a plan that was decided before gets its outcome and changes nothing.
-    const result = await this.#call(ticket, 'look', shortAnswerMs).catch(() => undefined);
+    const result = await this.#call(change, 'look', shortAnswerMs).catch(() => undefined);
     if (result !== undefined) this.#enter(stateReported(this.#stage, result));
   }
 
   /**
    * Sends a click to cloudops-mcp, and shows its progress and its outcome. If the answer is late, the person can click again while this call
-   * goes on, so the stage may belong to a later click when this call ends.
+   * goes on, or may have made a new plan when it ends.
    */
   async #decide(decision: 'accept' | 'decline'): Promise<void> {
-    const stage = click(this.#stage, decision);
-    // `click` returns the same stage if it ignores the click, for example because an earlier click is being sent.
-    if (stage === this.#stage) return;
-    this.#enter(stage);
-    // Only for the types: `click` returned a new stage, which is always `sending` and has a ticket.
-    if (stage.kind !== 'sending' || stage.change.ticket === undefined) return;
+    const sending = click(this.#stage, decision);
+    if (sending === undefined) return;
+    this.#enter(sending);
+    this.#lastClick = sending;
 
-    /** The stage of this click, as long as no later click has begun. */
-    let ownStage: Stage = stage;
+    const isLastClick = () => this.#lastClick === sending;
     // Ends the stage `sending` long before the call's own time limit.
     const lateTimer = setTimeout(() => {
-      ownStage = unanswered(stage);
-      if (this.#stage === stage) this.#enter(ownStage);
+      if (isLastClick()) this.#enter(unanswered(this.#stage));
     }, lateMs);
     try {
-      const result = await this.#call(stage.change.ticket, decision, answerMs);
+      const result = await this.#call(sending.change, decision, answerMs);
+      if (changeOf(this.#stage) !== sending.change) return;
       // Any other answer to an earlier click must not end the stage of a later one, which may be making the change.
-      if (this.#stage !== ownStage && !settlesPlan(result)) return;
-      const stageAfter = answered(this.#stage, result);
-      // `answered` returns the same stage if it ignores the answer, for example because the answer to another click was final.
-      if (stageAfter.kind === 'ended' && stageAfter !== this.#stage)
-        this.#host?.updateModelContext(textForModel(stageAfter, result));
-      this.#enter(stageAfter);
+      if (!isLastClick() && !settlesPlan(result)) return;
+      const stage = answered(this.#stage, result);
+      if (stage.kind === 'ended' && stage !== this.#stage) this.#host?.updateModelContext(textForModel(stage, result));
+      this.#enter(stage);
     } catch (error) {
       // A later click may be under way by now. Then this error says nothing about it.
-      if (this.#stage !== stage) return;
+      if (!isLastClick()) return;
       const isNotForwarded = error instanceof RequestFailed && error.code === methodNotFound;
-      this.#enter(isNotForwarded ? notPassedOn(stage) : unanswered(stage));
+      this.#enter(isNotForwarded ? notPassedOn(this.#stage) : unanswered(this.#stage));
     } finally {
       clearTimeout(lateTimer);
     }
   }
 
   async #makeNewPlan(): Promise<void> {
-    const stage = planAgain(this.#stage);
-    // `planAgain` returns the same stage if it ignores the click.
-    if (stage === this.#stage) return;
-    this.#enter(stage);
-    // Only for the types, as in `#decide`.
-    if (stage.kind !== 'planning' || stage.change.ticket === undefined) return;
-    const result = await this.#call(stage.change.ticket, 'again', shortAnswerMs).catch(() => undefined);
+    const planning = planAgain(this.#stage);
+    if (planning === undefined) return;
+    this.#enter(planning);
+    const result = await this.#call(planning.change, 'again', shortAnswerMs).catch(() => undefined);
     this.#enter(plannedAgain(this.#stage, result, Date.now()));
   }
 
-  async #call(ticket: string, decision: Decision['decision'], timeoutMs: number): Promise<ToolResult> {
+  async #call({ ticket }: ProposedChange, decision: Decision['decision'], timeoutMs: number): Promise<ToolResult> {
     if (this.#host === undefined) throw new Error('no host answered');
     const args = { ticket, decision, ...this.#page.typedArguments(decision) };
     return this.#host.callTool(decideTool, args, timeoutMs);

@@ -1,6 +1,5 @@
 import {
   type ChangeOutcome,
-  type Decision,
   type ProposedChange,
   readOutcome,
   readProposedChange,
@@ -16,24 +15,34 @@ export type Stage =
   | { readonly kind: 'open'; readonly change: ProposedChange; readonly note?: string }
   /** `note` is the reason why "Plan again" made no new plan. */
   | { readonly kind: 'expired'; readonly change: ProposedChange; readonly note?: string }
-  | {
-      readonly kind: 'sending';
-      readonly change: ProposedChange;
-      readonly decision: Extract<Decision['decision'], 'accept' | 'decline'>;
-      /** True for a click on "Ask again": an earlier click to accept got no answer, so the change may have happened. */
-      readonly earlierAcceptLost: boolean;
-    }
-  /** The expired plan in `change` is being replaced by a new plan. */
-  | { readonly kind: 'planning'; readonly change: ProposedChange }
+  | SendingStage
+  | PlanningStage
   /** A click to accept was sent, and no answer came. The change may have happened. */
   | { readonly kind: 'lost'; readonly change: ProposedChange }
   | EndedStage;
+
+interface SendingStage {
+  readonly kind: 'sending';
+  readonly change: ProposedChange;
+  readonly decision: 'accept' | 'decline';
+  /** True for a click on "Ask again": an earlier click to accept got no answer, so the change may have happened. */
+  readonly earlierAcceptLost: boolean;
+}
+
+/** The expired plan in `change` is being replaced by a new plan. */
+interface PlanningStage {
+  readonly kind: 'planning';
+  readonly change: ProposedChange;
+}
 
 interface EndedStage {
   readonly kind: 'ended';
   readonly change?: ProposedChange | undefined;
   readonly outcome: ChangeOutcome;
 }
+
+/** The plan that a stage shows. */
+export const changeOf = (stage: Stage): ProposedChange | undefined => ('change' in stage ? stage.change : undefined);
 
 /** The first stage after `waiting`, from the result of the call that opened the view. */
 export function begin({ meta, structured, text }: ToolResult, now: number): Stage {
@@ -69,14 +78,14 @@ export function stateReported(stage: Stage, result: ToolResult): Stage {
   return { kind: 'ended', change: stage.change, outcome };
 }
 
-/** The stage while a click is sent. Returns the same stage if a click is not possible, for example during another click. */
-export function click(stage: Stage, decision: 'accept' | 'decline'): Stage {
+/** The stage while a click is sent. Undefined if a click is not possible, for example during another click. */
+export function click(stage: Stage, decision: 'accept' | 'decline'): SendingStage | undefined {
   if (stage.kind === 'open' && stage.change.ticket !== undefined)
     return { kind: 'sending', change: stage.change, decision, earlierAcceptLost: false };
   // "Ask again" is safe because cloudops-mcp accepts a ticket only once.
   if (stage.kind === 'lost' && decision === 'accept')
     return { kind: 'sending', change: stage.change, decision, earlierAcceptLost: true };
-  return stage;
+  return undefined;
 }
 
 /** The expired plan that "Plan again" would replace. Undefined if the view does not offer "Plan again". */
@@ -86,10 +95,10 @@ export function expiredPlan(stage: Stage): ProposedChange | undefined {
   return change?.ticket !== undefined && change.canPlanAgain ? change : undefined;
 }
 
-/** The stage after a click on "Plan again". */
-export function planAgain(stage: Stage): Stage {
+/** The stage after a click on "Plan again". Undefined if the view does not offer that. */
+export function planAgain(stage: Stage): PlanningStage | undefined {
   const change = expiredPlan(stage);
-  return change === undefined ? stage : { kind: 'planning', change };
+  return change && { kind: 'planning', change };
 }
 
 /** The stage with the new plan, or with the reason why none was made. `result` is undefined if no answer came. */

@@ -8,12 +8,12 @@ import {
 } from '../../../src/mcp/views/contract/change-data.js';
 import {
   answered,
-  click,
   expire,
   mayBeDecided,
   notPassedOn,
-  planAgain,
   plannedAgain,
+  click as possibleClick,
+  planAgain as possibleNewPlan,
   type Stage,
   settlesPlan,
   stateReported,
@@ -41,6 +41,9 @@ const change: ProposedChange = {
   canPlanAgain: true,
   otherWays: [],
 };
+/** The stage after a click, which is the same stage if the click is not possible. */
+const click = (stage: Stage, decision: 'accept' | 'decline'): Stage => possibleClick(stage, decision) ?? stage;
+const planAgain = (stage: Stage): Stage => possibleNewPlan(stage) ?? stage;
 const open: Stage = { kind: 'open', change };
 const after = Date.parse(change.expiresAt);
 
