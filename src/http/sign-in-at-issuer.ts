@@ -72,8 +72,7 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     keys: stateKeys,
     now,
   });
-  const enterStart = createCounter(mostWaiting);
-  const enterCallback = createCounter(mostWaiting);
+  const enter = createCounter(mostWaiting);
 
   /** Shows the sign-in page with the text, so that the person can try again. */
   const refuseForNow = (
@@ -89,16 +88,18 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
   const pages = new Hono<PageEnv>();
   pages.get('/decisions/start', async (context) => {
     const planNonce = planInQuery(context);
-    const leave = enterStart();
+    const leave = enter('start');
     if (leave === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
-    const started = await issuer.start().catch(problemOf).finally(leave);
-    if ('problem' in started)
-      return refuseForNow(context, words('The issuer does not answer now.'), started.problem, planNonce);
-
-    const { url, state, verifier } = started;
-    // In the cookie, `nonce` names the plan. It is not the nonce of OpenID Connect, which is not used.
-    pendingCookie.write(context, { state, verifier, nonce: planNonce, expiresAt: now().getTime() + signInMs });
-    return context.redirect(url, 303);
+    try {
+      const { url, state, verifier } = await issuer.start();
+      // In the cookie, `nonce` names the plan. It is not the nonce of OpenID Connect, which is not used.
+      pendingCookie.write(context, { state, verifier, nonce: planNonce, expiresAt: now().getTime() + signInMs });
+      return context.redirect(url, 303);
+    } catch (error) {
+      return refuseForNow(context, words('The issuer does not answer now.'), reasonOf(error), planNonce);
+    } finally {
+      leave();
+    }
   });
 
   pages.get('/decisions/callback', async (context) => {
@@ -106,28 +107,27 @@ function signInRoutes(options: IssuerSignInOptions, { admit, refuse, stateKeys }
     // This browser has not begun to sign in here, has finished before, or the person took longer than `signInMs`.
     if (pending === undefined) throw notFound();
     const { nonce: planNonce } = pending;
-    const leave = enterCallback();
+    const leave = enter('callback');
     // The cookie is not cleared yet, so that the browser can try again.
     if (leave === undefined) return refuseForNow(context, tooMany, 'busy', planNonce);
 
     pendingCookie.clear(context);
     const { search } = new URL(context.req.url);
-    const finished = await issuer.finish(pending, search).catch(problemOf).finally(leave);
-    if (!('problem' in finished)) return admit(context, finished, planNonce);
-    const text = words('Signing in did not work, or you may not decide here.');
-    return refuse(context, { status: 401, text, logReason: finished.problem }, planNonce);
+    let session: NewSession;
+    try {
+      session = await issuer.finish(pending, search);
+    } catch (error) {
+      const text = words('Signing in did not work, or you may not decide here.');
+      return refuse(context, { status: 401, text, logReason: reasonOf(error) }, planNonce);
+    } finally {
+      leave();
+    }
+    return admit(context, session, planNonce);
   });
   return pages;
 }
 
 const tooMany = words('Too many people sign in now. Try again in a few seconds.');
-
-/** The reason why a sign-in failed, for the log. */
-interface SignInProblem {
-  readonly problem: string;
-}
-
-const problemOf = (error: unknown): SignInProblem => ({ problem: reasonOf(error) });
 
 /** Returns a function that remembers texts. It returns true when a text comes for the first time, and false when the text comes again. */
 function createOnceOnly(): (text: string) => boolean {
@@ -142,8 +142,8 @@ function createOnceOnly(): (text: string) => boolean {
 }
 
 /**
- * The two steps of a sign-in, before and after the person signs in on the issuer's page. Both reject if the issuer does not answer or refuses.
- * `finish` resolves with a problem if this server refuses the sign-in.
+ * The two steps of a sign-in, before and after the person signs in on the issuer's page. Both reject if the issuer does not answer or refuses,
+ * and `finish` also if this server refuses the sign-in. The message of the error is the reason for the log.
  */
 function createIssuerClient(options: IssuerSignInOptions) {
   const { audience, publicUrl } = options;
@@ -167,9 +167,9 @@ function createIssuerClient(options: IssuerSignInOptions) {
       return { url: url.href, state, verifier };
     },
     /** Exchanges the code in the callback's query, `search`, for an access token, and makes the person's session. */
-    async finish({ state, verifier }: Pending, search: string): Promise<NewSession | SignInProblem> {
+    async finish({ state, verifier }: Pending, search: string): Promise<NewSession> {
       // A client that keeps its cookie could repeat this step, and each time costs requests to the issuer.
-      if (!useOnce(state)) return { problem: 'used' };
+      if (!useOnce(state)) throw new Error('used');
 
       const callback = new URL(`${redirectUri}${search}`);
       const checks = { expectedState: state, pkceCodeVerifier: verifier };
@@ -179,17 +179,17 @@ function createIssuerClient(options: IssuerSignInOptions) {
   };
 }
 
-/** Makes the session of the person with an access token, or returns the reason why the person may not sign in. */
+/** Makes the session of the person with an access token. @throws Error if the person may not sign in */
 async function sessionOf(
   token: string,
   { authenticate, now }: Pick<IssuerSignInOptions, 'authenticate' | 'now'>,
-): Promise<NewSession | SignInProblem> {
+): Promise<NewSession> {
   const authentication = await authenticate(token);
-  if (authentication.kind !== 'authenticated') return { problem: authentication.reason };
+  if (authentication.kind !== 'authenticated') throw new Error(authentication.reason);
   const { principal, expiresAt = 0 } = authentication;
   const { name, scopes } = principal;
   const mayApprove = scopes.includes(approveScope);
-  if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) return { problem: 'scope' };
+  if (!mayApprove && !scopes.some((scope) => serverScopes.includes(scope))) throw new Error('scope');
   // The session ends with the token at the latest: by the token's `exp`, because `expires_in` in the answer is unsigned and often missing.
   const end = Math.min(now().getTime() + sessionMs, expiresAt);
   return { person: name, mayApprove, scopes: scopes.filter(namesAccount), expiresAt: end };
