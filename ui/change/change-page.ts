@@ -14,7 +14,7 @@ interface ChangePage {
   /** Updates the line that says for how long an open plan is valid. */
   showExpiry(stage: Stage, host: HostFacts): void;
   /** The arguments that the person typed for a decision: a reason for declining, or the name of what is deleted. */
-  typedArguments(decision: Decision['decision']): Pick<Decision, 'reason' | 'name'>;
+  typedArguments(change: ProposedChange, decision: Decision['decision']): Pick<Decision, 'reason' | 'name'>;
 }
 
 export interface HostFacts {
@@ -112,32 +112,20 @@ function createInputs() {
   const reasonPrompt = 'Reason, if you decline (optional) ';
   const reasonField = element('label', { class: 'field', hidden: '' }, reasonPrompt, reasonInput);
 
-  /** True if the plan that was shown last asks for a name. */
-  let needsName = false;
-
   return {
     elements: [nameField, reasonField],
     /** Shows the inputs while the person can accept or decline, and hides them at other stages. */
     show(change: ProposedChange | undefined, { canDecide }: { readonly canDecide: boolean }) {
       const nameToType = change?.typedName;
-      needsName = nameToType !== undefined;
       reasonField.hidden = !canDecide;
-      nameField.hidden = !canDecide || !needsName;
+      nameField.hidden = !canDecide || nameToType === undefined;
       if (nameToType !== undefined) setText(namePrompt, `Type ${nameToType} to agree`);
     },
-    typedArguments(decision: Decision['decision']): Pick<Decision, 'reason' | 'name'> {
-      switch (decision) {
-        case 'accept':
-          // "Ask again" sends a lost `accept` once more. The name input is hidden by then, but keeps its text, so the name is the same.
-          return needsName ? { name: nameInput.value } : {};
-        case 'decline': {
-          const reason = reasonInput.value.trim();
-          return reason === '' ? {} : { reason };
-        }
-        default:
-          // `look` asks for the state of the plan, and `again` for a new plan. Neither needs a typed text.
-          return {};
-      }
+    typedArguments({ typedName }: ProposedChange, decision: Decision['decision']): Pick<Decision, 'reason' | 'name'> {
+      // "Ask again" sends a lost `accept` once more. The name input is hidden by then, but keeps its text, so the name is the same.
+      if (decision === 'accept' && typedName !== undefined) return { name: nameInput.value };
+      const reason = reasonInput.value.trim();
+      return decision === 'decline' && reason !== '' ? { reason } : {};
     },
   };
 }

@@ -132,9 +132,9 @@ class ChangeView {
     this.#enter(plannedAgain(this.#stage, result, Date.now()));
   }
 
-  async #call({ ticket }: ProposedChange, decision: Decision['decision'], timeoutMs: number): Promise<ToolResult> {
+  async #call(change: ProposedChange, decision: Decision['decision'], timeoutMs: number): Promise<ToolResult> {
     if (this.#host === undefined) throw new Error('no host answered');
-    const args = { ticket, decision, ...this.#page.typedArguments(decision) };
+    const args = { ticket: change.ticket, decision, ...this.#page.typedArguments(change, decision) };
     return this.#host.callTool(decideTool, args, timeoutMs);
   }
 }
