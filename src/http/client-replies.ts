@@ -14,7 +14,7 @@ import { createSeal, type SealingKeys } from '../util/seal.js';
 import type { SharedMessages } from './replica-messages.js';
 
 /** A message of a client for which a call of the same client may wait. */
-export interface ClientReply {
+interface ClientReply {
   /** An answer to a question, or a cancellation of the call that asks the question. */
   readonly kind: 'answer' | 'cancellation';
   /** The ID of the question that is answered, or of the call that is cancelled. */
@@ -48,8 +48,6 @@ interface Correspondent {
   readonly caller: string;
   readonly session: string;
 }
-
-export type Inbox = ReturnType<typeof createInbox>;
 
 interface InboxOptions {
   /** Messages between replicas. Undefined if there are no other replicas. */

@@ -9,11 +9,11 @@ import { createServer, type ServerDependencies } from '../server.js';
 import type { Log } from '../util/log.js';
 import { createTurns } from '../util/turns.js';
 import { type Authenticate, authenticateRequest, checkScope, type ProtectedResource } from './auth.js';
-import { createInbox, type Inbox, maximumReply, replyIn } from './client-replies.js';
+import { createInbox, maximumReply, replyIn } from './client-replies.js';
 import { createBodyReader, HttpError, unavailable } from './http-helpers.js';
 import { type ConcurrencyLimiter, createRateLimiter, type HttpLimits } from './limits.js';
 import { createFailedLogins } from './limits-by-address.js';
-import { createMcpSessions, type McpSession, type McpSessions } from './mcp-sessions.js';
+import { createMcpSessions, type McpSession } from './mcp-sessions.js';
 import { parseMessage } from './parse-message.js';
 import type { SharedMessages } from './replica-messages.js';
 import type { Conversation } from './serve-legacy-request.js';
@@ -39,10 +39,10 @@ export interface McpEndpointOptions {
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The caller's name; empty if callers are not authenticated. */
-  readonly caller: string;
   readonly principal: Principal | undefined;
   readonly session: McpSession | undefined;
+  /** What a call can do with the session. Only requests with a protocol version before 2026-07-28 use it. */
+  readonly conversation: Conversation;
   /** Parses the body, if that has not happened before. @throws HttpError */
   readonly readMessage: () => Promise<object>;
 }
@@ -60,7 +60,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   const readBody = createBodyReader(limits.bodyBytes, limits.bodiesBytes);
   const sessions = createMcpSessions(stateKeys, newId);
   const inbox = createInbox({ shared: options.shared, stateKeys, log });
-  const serveCall = createCallServer(options, metrics, concurrency, { sessions, inbox });
+  const serveCall = createCallServer(options, metrics, concurrency);
   // Parsing a large body blocks the event loop for milliseconds, so large bodies take turns with other work.
   const takeTurn = createTurns();
 
@@ -76,15 +76,11 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     return principal;
   };
 
-  const receiveBody = async (request: IncomingMessage, principal: Principal | undefined): Promise<Buffer> => {
-    const arrived = concurrency.receive(principal?.name);
-    return readBody(request).finally(arrived);
-  };
-
   /** @throws HttpError if the request is refused */
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const principal = await admit(request);
-    const body = await receiveBody(request, principal);
+    const arrived = concurrency.receive(principal?.name);
+    const body = await readBody(request).finally(arrived);
     // For sessions and replies, '' stands for all callers that are not authenticated.
     const caller = principal?.name ?? '';
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());
@@ -102,30 +98,26 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
       return;
     }
 
+    const conversation: Conversation = {
+      newId,
+      begin: (client) => sessions.begin(caller, client),
+      // Undefined without a session, because then no reply of the client can reach the call.
+      expect: session && ((expected, receive) => inbox.expect({ caller, session: session.id }, expected, receive)),
+    };
     const readMessage = async () => shortMessage ?? takeTurn(() => parseMessage(body));
-    await serveCall({ request, response, caller, principal, session, readMessage });
+    await serveCall({ request, response, principal, session, conversation, readMessage });
   };
 }
 
 /** Serves all messages except replies in a session, within the limits on concurrent calls. Each message gets its own SDK server. */
 function createCallServer(
-  { resource, server: serverOptions, newId, log, now }: McpEndpointOptions,
+  { resource, server: serverOptions, log, now }: McpEndpointOptions,
   metrics: Metrics,
   concurrency: ConcurrencyLimiter,
-  { sessions, inbox }: { readonly sessions: McpSessions; readonly inbox: Inbox },
 ) {
   const catalog = createToolCatalog(serverOptions.operations, serverOptions.accounts);
 
-  /** What a call can do with the client's session. Only requests with a protocol version before 2026-07-28 use it. */
-  const conversationOf = ({ caller, session }: Exchange): Conversation => ({
-    newId,
-    begin: (client) => sessions.begin(caller, client),
-    // Undefined without a session, because then no reply of the client can reach the call.
-    expect: session && ((reply, receive) => inbox.expect({ caller, session: session.id }, reply, receive)),
-  });
-
-  return async (exchange: Exchange): Promise<void> => {
-    const { request, response, principal, session } = exchange;
+  return async ({ request, response, principal, session, conversation, readMessage }: Exchange): Promise<void> => {
     const place = await concurrency.take(principal?.name);
     const { call, allEnded } = observeCalls(serverOptions.call, metrics, now);
     /** `listenWhile` comes from `serveMessage`, and receives the client's cancellation while a call waits for a person. */
@@ -140,9 +132,9 @@ function createCallServer(
     try {
       // The client may have closed the connection while its request waited for a place.
       if (response.destroyed || request.socket.destroyed) return;
-      const message = await exchange.readMessage();
+      const message = await readMessage();
       if (principal !== undefined) checkScope(message, principal, serverOptions.operations, resource);
-      await serveMessage(createSdkServer, message, request, response, { log, conversation: conversationOf(exchange) });
+      await serveMessage(createSdkServer, message, request, response, { log, conversation });
     } finally {
       // If the client has gone, its call is cancelled. But a change that was sent still runs, and keeps its place until it ends.
       await allEnded();

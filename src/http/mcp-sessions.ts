@@ -10,8 +10,6 @@ export interface McpSession {
   readonly client: Client;
 }
 
-export type McpSessions = ReturnType<typeof createMcpSessions>;
-
 const schema = lazy(() =>
   z.object({
     id: z.string(),

@@ -17,7 +17,7 @@ interface PromptArgument {
 }
 
 /** A task that a person can start by name. */
-export interface Prompt {
+interface Prompt {
   readonly name: string;
   readonly title: string;
   readonly description: string;
