@@ -90,8 +90,15 @@ type AuthenticateByFile = Authenticate & {
   readonly principalNamed: (name: string) => Promise<Principal | undefined>;
 };
 
-/** The accepted tokens, and the text that they were read from. */
-type Contents = { readonly text: string; readonly tokens: readonly StaticToken[] };
+/** The result of reading the file. */
+interface Contents {
+  /** Undefined if the file could not be read. Then no token is accepted. */
+  readonly text: string | undefined;
+  /** The accepted tokens. */
+  readonly tokens: readonly StaticToken[];
+  /** The tokens of the last file without a mistake. */
+  readonly lastGood: readonly StaticToken[];
+}
 
 /**
  * Authenticates by a tokens file. The file is read again at most once a second, so that a token can be revoked without a restart. A
@@ -99,35 +106,30 @@ type Contents = { readonly text: string; readonly tokens: readonly StaticToken[]
  * @param text the text of the file at the start, which was found to have no mistakes
  */
 export function authenticateByTokensFile({ text, read, now, log }: TokensFileOptions): AuthenticateByFile {
-  /** The tokens of the last file without a mistake. */
-  let lastGoodTokens = parseTokens(text).tokens;
-  /** Resolves with undefined if the file could not be read. Then no token is accepted. */
-  let contents: Promise<Contents | undefined> = Promise.resolve({ text, tokens: lastGoodTokens });
+  const { tokens: firstTokens } = parseTokens(text);
+  let contents = Promise.resolve<Contents>({ text, tokens: firstTokens, lastGood: firstTokens });
   let readAt = now().getTime();
 
-  /** Reads the file again. Resolves with undefined if it cannot be read. Logs a problem only once, and nothing if the text has not changed. */
-  const readAgain = async (previous: Contents | undefined): Promise<Contents | undefined> => {
+  /** Reads the file again. Logs a problem only once, and nothing if the text has not changed. */
+  const readAgain = async (previous: Contents): Promise<Contents> => {
     let newText: string;
     try {
       newText = await read();
     } catch (error) {
-      // If the file could not be read the last time either, there is no `previous`, and the problem was logged then.
-      if (previous !== undefined)
+      if (previous.text !== undefined)
         log('error', 'tokens file', { problems: [`It cannot be read (${reasonOf(error)}).`] });
-      return undefined;
+      return { text: undefined, tokens: [], lastGood: previous.lastGood };
     }
-    if (newText === previous?.text) return previous;
+    if (newText === previous.text) return previous;
 
     const { tokens, problems } = parseTokens(newText);
     if (problems.length > 0) {
       log('error', 'tokens file', { problems: problems.slice(0, 10), problemCount: problems.length });
       // The file with a mistake can only take tokens and scopes away from the last good file.
-      return { text: newText, tokens: inBoth(lastGoodTokens, tokens) };
+      return { text: newText, tokens: inBoth(previous.lastGood, tokens), lastGood: previous.lastGood };
     }
-
-    lastGoodTokens = tokens;
     log('info', 'tokens file', { tokens: tokens.length });
-    return { text: newText, tokens };
+    return { text: newText, tokens, lastGood: tokens };
   };
 
   /** Returns the contents, after reading the file again if that is due. Concurrent requests share one read. */
@@ -143,13 +145,14 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
 
   /** Finds a caller by name. Undefined if the file does not name the caller, or cannot be read now. */
   const principalNamed = async (wantedName: string): Promise<Principal | undefined> => {
-    const owner = (await currentContents())?.tokens.find(({ name }) => name === wantedName);
+    const { tokens } = await currentContents();
+    const owner = tokens.find(({ name }) => name === wantedName);
     return owner && { name: owner.name, scopes: owner.scopes };
   };
 
   const authenticate: Authenticate = async (token) => {
     const current = await currentContents();
-    if (current === undefined) return { kind: 'unavailable', reason: 'tokens file' };
+    if (current.text === undefined) return { kind: 'unavailable', reason: 'tokens file' };
 
     const digest = createHash('sha256').update(token).digest();
     // Compares with all tokens, each in constant time, so that the duration reveals neither a part of a digest nor the line of a token.
