@@ -67,7 +67,7 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
 
       const shownButtons = buttonsAt(stage, host);
       buttons.show(shownButtons);
-      inputs.show(change, { canDecide: shownButtons?.kind === 'decision' });
+      inputs.show(change, { canDecide: shownButtons?.declineLabel !== undefined });
 
       // Keyboard users continue at the heading of the outcome, if there is one.
       if (hadFocus && !isFocusVisible()) outcome.querySelector<HTMLElement>('h1')?.focus();
@@ -148,54 +148,57 @@ function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<v
     show(shown: ShownButtons | undefined) {
       buttons.hidden = shown === undefined;
       if (shown === undefined) return;
-      const { kind, firstLabel, declineLabel = '', areBusy, hasNoWayBack } = shown;
+      const { firstLabel, declineLabel, areBusy, hasNoWayBack } = shown;
       setText(accept, firstLabel);
       accept.className = hasNoWayBack ? 'accept final' : 'accept';
-      setText(decline, declineLabel);
-      decline.hidden = kind === 'single';
+      setText(decline, declineLabel ?? '');
+      decline.hidden = declineLabel === undefined;
       for (const button of [accept, decline]) button.ariaDisabled = areBusy ? 'true' : null;
     },
   };
 }
 
-/** The labels and the state of the two buttons. */
+/** The labels and the state of the buttons. */
 interface ShownButtons {
-  /** `decision` for accept and decline. `single` if the first button is "Ask again" or "Plan again", and the second is hidden. */
-  readonly kind: 'decision' | 'single';
   readonly firstLabel: string;
+  /** Undefined if there is only the first button. */
   readonly declineLabel?: string;
   readonly areBusy: boolean;
   /** True if accepting cannot be undone. */
   readonly hasNoWayBack: boolean;
 }
 
-/**
- * The buttons at a stage: accept and decline for an open plan, "Ask again" after a click to accept got no answer, and "Plan again" for an
- * expired plan. They stay while a click on one of them is sent. Undefined if the stage has no buttons.
- */
+/** The buttons at a stage. They stay while a click on one of them is sent. Undefined if the stage has no buttons. */
 function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | undefined {
   // Each click is a tool call with the ticket of the plan.
   if (!callsTools || changeOf(stage)?.ticket === undefined) return undefined;
-
-  const areBusy = stage.kind === 'sending' || stage.kind === 'planning';
-  // A single button never has the warning style of `hasNoWayBack`: "Ask again" repeats an agreement, and "Plan again" only makes a plan.
-  const singleButton = (firstLabel: 'Ask again' | 'Plan again'): ShownButtons => {
-    return { kind: 'single', firstLabel, areBusy, hasNoWayBack: false };
-  };
-
-  // Only a click to accept can be lost. A click to decline without an answer leaves the plan open.
-  const isAcceptLost = stage.kind === 'lost' || (stage.kind === 'sending' && stage.earlierAcceptLost);
-  if (isAcceptLost) return singleButton('Ask again');
-
-  if (stage.kind === 'open' || stage.kind === 'sending') {
-    const { accept, decline, risks } = stage.change;
-    const hasNoWayBack = risks.includes('no way back');
-    return { kind: 'decision', firstLabel: accept, declineLabel: decline, areBusy, hasNoWayBack };
+  switch (stage.kind) {
+    case 'open':
+      return decisionButtons(stage.change, false);
+    case 'sending':
+      return stage.earlierAcceptLost ? singleButton('Ask again', true) : decisionButtons(stage.change, true);
+    case 'lost':
+      return singleButton('Ask again', false);
+    case 'planning':
+      return singleButton('Plan again', true);
+    default:
+      return expiredPlan(stage) === undefined ? undefined : singleButton('Plan again', false);
   }
-
-  const offersNewPlan = stage.kind === 'planning' || expiredPlan(stage) !== undefined;
-  return offersNewPlan ? singleButton('Plan again') : undefined;
 }
+
+const decisionButtons = ({ accept, decline, risks }: ProposedChange, areBusy: boolean): ShownButtons => ({
+  firstLabel: accept,
+  declineLabel: decline,
+  areBusy,
+  hasNoWayBack: risks.includes('no way back'),
+});
+
+/** A button without the warning of `hasNoWayBack`: "Ask again" repeats an agreement, and "Plan again" only makes a plan. */
+const singleButton = (firstLabel: 'Ask again' | 'Plan again', areBusy: boolean): ShownButtons => ({
+  firstLabel,
+  areBusy,
+  hasNoWayBack: false,
+});
 
 const collapsedPlan = (change: ProposedChange, formatTime: FormatTime) =>
   element(
