@@ -80,7 +80,7 @@ class UploadView {
       const result = await host.callTool('list_parts', args, answerMs);
       // The state that is shown now: a result of the host may have replaced the one before the call.
       const previous = this.#upload;
-      await this.#showResult(result, { markNewSince: previous });
+      await this.#showResult(result, previous);
 
       const summary = this.#upload?.summary;
       const isChanged = summary !== undefined && summary !== previous?.summary;
@@ -98,15 +98,15 @@ class UploadView {
     this.#page.allowRefresh({ isPossible: true, isRunning: isRefreshing });
   }
 
-  /** Shows a result of `list_parts`. Marks the parts that are not in `markNewSince` as new; without it, marks none. */
-  async #showResult(result: ToolResult, marking: { readonly markNewSince?: Upload | undefined } = {}): Promise<void> {
+  /** Shows a result of `list_parts`. Marks the parts that are not in `previous` as new. Without `previous`, marks none. */
+  async #showResult(result: ToolResult, previous?: Upload): Promise<void> {
     this.#page.allowRefresh({ isPossible: this.#host?.callsTools === true, isRunning: this.#isRefreshing });
     if (result.isError) return this.#showProblem(errorText(result));
 
     this.#page.showProblem(undefined);
     const upload = await readUpload(result, this.#args);
     this.#upload = upload;
-    this.#states = statesOf(upload, marking.markNewSince);
+    this.#states = statesOf(upload, previous);
     this.#details.forget();
     this.#page.show(upload, this.#states, this.#formatTime);
 
