@@ -69,28 +69,39 @@ const temporaryFailures = [
   'InternalError',
 ];
 
-/**
- * Carries out a person's decision on a plan by making the call of the plan with the click. So policy, scopes and limits are checked again.
- * The call also refuses the click if the call's request is no longer the one that the person saw. The first click that decides claims the
- * plan, which stores the decision with the plan. Any later click gets the outcome of this first decision.
- * @param click with the reason for a decline, and with the name that a person types to confirm a deletion
- */
+/** Carries out a person's decision on a plan. If an earlier click has decided the plan, the result is the outcome of that decision. */
 async function decideOnPlan(
   plan: FoundPlan,
   click: DecidingClick,
   user: PageUser,
   dependencies: DecisionDependencies,
 ): Promise<ClickResult> {
-  const { decision, reason, name: typedName } = click;
-  const { person } = user;
   const objection = reasonAgainst(plan, user, dependencies.accounts);
-  if (objection !== undefined) return refused(plan, 'NotAllowed', [objection]);
-  // A decided plan needs its call too, to look up its outcome.
+  if (objection !== undefined) return { outcome: refusedChange(plan, 'NotAllowed', [objection]) };
   const callOfPlan = await createCall(plan, dependencies);
   if (callOfPlan === undefined)
-    return refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]);
-  if (plan.state === 'decided') return resultOfEarlierDecision(plan, callOfPlan, dependencies);
+    return {
+      outcome: refusedChange(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]),
+    };
 
+  const outcome =
+    plan.state === 'decided' ? undefined : await callWithClick(plan, click, user, callOfPlan, dependencies);
+  return outcome === undefined ? resultOfEarlierDecision(plan, callOfPlan, dependencies) : { outcome };
+}
+
+/**
+ * Makes the call of a plan with a click. So policy, scopes and limits are checked again, and the click is refused if the call's request is no
+ * longer the one that the person saw. The first click that decides claims the plan, which stores the decision with the plan.
+ * @param click with the reason for a decline, and with the name that a person types to confirm a deletion
+ * @returns undefined if an earlier click has decided the plan
+ */
+async function callWithClick(
+  plan: FoundPlan,
+  { decision, reason, name: typedName }: DecidingClick,
+  { person }: PageUser,
+  callOfPlan: CallOfPlan,
+  dependencies: DecisionDependencies,
+): Promise<EndedOutcome | undefined> {
   let hasStoredDecision = false;
   /** The part of the click that a click in a chat does not have. */
   const page = {
@@ -103,23 +114,22 @@ async function decideOnPlan(
     },
   };
   const outcome = await callOfPlan({ click: { decision, reason, typedName, claims: tokenClaimsOf(plan), page } });
-  if (outcome.kind === 'succeeded') return { outcome };
+  if (outcome.kind === 'succeeded') return outcome;
   // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. Only the compiler needs a result here,
   // with the code of any refusal.
-  if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
+  if (outcome.kind === 'inputRequired') return refusedChange(plan, 'TicketRefused', []);
 
-  // The call failed. Three kinds of failures leave nothing to store here: an earlier click has decided, the call itself has stored the decision
-  // with the failure as its outcome, or the failure is temporary, and the plan continues to wait for another click.
   const { code } = outcome.failure;
-  if (code === 'AlreadyDecided') return resultOfEarlierDecision(plan, callOfPlan, dependencies);
-  if (hasStoredDecision || temporaryFailures.includes(code)) return { outcome };
+  if (code === 'AlreadyDecided') return undefined;
+  // After a temporary failure, the plan continues to wait for another click.
+  if (hasStoredDecision || temporaryFailures.includes(code)) return outcome;
 
   // Any other failure is a refusal, for example by the policy, and another click would be refused too. So the decision is stored here, with the
   // refusal as its outcome.
   const kind = decision === 'accept' ? 'accepted' : 'declined';
   const storedDecision: PlanDecision = { kind, person, at: dependencies.now().getTime() };
   const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
-  return isFirst ? { outcome } : resultOfEarlierDecision(plan, callOfPlan, dependencies);
+  return isFirst ? outcome : undefined;
 }
 
 /** Stores a person's decision on a plan, with the refusal of the call as its outcome. False if an earlier click decided the plan. */
@@ -162,14 +172,10 @@ function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionD
   log('error', 'journal', { plan: nonce, error: reasonOf(error) });
 }
 
-const refused = (plan: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): ClickResult => ({
-  outcome: refusedChange(plan, new Refusal(...refusal)),
-});
-
 /** The outcome of a call of a plan that was refused. `true` says that the tool makes a change, as the tool of every plan does. */
-const refusedChange = ({ tool }: FoundPlan, refusal: Refusal): EndedOutcome => ({
+const refusedChange = ({ tool }: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): EndedOutcome => ({
   kind: 'failed',
-  failure: refusalFailure(tool, refusal, true),
+  failure: refusalFailure(tool, new Refusal(...refusal), true),
 });
 
 /** Describes the decision on a plan to people: in a sentence, and another with the reason if there is one. */
@@ -183,7 +189,7 @@ function describeDecision({ decision }: FoundPlan): SafeText {
 /** The outcome that is shown for a decided plan if the outcome of its change is not known. */
 const decidedBefore = (plan: FoundPlan): EndedOutcome => {
   const more = plan.decision === undefined ? {} : { reason: decisionText(plan.decision) };
-  return refusedChange(plan, new Refusal('AlreadyDecided', [], more));
+  return refusedChange(plan, 'AlreadyDecided', [], more);
 };
 
 /** Makes the call of a plan in the name of its caller: with a click that decides, or only to look up the outcome. */
