@@ -13,24 +13,23 @@ export interface StorePlace {
 }
 
 /**
- * Returns the place where the journal is stored, with a name that may be shown unless there is a `problem`. A `problem` stops the program, so the
- * other fields do not matter then. An address on the command line is reported if `holdsPassword` is true.
+ * Returns the place where the journal is stored. A `problem` stops the program. If `holdsPassword` is true, an address on the command line is
+ * reported, too.
  * @param journal the path of a file, or the address of a PostgreSQL database
  */
 export function storePlace(journal: string): StorePlace {
   // A scheme has two letters or more, because a path on Windows may begin with `C:`.
   const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(journal);
-  if (isAddress)
-    return {
-      name: databaseName(journal),
-      path: undefined,
-      holdsPassword: mayHoldPassword(journal),
-      problem: databaseProblem(journal),
-    };
+  // A text such as `host=db password=…` is a path by its form, but was meant as a database, and is refused.
+  if (!isAddress && !looksLikeConnection(journal))
+    return { name: journal, path: journal, holdsPassword: false, problem: undefined };
 
-  // A text such as `host=db password=…` is a path by its form, but was meant as a database.
-  const problem = looksLikeConnection(journal) ? databaseProblem(journal) : undefined;
-  return { name: journal, path: journal, holdsPassword: false, problem };
+  return {
+    name: databaseName(journal),
+    path: undefined,
+    holdsPassword: mayHoldPassword(journal),
+    problem: databaseProblem(journal),
+  };
 }
 
 /** True if a path looks like a database: `host=db password=…`, or an address that is quoted, follows other text or begins as `p://` does. */

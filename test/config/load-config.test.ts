@@ -111,6 +111,7 @@ describe('a journal in a database', () => {
     [[`--journal=${url}`], true],
     [['--journal', 'postgres://db.example.com/journals?password=MARKER'], true],
     [['--journal', 'postgres://user:MARKER@db.example.com:port/journals'], true],
+    [['--journal', 'host=db.example.com password=MARKER'], true],
     [['--journal', 'postgres://user@db.example.com/journals'], false],
     [['--journal', '/var/lib/journal.jsonl'], false],
   ])('as an option only without a password: %j', (flags, refused) => {
