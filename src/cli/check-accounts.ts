@@ -81,23 +81,24 @@ async function checkApi(service: Service, account: Account, context: CheckContex
   const { answers, findings: endpointFindings } = await checkEndpoint(service, endpoint, options);
   if (!answers) return endpointFindings;
 
-  const checkName = `${service} signature`;
-  const operation = allowed.find(({ probe }) => probe !== undefined);
-  if (operation?.probe === undefined) return [...endpointFindings, noProbeFinding(checkName, allowed)];
-  const { probe } = operation;
-  const signatureCheck = { ...context, checkName, operation, probe, accountName: account.name, cloud };
-  return [...endpointFindings, await checkSignature(signatureCheck)];
+  const tried = allowed.find(({ probe }) => probe !== undefined);
+  const signature =
+    tried?.probe === undefined
+      ? noProbeFinding(service, allowed)
+      : await checkSignature(tried, tried.probe, account, context);
+  return [...endpointFindings, signature];
 }
 
 /** The finding for an API whose signature cannot be checked, because none of the operations has a probe call. */
-function noProbeFinding(checkName: string, operations: readonly Operation[]): Finding {
+function noProbeFinding(service: Service, operations: readonly Operation[]): Finding {
+  const check = `${service} signature`;
   const reads = operations.filter(({ effect }) => effect === 'read');
   if (reads.length > 0) {
     const remedy = say`The first call shows it: ${toolNames(reads)}.`;
-    return notChecked(checkName, 'no operation of this API has a call to try (probe)', remedy);
+    return notChecked(check, 'no operation of this API has a call to try (probe)', remedy);
   }
   const remedy = say`The first call shows it: ${toolNames(operations)}.`;
-  return notChecked(checkName, 'no tool of this API can be tried without changing something', remedy);
+  return notChecked(check, 'no tool of this API can be tried without changing something', remedy);
 }
 
 const toolNames = (operations: readonly Operation[]): SafeText =>
@@ -106,86 +107,82 @@ const toolNames = (operations: readonly Operation[]): SafeText =>
     ' or ',
   );
 
-/** The operation whose probe call checks the signature, the account that makes the call, and the name of the finding (`checkName`). */
-interface SignatureCheck extends CheckContext {
-  readonly checkName: string;
-  readonly operation: Operation;
-  readonly probe: Probe<Readonly<Record<string, unknown>>>;
-  readonly accountName: string;
-  readonly cloud: Cloud;
-}
-
 /** Checks the signature with the probe call of an operation, and explains the service's answer. */
-async function checkSignature(signatureCheck: SignatureCheck): Promise<Finding> {
-  const { checkName, operation, probe, runtime, bucket, accountName } = signatureCheck;
+async function checkSignature(
+  operation: Operation,
+  probe: Probe<Readonly<Record<string, unknown>>>,
+  account: Account,
+  { runtime, bucket, options }: CheckContext,
+): Promise<Finding> {
+  const check = `${operation.service} signature`;
   const { call, server } = runtime;
   // The bucket that the user names with `--bucket` takes the place of the probe's own, which usually does not exist.
   const bucketToRead = 'bucket' in probe.arguments ? bucket : undefined;
-  const bucketArgument = bucketToRead === undefined ? {} : { bucket: bucketToRead };
-  const accountArgument = server.accounts.areNamed ? { account: accountName } : {};
-  const args = { ...probe.arguments, ...bucketArgument, ...accountArgument };
+  const input = bucketToRead === undefined ? probe.arguments : { ...probe.arguments, bucket: bucketToRead };
+  const args = server.accounts.areNamed ? { ...input, account: account.name } : input;
   const noCaller = '';
   const tokens = createConsentTokens(server.stateKeys, noCaller, server.now);
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
-  if (outcome.kind !== 'failed') return ok(checkName, 'accepted');
+  if (outcome.kind !== 'failed') return ok(check, 'accepted');
 
   const { code, summary, problems, next } = outcome.failure;
   const remedy = textFor('operator', next.text);
   // Services check the signature before they look for the bucket, so the signature is valid. But the bucket of `--bucket` should exist.
   if (code === 'NoSuchBucket' && bucketToRead !== undefined)
-    return problem(checkName, say`accepted, but there is no bucket ${bucketToRead} here`, remedy);
+    return problem(check, say`accepted, but there is no bucket ${bucketToRead} here`, remedy);
   // The probe names errors that show a valid signature, too, because it usually asks for a thing that does not exist. The text is written
   // for `list_parts`, the only built-in operation with a probe.
-  const expectedErrors = probe.accepted;
-  if (expectedErrors.includes(code))
-    return ok(checkName, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
+  if (probe.accepted.includes(code))
+    return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
   // After any other error of storage, the wrong kind of signed headers may be the cause, because stores refuse even a valid key with it.
   // Only storage has a setting for this kind (CLOUDOPS_STORAGE_HEADERS).
-  const headersProblem = operation.service === 'storage' ? await checkOtherHeaders(signatureCheck) : undefined;
-  if (headersProblem !== undefined) return headersProblem;
+  if (operation.service === 'storage') {
+    const cloud = await account.cloud();
+    const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
+    if (
+      await isAccepted({ ...probe, arguments: input }, operation, { ...cloud, storageHeaders: otherHeaders }, options)
+    )
+      return problem(
+        check,
+        say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`,
+        say`Set CLOUDOPS_STORAGE_HEADERS=${own(otherHeaders)}.`,
+      );
+  }
 
-  const detail = join([summary, ...problems], ' ');
-  if (code !== 'AccessDenied') return problem(checkName, detail, remedy);
   // AccessDenied usually means that the account lacks a right. But Ceph with STS sends it for an unknown access key, too.
-  return problem(
-    checkName,
-    detail,
-    say`${remedy} Some stores answer so to an unknown access key or a wrong secret, too: check both. Or name a bucket that you can read with --bucket.`,
+  const keyHint = words(
+    code === 'AccessDenied'
+      ? ' Some stores answer so to an unknown access key or a wrong secret, too: check both. Or name a bucket that you can read with --bucket.'
+      : '',
   );
+  return problem(check, join([summary, ...problems], ' '), say`${remedy}${keyHint}`);
 }
 
 /**
- * Sends the failed probe call again, with the other kind of signed headers (`amz` or `ext`), because many stores answer the wrong kind
- * with `AccessDenied`. Returns a problem if the store accepts the other kind. Otherwise, the cause is not known, and it returns undefined.
+ * Sends a probe call that is signed for `cloud`, and returns true if the service accepts the signature. A call through the runtime would use
+ * the kind of signed headers that is configured.
  */
-async function checkOtherHeaders(signatureCheck: SignatureCheck): Promise<Finding | undefined> {
-  const { checkName, operation, probe, cloud, options } = signatureCheck;
+async function isAccepted(
+  probe: Probe<Readonly<Record<string, unknown>>>,
+  operation: Operation,
+  cloud: Cloud,
+  { httpClient, now }: CheckOptions,
+): Promise<boolean> {
   const { method } = operation;
-  const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
-  const endpoint = resolveEndpoint({ ...cloud, storageHeaders: otherHeaders }, operation);
+  const endpoint = resolveEndpoint(cloud, operation);
+  const apiRequest = await operation.request(operation.input().parse(probe.arguments));
+  const request = encodeRequest(method, apiRequest, endpoint);
+
   const { origin } = endpoint;
-
-  // The bucket of `--bucket` is not needed: with the probe's own, the expected error `NoSuchBucket` shows that the headers are accepted.
-  const input = operation.input().parse(probe.arguments);
-  const request = encodeRequest(method, await operation.request(input), endpoint);
-
-  // The request is signed and sent here, because a call through the runtime would use the kind of headers (`amz` or `ext`) that is configured.
   const credentials = await endpoint.keys.current();
-  const date = options.now();
-  const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date });
+  const { headers } = await sign({ ...request, host: new URL(origin).host }, { ...endpoint, credentials, date: now() });
 
   // An open connection may be used again. If it is just closing, the request fails without harm, because it only reads.
   const message = { method, origin, path: request.target, headers, newConnection: false };
-  const response = await options.httpClient.send(message, new AbortController().signal);
-  if (response.kind === 'failure') return undefined;
-
+  const response = await httpClient.send(message, new AbortController().signal);
+  if (response.kind === 'failure') return false;
   const { code = '' } = readServiceError(parseBody(response.body), response.headers);
   // Services check the signature first, so the errors that the probe expects show that it is valid.
-  const expectedErrors = probe.accepted;
-  const isAccepted = response.status === 200 || expectedErrors.includes(code);
-  if (!isAccepted) return undefined;
-
-  const detail = say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`;
-  return problem(checkName, detail, say`Set CLOUDOPS_STORAGE_HEADERS=${own(otherHeaders)}.`);
+  return response.status === 200 || probe.accepted.includes(code);
 }

@@ -228,6 +228,15 @@ describe('the signed read', () => {
     ]);
   });
 
+  test('with the other headers asks for the bucket that is named, because a key may be for this bucket only', async () => {
+    const { env } = await storage((response, request) => {
+      const isAllowed = 'x-amz-date' in request.headers && request.url?.startsWith('/mine/');
+      response.writeHead(isAllowed ? 404 : 403).end(error(isAllowed ? 'NoSuchUpload' : 'AccessDenied'));
+    });
+    const [finding] = (await examine(env, '--bucket', 'mine')).of('storage signature');
+    expect(finding?.remedy).toBe('Set CLOUDOPS_STORAGE_HEADERS=amz.');
+  });
+
   test('asks for the bucket that is named, and nothing but reads goes to nobody but the endpoint', async () => {
     const { server, env } = await storage((response) => response.writeHead(404).end(error('NoSuchUpload')));
     await examine(env, '--bucket', 'mine');
