@@ -13,9 +13,8 @@ import type { Report } from './sources.js';
 export interface WrittenAccount {
   readonly name: string;
   readonly description: string | undefined;
+  /** The settings that the account gives. For an access key, this is the path of the file that holds the key. */
   readonly values: Readonly<Partial<Record<Setting, unknown>>>;
-  /** Paths of the files that hold the account's keys, by setting. */
-  readonly files: Readonly<Partial<Record<Setting, string>>>;
   /** Endpoints of the APIs that operation files (the files of CLOUDOPS_OPERATIONS) add, by service. */
   readonly endpoints: Readonly<Record<string, string>>;
 }
@@ -191,26 +190,14 @@ function unknownFieldProblem(path: readonly string[], field: string): SafeText {
 
 /** Reads an account. Its fields of a wrong type have been reported. The account is read in spite of them, to check its other settings later. */
 function readAccount(name: string, account: Readonly<Record<string, unknown>>): WrittenAccount {
-  const values: Partial<Record<Setting, unknown>> = {};
-  const files: Partial<Record<Setting, string>> = {};
-  for (const [field, setting] of settingsByField) {
-    const value = account[field];
-    if (value === undefined) continue;
-    // The field of a key has the path of a file with the key. A path of a wrong type is kept as a value, because a key without path and value
-    // would be reported as missing, too.
-    const isInFile = settings[setting].file === true;
-    if (isInFile && typeof value === 'string') files[setting] = value.trim();
-    else values[setting] = value;
-  }
-
   const { description, endpoints } = account;
+  const values = Array.from(settingsByField, ([field, setting]) => [setting, account[field]]);
   // An endpoint of a wrong type becomes a text. The check of URLs may report it a second time, which does no harm.
   const urls = Object.entries(isObject(endpoints) ? endpoints : {}).map(([api, url]) => [api, String(url).trim()]);
   return {
     name,
     description: typeof description === 'string' ? description.trim() : undefined,
-    values,
-    files,
+    values: Object.fromEntries(values),
     endpoints: Object.fromEntries(urls),
   };
 }

@@ -8,11 +8,11 @@ import { defaultAccount } from '../transport/request.js';
 import { defined, namesOf, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
 import { fieldOf, parseAccountsFile, type WrittenAccount } from './accounts-file.js';
-import { isKeySetting, isWholeSource, keysOf, severalSourcesProblem } from './key-settings.js';
+import { haveSeveralSources, isKeySetting, isWholeSource, keysOf } from './key-settings.js';
 import { addedServices } from './own-operations.js';
 import { endpoint } from './setting-schemas.js';
 import { type ExplicitValues, type NameOf, parseSettings, type SettingValues, withDefaults } from './setting-values.js';
-import { endpointSettings, isSetting, type Setting, safeVariableName, settingNames } from './settings.js';
+import { endpointSettings, type Setting, safeVariableName, settingNames, settings } from './settings.js';
 import { type ConfigSources, type GatheredSettings, type Report, readSettingFile } from './sources.js';
 
 /** The settings of an account, checked and with defaults. Its keys are not read yet: see `openKeys`. */
@@ -44,7 +44,7 @@ export interface ParsedEnvironment extends Pick<GatheredSettings, 'texts' | 'fil
 
 /** The only account, which the settings of the environment describe if there is no accounts file. */
 export const onlyAccount = (environment: ParsedEnvironment): AccountsConfig => ({
-  all: [accountOf(defaultAccount, environment)],
+  all: [accountOf(defaultAccount, environment, keysOf(environment.values, environment.files))],
   byDefault: defaultAccount,
   areNamed: false,
 });
@@ -72,61 +72,54 @@ function accountOfFile(
   readFile: ConfigSources['readFile'],
   report: Report,
 ): AccountConfig {
-  const { name, description, files } = written;
-  /** True if the account itself gives the setting, by a value or a file. */
-  const isGiven = (setting: Setting) => written.values[setting] !== undefined || files[setting] !== undefined;
+  const { name, description } = written;
+  /** True if the account itself gives the setting. */
+  const isGiven = (setting: Setting) => written.values[setting] !== undefined;
   const nameOf: NameOf = (setting) =>
     isGiven(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
-  const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
-  const isInherited = (setting: string): boolean => {
-    // If the account gives any setting of keys, such as a profile, it inherits none, because parts of two keys do not match.
-    if (isKeySetting(setting)) return !givesKeys;
-    // `setting` is always the name of a setting. `isSetting` only narrows its type.
-    return isSetting(setting) && !isGiven(setting);
-  };
 
-  // The accounts file has the paths of key files. The keys themselves are read here.
-  const keyTexts = readKeyFiles(files, nameOf, readFile, report);
-  const writtenValues = parseSettings({ ...written.values, ...keyTexts }, nameOf, report);
+  // The accounts file has the paths of key files. The keys take the place of the paths here.
+  const keyFiles = readKeyFiles(written, nameOf, readFile, report);
+  const writtenValues = parseSettings({ ...written.values, ...keyFiles.texts }, nameOf, report);
   // Values that the account or the environment gives, without defaults.
-  const explicit: ExplicitValues = { ...pickFields(environment.explicit, isInherited), ...writtenValues };
+  const explicit: ExplicitValues = { ...environment.explicit, ...writtenValues };
   const values = withDefaults(explicit);
 
-  // Inherited keys need no check here: their problems are reported for the environment.
+  // If the account gives any setting of keys, such as a profile, it inherits none, because parts of two keys do not match. Inherited keys need
+  // no check here: their problems are reported for the environment.
+  const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
   if (givesKeys) reportKeys(isGiven, own(`accounts.${name}`), report);
+  const keys = givesKeys ? keysOf(writtenValues, keyFiles.files) : keysOf(environment.values, environment.files);
   reportWidening(values, environment, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
 
   const endpoints = { ...environment.endpoints, ...endpointsOf(written, values, environment, report) };
-  const allFiles = { ...pickFields(environment.files, isInherited), ...files };
-  return { ...accountOf(name, { explicit, values, files: allFiles, endpoints }), description };
+  return { ...accountOf(name, { explicit, values, endpoints }, keys), description };
 }
 
-const pickFields = <Fields extends object>(fields: Fields, isPicked: (name: string) => boolean): Partial<Fields> => {
-  const picked: Partial<Fields> = { ...fields };
-  for (const name of Object.keys(fields)) if (!isPicked(name)) Reflect.deleteProperty(picked, name);
-  return picked;
-};
-
-/** Reads the files that hold keys. Returns their texts by setting, and reports files that cannot be read. */
-function readKeyFiles(
-  files: WrittenAccount['files'],
-  nameOf: NameOf,
-  readFile: ConfigSources['readFile'],
-  report: Report,
-): Readonly<Partial<Record<Setting, string>>> {
-  const texts = settingNames.flatMap((setting) => {
-    const path = files[setting];
-    const text = path && readSettingFile(setting, path, readFile, report, nameOf(setting));
-    return text ? [[setting, text]] : [];
-  });
-  return Object.fromEntries(texts);
+/**
+ * Reads the files that hold an account's keys. Returns their paths and their texts by setting. The text of a file that cannot be read, which
+ * is reported, is undefined.
+ */
+function readKeyFiles({ values }: WrittenAccount, nameOf: NameOf, readFile: ConfigSources['readFile'], report: Report) {
+  const files: Partial<Record<Setting, string>> = {};
+  const texts: Partial<Record<Setting, string | undefined>> = {};
+  for (const setting of settingNames) {
+    const path = settings[setting].file ? values[setting] : undefined;
+    // A path that is no text or empty has been reported.
+    if (typeof path !== 'string') continue;
+    files[setting] = path.trim();
+    const isEmpty = path.trim() === '';
+    texts[setting] = isEmpty ? undefined : readSettingFile(setting, path.trim(), readFile, report, nameOf(setting));
+  }
+  return { files, texts };
 }
 
 /** Builds the configuration of an account from checked values. */
 function accountOf(
   name: string,
-  { explicit, values, files, endpoints }: Omit<ParsedEnvironment, 'texts' | 'operations'>,
+  { explicit, values, endpoints }: Pick<ParsedEnvironment, 'explicit' | 'values' | 'endpoints'>,
+  keys: KeySettings,
 ): AccountConfig {
   return {
     name,
@@ -143,7 +136,7 @@ function accountOf(
       storageHeaders: values.STORAGE_HEADERS,
     },
     allowHttp: values.ALLOW_HTTP,
-    keys: keysOf(values, files),
+    keys,
     policy: policyOf(values),
     confirm: values.CONFIRM,
     confirmDelete: values.CONFIRM_DELETE,
@@ -197,8 +190,7 @@ function problemEnding(url: string, allowHttp: boolean): SafeText | undefined {
 
 /** Reports keys that are set in several ways. They could be mixed, and the ID of one key does not match the secret of another. */
 export function reportKeySources(isGiven: (setting: Setting) => boolean, what: SafeText, report: Report): void {
-  const problem = severalSourcesProblem(isGiven);
-  if (problem !== undefined) report(say`${what}: ${problem}.`);
+  if (haveSeveralSources(isGiven)) report(say`${what}: set one of keys, a program that prints them, and a profile.`);
 }
 
 function reportKeys(isGiven: (setting: Setting) => boolean, account: SafeText, report: Report): void {

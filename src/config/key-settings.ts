@@ -1,6 +1,5 @@
 import type * as z from 'zod';
 import type { KeySettings } from '../signing/open-keys.js';
-import { type SafeText, words } from '../util/safe-text.js';
 import { anyText, command, headerText } from './setting-schemas.js';
 
 /** The settings that say where keys come from. A new source of keys is added here and in `signing/open-keys.ts`. */
@@ -35,7 +34,7 @@ type IsGiven = (setting: KeySetting) => boolean;
 
 export const isKeySetting = (name: string): name is KeySetting => Object.hasOwn(keySettings, name);
 
-/** Where an account's keys come from. The sources exclude each other, which `severalSourcesProblem` checks. */
+/** Where an account's keys come from. The sources exclude each other, which `haveSeveralSources` checks. */
 export function keysOf(values: KeyValues, files: Readonly<Partial<Record<KeySetting, string>>>): KeySettings {
   if (values.PROFILE !== undefined) return { kind: 'profile', name: values.PROFILE };
   if (values.CREDENTIAL_PROCESS !== undefined) return { kind: 'process', command: values.CREDENTIAL_PROCESS };
@@ -61,11 +60,9 @@ const sources: readonly (readonly KeySetting[])[] = [
   ['PROFILE'],
 ];
 
-/** The problem that keys are set in several ways. They could be mixed, and the ID of one key does not match the secret of another. */
-export const severalSourcesProblem = (isGiven: IsGiven): SafeText | undefined =>
-  sources.filter((settings) => settings.some(isGiven)).length > 1
-    ? words('set one of keys, a program that prints them, and a profile')
-    : undefined;
+/** True if keys are set in several ways. */
+export const haveSeveralSources = (isGiven: IsGiven): boolean =>
+  sources.filter((settings) => settings.some(isGiven)).length > 1;
 
 /** True if the settings give a whole key: the ID and the secret, or a program or a profile that has both. */
 export const isWholeSource = (isGiven: IsGiven): boolean =>
