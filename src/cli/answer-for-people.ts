@@ -17,7 +17,7 @@ import {
   words,
 } from '../util/safe-text.js';
 import { answerLines } from './answer-layout.js';
-import { labelled, localTime, type TextLayout, tableLines, wrapped } from './layout.js';
+import { labelled, type TextLayout, tableLines, wrapped } from './layout.js';
 
 /**
  * Formats a success for a person at a terminal: in words, human units and local time, without the texts for models.
@@ -160,8 +160,8 @@ const ifPresent = (text: SafeText | undefined): readonly SafeText[] =>
 const verbatim = (value: string | undefined): readonly SafeText[] =>
   value === undefined ? [] : [say`${exact(value)}`];
 
-const inLocalTime = (text: SafeText, { timeZone }: TextLayout): SafeText =>
-  withTimes(text, (time) => localTime(new Date(time), timeZone) ?? words(''));
+const inLocalTime = (text: SafeText, { localTime }: TextLayout): SafeText =>
+  withTimes(text, (time) => localTime(time) ?? words(''));
 
 const paragraph = (text: SafeText, layout: TextLayout, first: '- ' | 0 = 0) =>
   wrapped(inLocalTime(text, layout), layout.width, first);

@@ -4,7 +4,7 @@ import { humanBytes, humanDuration, sentenceCase } from '../util/human.js';
 import { isObject, leavesOf } from '../util/objects.js';
 import { counted, exact, type SafeText, say } from '../util/safe-text.js';
 import { progressBar } from './command.js';
-import { labelled, localTime, type TextLayout, tableLines } from './layout.js';
+import { labelled, type TextLayout, tableLines } from './layout.js';
 
 /** Maximum number of rows and columns of a table. With `--all`, the whole answer is printed, and not as tables. */
 const maximumRows = 20;
@@ -106,12 +106,12 @@ function labelOf(path: string): SafeText {
 }
 
 /** Formats a value. The unit of a number comes from the operation's schema, or else from the name of the field, such as `idleSeconds`. */
-function fieldText(path: string, value: unknown, { timeZone, unitOf }: AnswerLayout): SafeText {
+function fieldText(path: string, value: unknown, { localTime, unitOf }: AnswerLayout): SafeText {
   if (Array.isArray(value)) return say`${exact(value.map(scalar).join(', '))}`;
   if (typeof value === 'boolean') return say`${exact(value ? 'yes' : 'no')}`;
   if (typeof value === 'number') return say`${exact(numberText(path, value, unitOf(path)))}`;
   const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
-  return (isTime ? localTime(value, timeZone) : undefined) ?? say`${exact(scalar(value))}`;
+  return (isTime ? localTime(value) : undefined) ?? say`${exact(scalar(value))}`;
 }
 
 function numberText(path: string, value: number, unit: string | undefined): string {

@@ -5,7 +5,7 @@ import type { Config, ConfigResult } from '../config/load-config.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
-import { columnsOf, type TextLayout, wrapped } from './layout.js';
+import { columnsOf, localTimeIn, type TextLayout, wrapped } from './layout.js';
 
 /** An output stream: a terminal, which has `columns`, or a file or pipe. */
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -133,7 +133,7 @@ export function layoutOf(
   return {
     width: columnsOf(screen),
     paint: (format, text) => (hasColours ? styleText(format, text, { validateStream: false }) : text),
-    timeZone,
+    localTime: localTimeIn(timeZone),
   };
 }
 

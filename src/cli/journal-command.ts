@@ -17,7 +17,7 @@ import {
   UsageError,
   validConfig,
 } from './command.js';
-import { localTime, localTimes, padded, printLine, type TextLayout, widthOf } from './layout.js';
+import { padded, printLine, type TextLayout, widthOf } from './layout.js';
 
 /** `cloudops-mcp journal` prints the changes and their outcomes. */
 export const journalCommand: Command = {
@@ -53,10 +53,9 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   const follow = stop && (() => delay(pollMs, true, { signal: stop }).catch(() => false));
 
   const layout = layoutOf(terminal, 'stdout');
-  const formatTime = localTimes(layout.timeZone);
   const format = (change: RecordedChange): string => {
     if (options.json !== undefined) return escapeJson(JSON.stringify(change));
-    return changeLines(change, layout, now(), formatTime).join('\n');
+    return changeLines(change, layout, now()).join('\n');
   };
 
   let buffer = '';
@@ -83,8 +82,8 @@ async function print(config: Config, { options, terminal }: Invocation): Promise
   return 0;
 }
 
-function nothingSince(since: number | undefined, { timeZone }: TextLayout): SafeText {
-  const time = since === undefined ? undefined : localTime(new Date(since), timeZone);
+function nothingSince(since: number | undefined, { localTime }: TextLayout): SafeText {
+  const time = since === undefined ? undefined : localTime(since);
   return time === undefined ? words(nothingYet) : say`No changes since ${time}.`;
 }
 
@@ -147,16 +146,11 @@ const colours = {
  * Formats a change in two lines: its description, and below it its outcome, age, tool, account, consent and caller. In a file or pipe, a
  * change is one line, which also has its time and the address of the request.
  */
-export function changeLines(
-  change: RecordedChange,
-  layout: TextLayout,
-  now: Date,
-  formatTime = localTimes(layout.timeZone),
-): string[] {
+export function changeLines(change: RecordedChange, layout: TextLayout, now: Date): string[] {
   const { time, what: description, ending } = change;
   const { width, paint } = layout;
   // An infinite width means a file or pipe.
-  if (!Number.isFinite(width)) return [changeRow(change, formatTime)];
+  if (!Number.isFinite(width)) return [changeRow(change, layout)];
 
   const outcome = ending?.outcome ?? noOutcome;
   const outcomeColour = ending === undefined ? 'yellow' : colours[ending.outcome];
@@ -164,7 +158,7 @@ export function changeLines(
   // The reason comes early, because a terminal of 80 columns has no room for the last facts, and the reason is shown nowhere else.
   const facts = join([...code, ...reasonOf(change), shownTool(change), ...peopleOf(change)], ', ');
   const outcomePrefix = `  ${outcome} `;
-  const about = cut(say`${ageOf(time, now, formatTime)}, ${facts}`, width - outcomePrefix.length);
+  const about = cut(say`${ageOf(time, now, layout)}, ${facts}`, width - outcomePrefix.length);
 
   // The description is in double quotation marks, so double marks inside become single. `shortNames` shortens the text between the marks,
   // which take two columns themselves. `cut` would drop a quoted text as a whole.
@@ -173,12 +167,10 @@ export function changeLines(
   return [paint('bold', shortDescription.text), `  ${paint(outcomeColour, outcome)} ${paint('dim', about.text)}`];
 }
 
-type FormatTime = ReturnType<typeof localTimes>;
-
 /** Formats a change in one line, for a file or pipe, with the address to which it was sent. */
-function changeRow(change: RecordedChange, formatTime: FormatTime): string {
+function changeRow(change: RecordedChange, { localTime }: TextLayout): string {
   const { time, what, target, ending } = change;
-  const start = `${formatTime(time) ?? unknownTime}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;
+  const start = `${localTime(time) ?? unknownTime}  ${padded(ending?.outcome ?? noOutcome, outcomeColumns)}`;
   const code = ending?.code === undefined ? words('') : say` (${quoted(ending.code, longestName)})`;
   const about = say`${quoted(what, longestText)}${code}`;
   return [
@@ -195,11 +187,11 @@ const unknownTime = words('at an unknown time');
 const fourWeeksMs = 28 * 24 * 3_600_000;
 
 /** Formats the age of a change, such as `2 days 22 h ago`. If the change is old or in the future, formats its time instead. */
-function ageOf(time: string, now: Date, formatTime: FormatTime): SafeText {
+function ageOf(time: string, now: Date, { localTime }: TextLayout): SafeText {
   const age = now.getTime() - Date.parse(time);
   // For a time that cannot be parsed, `age` is NaN, and `isRecent` is false.
   const isRecent = age < fourWeeksMs && age > -60_000;
-  if (!isRecent) return formatTime(time) ?? unknownTime;
+  if (!isRecent) return localTime(time) ?? unknownTime;
   return age < 60_000 ? words('just now') : say`${duration(age / 1000)} ago`;
 }
 

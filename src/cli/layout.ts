@@ -1,14 +1,15 @@
 import type { Writable } from 'node:stream';
 import type { styleText } from 'node:util';
+import { lazy } from '../util/objects.js';
 import { exact, type SafeText, type Wording, words } from '../util/safe-text.js';
 
-/** The width, the colours and the time zone of text for people. */
+/** The width, the colours and the times of text for people. */
 export interface TextLayout {
   /** Number of columns. Infinite for files and pipes, whose lines are never broken or cut. */
   readonly width: number;
   readonly paint: (format: Parameters<typeof styleText>[0], text: string) => string;
-  /** Time zone of the times that are shown. By default, the zone of the process. */
-  readonly timeZone?: string | undefined;
+  /** Formats a time in the reader's zone: `2026-11-22 15:41:39 GMT+1`. Undefined if `time` is not a time. */
+  readonly localTime: (time: string | number) => SafeText | undefined;
 }
 
 /** Text does not fill wider terminals, because longer lines are hard to read. */
@@ -81,7 +82,7 @@ export function wrapped<const Text extends string, const Start extends string>(
 /** Formats rows in two columns, labels and texts. If a row has several texts, each begins on a new line. Leaves out rows without texts. */
 export function labelled<const Label extends string>(
   rows: readonly (readonly [label: Wording<Label>, texts: readonly SafeText[]])[],
-  { width, paint }: TextLayout,
+  { width, paint }: Pick<TextLayout, 'width' | 'paint'>,
 ): string[] {
   const filledRows = rows
     .filter(([, texts]) => texts.length > 0)
@@ -106,27 +107,28 @@ export function tableLines(rows: readonly (readonly SafeText[])[], width: number
   });
 }
 
-/** Formats a time in its zone: `2026-11-22 15:41:39 GMT+1`. Undefined if `time` is not a time. */
-export const localTime = (time: string | Date, timeZone?: string): SafeText | undefined => localTimes(timeZone)(time);
-
-/** Returns a function that formats times in a zone. Use it for many times, because creating the format takes much longer than using it. */
-export function localTimes(timeZone?: string): (time: string | Date) => SafeText | undefined {
-  const format = new Intl.DateTimeFormat('en-CA', {
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    hourCycle: 'h23',
-    timeZone,
-    timeZoneName: 'short',
-  });
+/** Returns the `localTime` of a layout. By default, the zone is that of the process. */
+export function localTimeIn(timeZone: string | undefined): TextLayout['localTime'] {
+  // Created when a time is formatted, and once, because creating the format takes much longer than using it.
+  const format = lazy(
+    () =>
+      new Intl.DateTimeFormat('en-CA', {
+        year: 'numeric',
+        month: '2-digit',
+        day: '2-digit',
+        hour: '2-digit',
+        minute: '2-digit',
+        second: '2-digit',
+        hourCycle: 'h23',
+        timeZone,
+        timeZoneName: 'short',
+      }),
+  );
   return (time) => {
     const date = new Date(time);
     if (Number.isNaN(date.getTime())) return undefined;
 
-    const parts = format.formatToParts(date);
+    const parts = format().formatToParts(date);
     const part = (type: Intl.DateTimeFormatPartTypes) =>
       parts.find((candidate) => candidate.type === type)?.value ?? '';
     const day = `${part('year')}-${part('month')}-${part('day')}`;

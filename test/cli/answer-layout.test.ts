@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { answerLines } from '../../src/cli/answer-layout.js';
+import { localTimeIn } from '../../src/cli/layout.js';
 
 /** A person reads an answer in words and human units; the raw fields are left to `--all`. */
 
 const units: Readonly<Record<string, string>> = { 'instance.diskSize': 'GB', 'pools[0].volumeSize': 'GB' };
 const unitOf = (path: string) => units[path];
-const page = { width: 80, paint: (_format: unknown, text: string) => text, timeZone: 'UTC', unitOf };
+const page = { width: 80, paint: (_format: unknown, text: string) => text, localTime: localTimeIn('UTC'), unitOf };
 
 test('a record is shown by its fields, in words and without its wrapper; empty fields are left out', () => {
   const instance = {

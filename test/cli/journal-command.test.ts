@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { changeLines } from '../../src/cli/journal-command.js';
+import { localTimeIn } from '../../src/cli/layout.js';
 import { runCommandLine } from '../../src/cli/run.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { fakeTerminal } from '../support/terminal.js';
@@ -62,7 +63,7 @@ describe('on a terminal a change has two lines', () => {
       ...more,
     });
     const change = { ...intent, ending: { ...endingOf(0, intent.id, 'accepted'), ...ending } };
-    return changeLines(change, { width, paint, timeZone: 'Asia/Tokyo' }, now);
+    return changeLines(change, { width, paint, localTime: localTimeIn('Asia/Tokyo') }, now);
   };
 
   test('with its age and its sentence without escapes, and below them who agreed to what', () => {
@@ -95,7 +96,8 @@ describe('on a terminal a change has two lines', () => {
 });
 
 test('in a file a change is one line with its time, its address and its account', () => {
-  const page = { width: Number.POSITIVE_INFINITY, paint: (_format: unknown, text: string) => text, timeZone: 'UTC' };
+  const paint = (_format: unknown, text: string) => text;
+  const page = { width: Number.POSITIVE_INFINITY, paint, localTime: localTimeIn('UTC') };
   const lines = changeLines(intentAt(0, { account: 'prod' }), page, new Date());
   expect(lines).toEqual([
     expect.stringMatching(/^1970-01-01 00:00:00 UTC .*"restore_instance" in account "prod" .*https:/),

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { resultText } from '../../src/calls/result-text.js';
 import { failureText, successText } from '../../src/cli/answer-for-people.js';
 import { changeLines } from '../../src/cli/journal-command.js';
-import type { TextLayout } from '../../src/cli/layout.js';
+import { localTimeIn, type TextLayout } from '../../src/cli/layout.js';
 import { serverLog } from '../../src/cli/terminal-log.js';
 import type { Elicitor } from '../../src/consent/elicitor.js';
 import type { EndedOutcome } from '../../src/consent/outcome.js';
@@ -162,7 +162,11 @@ function markedRecord(schema: unknown, flag: boolean): unknown {
 const now = () => new Date('2026-11-20T12:00:00Z');
 
 /** Not wrapped and without colours, as in a pipe. */
-const layout: TextLayout = { width: Number.POSITIVE_INFINITY, paint: (_format, text) => text, timeZone: 'UTC' };
+const layout: TextLayout = {
+  width: Number.POSITIVE_INFINITY,
+  paint: (_format, text) => text,
+  localTime: localTimeIn('UTC'),
+};
 const tableOf = (change: RecordedChange) => changeLines(change, layout, new Date()).join('\n');
 
 /** The log of a server that a person started, and what it printed. */
