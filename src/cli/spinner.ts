@@ -14,37 +14,33 @@ export interface Spinner {
 const eraseLine = '\r\x1b[K';
 const frames = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
 const frameMs = 100;
-const delayMs = 300;
+/** The first frames are not drawn, so that fast calls show no spinner. */
+const firstDrawnFrame = 3;
 
-/** Creates a spinner. It appears only after `delayMs` milliseconds, so that fast calls show none, and never in a file or pipe. */
+/** Creates a spinner. It appears only in a terminal, and never in a file or pipe. */
 export function createSpinner(screen: Writable & { readonly isTTY?: boolean; readonly columns?: number }): Spinner {
   let text = words('');
-  /** First the delay, and then the interval between frames. `clearTimeout` ends both. Undefined while the spinner is stopped. */
+  /** Undefined while the spinner is stopped. */
   let timer: NodeJS.Timeout | undefined;
-  /** Number of frames that were drawn since the start. */
+  /** Number of frames since the start. */
   let frame = 0;
 
   const draw = () => {
     frame += 1;
+    if (frame < firstDrawnFrame) return;
     const line = `${frames[frame % frames.length]} ${text}`;
     // The terminal would break a line that is wider than the screen, and then only its last part would be erased.
     screen.write(`${eraseLine}${shortened(line, columnsOf(screen) - 1)}`);
   };
-  const start = () => {
-    timer = setTimeout(() => {
-      draw();
-      timer = setInterval(draw, frameMs).unref();
-    }, delayMs).unref();
-  };
   return {
     say: (newText) => {
       text = newText;
-      if (screen.isTTY === true && timer === undefined) start();
+      if (screen.isTTY) timer ??= setInterval(draw, frameMs).unref();
     },
     stop: () => {
-      clearTimeout(timer);
+      clearInterval(timer);
       timer = undefined;
-      if (frame > 0) screen.write(eraseLine);
+      if (frame >= firstDrawnFrame) screen.write(eraseLine);
       frame = 0;
     },
   };
