@@ -1,6 +1,5 @@
 import type { Account } from '../calls/account.js';
 import { createCallTool } from '../calls/call-tool.js';
-import type { CallContext, CallOutcome, CallTool } from '../calls/context.js';
 import { createInFlightCalls } from '../calls/in-flight.js';
 import { resultText } from '../calls/result-text.js';
 import { createPlans } from '../consent/plans.js';
@@ -64,11 +63,8 @@ export async function exampleAnswer(operation: Operation, example: ExampleInput)
   const record = failuresPath === undefined ? completeRecord : withValueAt(completeRecord, failuresPath, () => []);
   // The made-up reply has no data, so `extract` returns the record instead. If the operation reads pages, `onePage` stops after the first page.
   const operationWithRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
-
   const [successReply] = probeReplies(operation);
-  const openClient: OpenClient = () => ({ send: async () => successReply, [Symbol.dispose]: () => undefined });
-  const callTool = createOfflineCallTool({ openClient, confirm: 'off' });
-  const outcome = await callTool(operationWithRecord, example, probeContext());
+  const { outcome } = await callOffline({ operation: operationWithRecord, args: example, reply: successReply });
   // Never happens, because with `confirm: 'off'`, no call ends with a question.
   if (outcome.kind === 'inputRequired') return [];
 
@@ -111,16 +107,11 @@ function* probeCalls(operation: Operation, example: ExampleInput): Generator<Pro
   const isChange = operation.effect !== 'read';
 
   for (const args of probeArguments(operation, example)) {
-    const isValid = operation.input().safeParse(args).success;
-    const call: ProbeCall = { ...withUsualAnswer, args };
-    if (!isChange) {
-      yield call;
-      continue;
-    }
     // A change is called and planned. With wrong arguments, it is only planned: the call would be refused in the same way, but the refusal of
     // a plan has warnings about the other arguments as well, so more functions of the operation run.
-    if (isValid) yield call;
-    yield { ...call, args: { ...args, planOnly: true } };
+    const isValid = operation.input().safeParse(args).success;
+    if (!isChange || isValid) yield { ...withUsualAnswer, args };
+    if (isChange) yield { ...withUsualAnswer, args: { ...args, planOnly: true } };
   }
 
   const largest = largestArguments(operation, example);
@@ -134,7 +125,30 @@ function* probeCalls(operation: Operation, example: ExampleInput): Generator<Pro
 }
 
 /** Makes a call. Returns the problem if its outcome is wrong. Faults of the operation's functions are not returned: guards report them. */
-async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall): Promise<string | undefined> {
+async function probeCall(call: ProbeCall): Promise<string | undefined> {
+  const result = await callOffline(call).catch(errorName);
+  // A call returns a failure for a fault of the operation, so it should throw nothing.
+  if (typeof result === 'string') return `a call threw ${result}`;
+
+  const { outcome, isSent } = result;
+  if (outcome.kind !== 'failed') return undefined;
+  const { code, mayHaveHappened, next } = outcome.failure;
+  if (!isSent && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
+  // Without `ifTooLarge`, the advice of the failure is to split the change. A PUT replaces a whole thing, which cannot be split.
+  const { method, change } = call.operation;
+  if (code === 'TooLargeToShow' && change?.ifTooLarge === undefined && method === 'PUT') {
+    const [quotedAdvice] = next.text.text.split('.');
+    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${quotedAdvice}" does not fit a PUT`;
+  }
+  // Any other failure is right, because most of the calls have wrong arguments or replies.
+  return undefined;
+}
+
+/**
+ * Makes a call with one account, which needs no network, no journal and no secrets. All IDs, nonces and times are the same. The user agrees to
+ * every question.
+ */
+async function callOffline({ operation, args, reply, confirm = 'off' }: ProbeCall) {
   let isSent = false;
   const openClient: OpenClient = () => ({
     send: async () => {
@@ -143,27 +157,36 @@ async function probeCall({ operation, args, reply, confirm = 'off' }: ProbeCall)
     },
     [Symbol.dispose]: () => undefined,
   });
-  const callTool = createOfflineCallTool({ openClient, confirm });
-
-  let outcome: CallOutcome;
-  try {
-    outcome = await callTool(operation, args, probeContext());
-  } catch (error) {
-    // `callTool` returns a failure for a fault of the operation, so it should throw nothing.
-    return `a call threw ${errorName(error)}`;
-  }
-
-  if (outcome.kind !== 'failed') return undefined;
-  const { code, mayHaveHappened, next } = outcome.failure;
-  if (!isSent && mayHaveHappened === true) return `a call that was not sent has an unknown outcome (${code})`;
-  // Without `ifTooLarge`, the advice of the failure is to split the change. A PUT replaces a whole thing, which cannot be split.
-  const isAdvisedToSplit = code === 'TooLargeToShow' && operation.change?.ifTooLarge === undefined;
-  if (isAdvisedToSplit && operation.method === 'PUT') {
-    const [quotedAdvice] = next.text.text.split('.');
-    return `change.ifTooLarge: is missing. With its largest arguments it cannot be shown, and "${quotedAdvice}" does not fit a PUT`;
-  }
-  // Any other failure is right, because most of the calls have wrong arguments or replies.
-  return undefined;
+  const account = accountWith(confirm);
+  const now = () => probeTime;
+  const newId = () => 'probe';
+  const log = () => undefined;
+  const callTool = createCallTool({
+    accounts: { all: [account], byDefault: account, areNamed: false },
+    operations: [],
+    openClient,
+    journal: nullJournal,
+    refusals: createRefusals(nullJournal, now, newId, log),
+    inFlight: createInFlightCalls(),
+    secretFiles: { read: async () => ({ kind: 'problem', problem: words('a check has no secrets') }) },
+    now,
+    newId,
+    process: { pid: 0, host: 'probe' },
+    pendingNotes: async () => [],
+    questions: createQuestionQueue(),
+    questionLimits,
+    plans: createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now, lifetimeMs: 0 }),
+    statusWaitMs: 0,
+    newNonce: newId,
+    log,
+  });
+  const outcome = await callTool(operation, args, {
+    signal: new AbortController().signal,
+    client: 'probe',
+    elicitor: { isDirect: true, ask: async () => ({ kind: 'agreed' }) },
+    tokens: { issue: () => 'probe', verify: refuseToken, read: refuseToken },
+  });
+  return { outcome, isSent };
 }
 
 const endpoint = 'https://api.example.com';
@@ -184,51 +207,7 @@ const accountWith = (confirm: ConsentMode): Account => ({
   confirm,
 });
 
-interface OfflineOptions {
-  readonly openClient: OpenClient;
-  readonly confirm: ConsentMode;
-}
-
-/** Creates a `CallTool` with one account, which needs no network, no journal and no secrets. All IDs, nonces and times are the same. */
-function createOfflineCallTool({ openClient, confirm }: OfflineOptions): CallTool {
-  const account = accountWith(confirm);
-  const now = () => probeTime;
-  const newId = () => 'probe';
-  const log = () => undefined;
-  return createCallTool({
-    accounts: { all: [account], byDefault: account, areNamed: false },
-    operations: [],
-    openClient,
-    journal: nullJournal,
-    refusals: createRefusals(nullJournal, now, newId, log),
-    inFlight: createInFlightCalls(),
-    secretFiles: { read: async () => ({ kind: 'problem', problem: words('a check has no secrets') }) },
-    now,
-    newId,
-    process: { pid: 0, host: 'probe' },
-    pendingNotes: async () => [],
-    questions: createQuestionQueue(),
-    questionLimits,
-    plans: createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now, lifetimeMs: 0 }),
-    statusWaitMs: 0,
-    newNonce: newId,
-    log,
-  });
-}
-
 const probeTime = new Date('2026-01-01T00:00:00Z');
-
-/** The context of a call whose user agrees to every question. */
-const probeContext = (): CallContext => ({
-  signal: new AbortController().signal,
-  client: 'probe',
-  elicitor: { isDirect: true, ask: async () => ({ kind: 'agreed' }) },
-  tokens: {
-    issue: () => 'probe',
-    verify: refuseToken,
-    read: refuseToken,
-  },
-});
 
 function refuseToken(): never {
   throw new InvalidToken('forged');
