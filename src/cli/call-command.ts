@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import type { CallContext } from '../calls/context.js';
 import { attemptsText } from '../calls/result-text.js';
 import type { Config } from '../config/load-config.js';
 import type { Elicitor, UserReply } from '../consent/elicitor.js';
@@ -45,62 +44,57 @@ export const callCommand: Command = {
     try {
       const call = await readCall(invocation);
       const outcome = await execute(call, options.yes !== undefined, terminal);
-      const code = exitCode(outcome, Object(call.args).planOnly === true);
-      printOutcome(tool, outcome, code, invocation);
-      return code;
+      return printOutcome(tool, outcome, Object(call.args).planOnly === true, invocation);
     } catch (error) {
       // With `--json`, a problem of the command line is printed as JSON, too.
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const subject = tool === '' ? words('The call') : tool;
       const failure = refusalFailure(subject, new Refusal('Usage', error.problems), false);
-      const code = failureCode(failure);
-      printOutcome(tool, { kind: 'failed', failure }, code, invocation);
-      return code;
+      return printOutcome(tool, { kind: 'failed', failure }, false, invocation);
     }
   },
 };
 
-/** Prints the outcome in words or, with `--json`, as JSON. `code` is the exit code. */
+/**
+ * Prints the outcome in words or, with `--json`, as JSON. Returns the exit code.
+ * @param isPlanOnly true if the call asked only for a plan
+ */
 function printOutcome(
   tool: string,
   outcome: EndedOutcome,
-  code: number,
+  isPlanOnly: boolean,
   { options, operations, terminal }: Invocation,
-): void {
+): number {
   const { stdout, stderr } = terminal;
-  if (options.json !== undefined) {
-    // A change that waits for consent, or was done in part, is a success, but its exit code is not 0. For programs, it is not `ok`.
-    // Programs rely on the name `answer` for the whole success, which has the cloud's own answer in a field `answer`.
-    const result =
-      outcome.kind === 'succeeded'
-        ? { ok: code === 0, tool, answer: outcome.success }
-        : { ok: false, tool, failure: outcome.failure };
-    stdout.write(`${escapeJson(JSON.stringify(result))}\n`);
-    return;
+  const isJson = options.json !== undefined;
+  if (outcome.kind === 'failed') {
+    const { failure } = outcome;
+    if (isJson) stdout.write(`${escapeJson(JSON.stringify({ ok: false, tool, failure }))}\n`);
+    else stderr.write(failureText(failure, layoutOf(terminal, 'stderr')));
+    return failureCode(failure);
   }
 
-  if (outcome.kind === 'failed') {
-    stderr.write(failureText(outcome.failure, layoutOf(terminal, 'stderr')));
-    return;
+  const { success } = outcome;
+  const lacksConsent = undecided.includes(success.outcome) && !isPlanOnly;
+  const code = lacksConsent ? noConsentCode : doneCode(success.outcome);
+  if (isJson) {
+    // A change that waits for consent, or was done in part, is a success, but its exit code is not 0. For programs, it is not `ok`.
+    // Programs rely on the name `answer` for the whole success, which has the cloud's own answer in a field `answer`.
+    stdout.write(`${escapeJson(JSON.stringify({ ok: code === 0, tool, answer: success }))}\n`);
+    return code;
   }
   const operation = operations.find(({ name }) => name === tool);
-  stdout.write(successText(outcome.success, operation, layoutOf(terminal, 'stdout'), options.all !== undefined));
-  // If the user wanted only a plan, the exit code is 0. With `noConsentCode`, the change was wanted, so a note says why it was not sent.
-  if (code === noConsentCode && outcome.success.outcome === 'planned')
+  stdout.write(successText(success, operation, layoutOf(terminal, 'stdout'), options.all !== undefined));
+  // The change was wanted, so a note says why it was not sent.
+  if (lacksConsent && success.outcome === 'planned')
     printLine(stderr, words('note: nobody was asked, and nothing was sent; --yes agrees beforehand.'));
+  return code;
 }
 
 /** The exit code of a change without consent. */
 export const noConsentCode = 3;
 /** Outcomes of a change that still waits for a decision. */
 const undecided: readonly (string | undefined)[] = ['planned', 'waiting'];
-
-/** @param isPlanOnly true if the call asked only for a plan */
-function exitCode(outcome: EndedOutcome, isPlanOnly: boolean): number {
-  if (outcome.kind === 'failed') return failureCode(outcome.failure);
-  const lacksConsent = undecided.includes(outcome.success.outcome) && !isPlanOnly;
-  return lacksConsent ? noConsentCode : doneCode(outcome.success.outcome);
-}
 
 /** The exit code of a call that neither failed nor lacks consent: 6 for a change that was done in part, and otherwise 0. */
 export const doneCode = (outcome: string | undefined): number => (outcome === 'partly' ? 6 : 0);
@@ -192,10 +186,8 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   };
   process.on('uncaughtException', onUncaught);
 
-  // Only a call that lists the parts of an upload may say how many parts the upload will have. Without this argument, `expected` is NaN.
-  const expected = Number(valueAt(args, 'expectedParts'));
-  const expectedParts = expected > 0 ? expected : undefined;
-  const progress = progressOf(operation.name, expectedParts, createSpinner(terminal.stderr));
+  const spinner = createSpinner(terminal.stderr);
+  const tool = own(operation.name);
   try {
     // `stateKeys` sign tokens. Unless CLOUDOPS_STATE_KEY is set, these keys are random, and other processes do not have them. A planId is a token
     // that should be valid in later processes, so it is signed with `planKeys`, from a file next to the journal. `planKeys` is undefined if
@@ -203,12 +195,14 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
     const { stateKeys, planKeys } = runtime.server;
     const noCaller = '';
     const tokens = createConsentTokens(stateKeys, noCaller, terminal.now, planKeys);
-    progress.start();
+    spinner.say(tool);
     const outcome = await runtime.call(operation, args, {
       signal,
       agreed,
-      elicitor: elicitorOn(terminal, signal, progress),
-      ...progress.listeners,
+      elicitor: elicitorOn(tool, spinner, terminal, signal),
+      onPage: (pages, entries) => spinner.say(pageText(tool, args, pages, entries)),
+      onRetry: (failedAttempts) =>
+        spinner.say(say`${tool}: attempt ${failedAttempts.length + 1}; ${attemptsText(failedAttempts) ?? words('')}`),
       tokens,
       client: `cloudops-mcp call ${terminal.version}`,
     });
@@ -218,7 +212,7 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
       warnIfPlanIdEndsWithProcess(config, runtime.store, terminal.stderr);
     return outcome;
   } finally {
-    progress.stop();
+    spinner.stop();
     await runtime.close(graceMs);
     process.off('uncaughtException', onUncaught);
   }
@@ -237,24 +231,24 @@ function warnIfPlanIdEndsWithProcess(
 }
 
 /** Shows whole plans and asks for consent at the terminal. Undefined if stdin or stderr is no terminal, because nobody could answer. */
-function elicitorOn(terminal: Terminal, signal: AbortSignal, progress: Progress): Elicitor | undefined {
+function elicitorOn(tool: SafeText, spinner: Spinner, terminal: Terminal, signal: AbortSignal): Elicitor | undefined {
   const { stdin, stderr } = terminal;
   if (!stdin.isTTY || !stderr.isTTY) return undefined;
   return {
     // The person is at this terminal. So a quick answer is not taken for a program's, and long plans and many questions are allowed.
     isDirect: true,
     show: (plan) => {
-      progress.stop();
+      spinner.stop();
       stderr.write(`${planForQuestion(plan, layoutOf(terminal, 'stderr')).join('\n')}\n`);
     },
     // The message is not needed, because `show` has printed the plan. Nor is `cancel`, because only Ctrl-C (`signal`) ends the question.
     ask: async (_message, accept, _cancel, nameToType) => {
       // `show` stops the spinner only before the first question. After a wrong name, the question comes again, and the spinner runs.
-      progress.stop();
+      spinner.stop();
       try {
         return await askForConsent(accept, nameToType, terminal, signal);
       } finally {
-        progress.start();
+        spinner.say(tool);
       }
     },
   };
@@ -311,32 +305,10 @@ async function askForConsent(
 
 const reasonPrompt = 'Nothing will be sent. Reason, for the agent and the journal (Enter for none): ';
 
-interface Progress {
-  readonly listeners: Pick<CallContext, 'onPage' | 'onRetry'>;
-  start(): void;
-  stop(): void;
-}
-
-/**
- * Shows the pages and retries of a call.
- * @param expectedParts the number of parts that an upload will have; undefined if it is not known, or if the call is about something else
- */
-function progressOf(tool: string, expectedParts: number | undefined, spinner: Spinner): Progress {
-  const pageText = (pages: number, entries: number): SafeText => {
-    if (expectedParts !== undefined)
-      return say`${exact(progressBar(entries / expectedParts))} ${entries} of ${expectedParts} parts, page ${pages}`;
-    return say`${own(tool)}: ${entries} entries, page ${pages}`;
-  };
-  return {
-    listeners: {
-      onPage: (pages, entries) => spinner.say(pageText(pages, entries)),
-      onRetry: (failedAttempts) => {
-        // There is always a text, because at least one attempt has failed before a retry.
-        const failures = attemptsText(failedAttempts) ?? words('');
-        spinner.say(say`${own(tool)}: attempt ${failedAttempts.length + 1}; ${failures}`);
-      },
-    },
-    start: () => spinner.say(own(tool)),
-    stop: spinner.stop,
-  };
+/** The progress of a call that reads pages. Only a call that lists the parts of an upload may say how many parts the upload will have. */
+function pageText(tool: SafeText, args: unknown, pages: number, entries: number): SafeText {
+  const expected = Number(valueAt(args, 'expectedParts'));
+  if (expected > 0)
+    return say`${exact(progressBar(entries / expected))} ${entries} of ${expected} parts, page ${pages}`;
+  return say`${tool}: ${entries} entries, page ${pages}`;
 }
