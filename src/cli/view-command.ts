@@ -153,8 +153,8 @@ const contentOfRead = (tool: string, args: unknown, result: object, requestTool:
 function contentOfChange(planResult: object, requestTool: RequestTool, { stdout, stderr }: Terminal): PageContent {
   /** The result that the page shows when it is loaded: the newest plan, and later the plan with its outcome. */
   let shownResult = planResult;
-  /** The final outcome of the plan, and the result in which it came. Undefined while nobody has decided. */
-  let decided: { readonly outcome: ChangeOutcome; readonly result: object } | undefined;
+  /** The exit code of the final outcome. Undefined while nobody has decided. */
+  let decidedCode: number | undefined;
   /** Aborts when the page is not needed any more. */
   const over = new AbortController();
 
@@ -163,21 +163,23 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
     const outcome = finalOutcomeIn(result);
     if (outcome === undefined) {
       // An expired plan can be renewed. The result of that call has the new plan, which is shown from now on.
-      const hasNewPlan = readProposedChange(metaOf(result)) !== undefined;
-      if (hasNewPlan) shownResult = result;
+      if (readProposedChange(metaOf(result)) !== undefined) shownResult = result;
       return;
     }
     // A second tab may have sent a click, too. The first outcome stands.
-    if (decided !== undefined) return;
-    decided = { outcome, result };
+    if (decidedCode !== undefined) return;
+    // A change that was rejected, declined or may have failed is an error result, which has an exit code.
+    decidedCode = failureOf(result)?.exitCode ?? doneCode(outcome.kind);
     // To show the outcome below the plan, the view needs the data of both, which are in the fields `_meta` of their results.
-    const planMeta = metaOf(shownResult);
-    shownResult = { ...result, _meta: { ...planMeta, ...metaOf(result) } };
+    shownResult = { ...result, _meta: { ...metaOf(shownResult), ...metaOf(result) } };
 
     printLine(stdout, say`${words(outcomeTitles[outcome.kind])}: ${fromServer(textInUtc(outcome.sentence))}`);
-    const endNote = say`It ends in ${lingerMs / 1000} seconds; until then the page can be loaded again. Ctrl-C ends it now.`;
     // If stdout is no terminal, a program reads it, and nobody watches who needs this note.
-    if (stdout.isTTY) printLine(stderr, endNote);
+    if (stdout.isTTY)
+      printLine(
+        stderr,
+        say`It ends in ${lingerMs / 1000} seconds; until then the page can be loaded again. Ctrl-C ends it now.`,
+      );
     setTimeout(() => over.abort(), lingerMs).unref();
   };
 
@@ -193,11 +195,7 @@ function contentOfChange(planResult: object, requestTool: RequestTool, { stdout,
       return result;
     },
     over: over.signal,
-    exitCode: () => {
-      if (decided === undefined) return noConsentCode;
-      // A change that was rejected, declined or may have failed is an error result, which has an exit code.
-      return failureOf(decided.result)?.exitCode ?? doneCode(decided.outcome.kind);
-    },
+    exitCode: () => decidedCode ?? noConsentCode,
   };
 }
 
