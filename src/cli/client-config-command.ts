@@ -1,11 +1,10 @@
 import { realpathSync } from 'node:fs';
 import { delimiter, dirname, join, posix, resolve, sep, win32 } from 'node:path';
 import { type Config, hiddenBySandbox } from '../config/load-config.js';
-import { type DecisionWay, decisionWays } from '../mcp/client-quirks.js';
 import { sentences } from '../util/human.js';
 import { defined, exact, join as joined, listed, namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import { isLoopback } from '../util/uri.js';
-import { type Block, type ClientName, clients, type LocalServer, type McpHost, type Quote } from './client-formats.js';
+import { type Block, clients, type LocalServer, type McpHost, type Quote } from './client-formats.js';
 import { type Command, layoutOf, notOneOf, type Terminal, UsageError, validConfig } from './command.js';
 import { type TextLayout, wrapped } from './layout.js';
 
@@ -22,8 +21,8 @@ export const clientConfigCommand: Command = {
     const { options, terminal } = invocation;
     const [name = ''] = invocation.positionals;
     const config = validConfig(invocation);
-    if (!isClientName(name)) throw new UsageError(notOneOf('client', name, Object.keys(clients)));
-    const client = clients[name];
+    const client = Object.hasOwn(clients, name) ? clients[name] : undefined;
+    if (client === undefined) throw new UsageError(notOneOf('client', name, Object.keys(clients)));
     const isWindows = options.windows !== undefined || terminal.platform === 'win32';
     const isAbsolute = options.absolute !== undefined;
     const launch: Launch = {
@@ -34,7 +33,7 @@ export const clientConfigCommand: Command = {
     };
     const instructions =
       options.http === undefined
-        ? localInstructions(client, decisionWays[name], config, launch)
+        ? localInstructions(client, config, launch)
         : remoteInstructions(client, options.http, quoteFor(isWindows));
     if (options.json === undefined) {
       terminal.stdout.write(textOf(client, instructions, layoutOf(terminal, 'stdout')));
@@ -46,17 +45,15 @@ export const clientConfigCommand: Command = {
   },
 };
 
-const isClientName = (name: string): name is ClientName => Object.hasOwn(clients, name);
-
 interface Instructions {
   /** The files that the block can go into. Without a block, the way to the client's form. */
   readonly places: readonly string[];
   /** The URL that users enter in the client's form. Absent if the client has a configuration file. */
   readonly urlToEnter?: string;
-  /** Content for the client's configuration file. Undefined if users fill in a form. */
-  readonly block: string | undefined;
+  /** Content for the client's configuration file. Absent if users fill in a form. */
+  readonly block?: string;
   /** A command line that adds the server to the client, in place of the block. */
-  readonly command: string | undefined;
+  readonly command?: string | undefined;
   /** Names of the variables for secrets, which the user has to set. */
   readonly secrets: readonly string[];
   readonly notes: readonly SafeText[];
@@ -72,22 +69,22 @@ interface Launch {
 }
 
 /** Instructions for a server that the client starts. @throws UsageError if the client starts no programs */
-function localInstructions(client: McpHost, decisionWay: DecisionWay, config: Config, launch: Launch): Instructions {
+function localInstructions(client: McpHost, config: Config, launch: Launch): Instructions {
   const { title, places, local, commands } = client;
   if (local === undefined)
     throw new UsageError(say`${defined(title)} starts no programs: serve over HTTP, and name the URL with --http.`);
-  const { server, secretsToSet } = localServer(client, decisionWay, config, launch);
+  const { server, secretsToSet } = localServer(client, config, launch);
   return {
     places,
     block: blockText(local(server)),
     command: commands?.local(server, quoteFor(launch.isWindows)),
     secrets: secretsToSet,
-    notes: localNotes(client, decisionWay, config, launch),
+    notes: localNotes(client, config, launch),
   };
 }
 
 /** Notes for the user: about the client, about consent, and about settings that are missing or ignored. */
-function localNotes(client: McpHost, decisionWay: DecisionWay, config: Config, launch: Launch): readonly SafeText[] {
+function localNotes(client: McpHost, config: Config, launch: Launch): readonly SafeText[] {
   const { title, notes = [], downloadNote, isOnDesktop } = client;
   const [program = ''] = launch.commandLine;
   const hidden = hiddenBySandbox(config);
@@ -95,7 +92,7 @@ function localNotes(client: McpHost, decisionWay: DecisionWay, config: Config, l
 
   return sentences(
     ...notes.map(noteOf),
-    ...decisionNotes(client, decisionWay, config),
+    ...decisionNotes(client, config),
     hidden.length > 0 &&
       say`CLOUDOPS_SANDBOX is set, so the server uses the sandbox and ignores ${listed(hidden)}. Unset it for your account.`,
     program === 'npx' && downloadNote !== undefined && noteOf(downloadNote),
@@ -116,7 +113,7 @@ const takesPlanIds = ({ accounts }: Config) =>
   accounts.all.some(({ confirm, policy }) => confirm === 'ask' && !policy.readOnly);
 
 /** Notes about consent. None if this server can ask the user through the client, or if no account takes planIds. */
-function decisionNotes({ title, permissions }: McpHost, decisionWay: DecisionWay, config: Config): readonly SafeText[] {
+function decisionNotes({ title, permissions, decisionWay }: McpHost, config: Config): readonly SafeText[] {
   if (decisionWay === 'by form' || !takesPlanIds(config)) return [];
   if (decisionWay === 'by view')
     return [
@@ -146,8 +143,7 @@ function remoteInstructions(
   // For a client with a form for the URL, `remote` describes the form. For all others, it is a function that makes the block.
   if (typeof remote !== 'function') {
     const { place, about } = remote;
-    const nothingToPaste = { block: undefined, command: undefined, secrets: [] };
-    return { places: [place], urlToEnter: url, ...nothingToPaste, notes: [noteOf(about)] };
+    return { places: [place], urlToEnter: url, secrets: [], notes: [noteOf(about)] };
   }
 
   const server = { url, token: tokenVariable };
@@ -179,8 +175,7 @@ function checkUrl(text: string): void {
  * the variables for them, which the user has to set.
  */
 function localServer(
-  { cannotLookUpVariables }: McpHost,
-  decisionWay: DecisionWay,
+  { cannotLookUpVariables, decisionWay }: McpHost,
   config: Config,
   launch: Launch,
 ): { readonly server: LocalServer; readonly secretsToSet: readonly string[] } {

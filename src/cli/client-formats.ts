@@ -1,5 +1,3 @@
-import type { decisionWays } from '../mcp/client-quirks.js';
-
 /** This file has the place and the format of each MCP client's configuration, with notes for users. */
 
 export interface LocalServer {
@@ -29,10 +27,10 @@ interface UrlForm {
   readonly about: string;
 }
 
-export type ClientName = keyof typeof decisionWays;
-
 export interface McpHost {
   readonly title: string;
+  /** How users of the client decide on a change. With `not`, models carry out a plan after a yes in the conversation. */
+  readonly decisionWay: 'by form' | 'by view' | 'not';
   readonly places: readonly string[];
   /** Makes the block for a server that the client starts. Absent if the client starts no programs. */
   readonly local?: (server: LocalServer) => Block;
@@ -134,9 +132,10 @@ const inherited = 'the client reads it from the environment that it is started i
 const haveItAsk = (title: string) =>
   `Have ${title} ask you before it calls a tool that changes something, and do not allow such a tool for good.`;
 
-export const clients: Readonly<Record<ClientName, McpHost>> = {
+export const clients: Readonly<Record<string, McpHost>> = {
   'claude-desktop': {
     title: 'Claude Desktop',
+    decisionWay: 'by view',
     places: [
       'macOS: ~/Library/Application Support/Claude/claude_desktop_config.json',
       'Windows: %APPDATA%\\Claude\\claude_desktop_config.json',
@@ -151,18 +150,21 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
   },
   'claude-ai': {
     title: 'claude.ai',
+    decisionWay: 'by view',
     places: [],
     remote: connector('Settings > Connectors > Add custom connector'),
     secretsNote: inherited,
   },
   chatgpt: {
     title: 'ChatGPT',
+    decisionWay: 'by view',
     places: [],
     remote: connector('Settings > Apps & Connectors, once its advanced settings have the developer mode on'),
     secretsNote: inherited,
   },
   'claude-code': {
     title: 'Claude Code',
+    decisionWay: 'by form',
     places: ['.mcp.json in the folder of the project'],
     ...jsonFile(inBraces, { local: { type: 'stdio' }, remote: { type: 'http' } }),
     commands: {
@@ -188,6 +190,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
   },
   vscode: {
     title: 'VS Code',
+    decisionWay: 'by form',
     places: [
       '.vscode/mcp.json in the folder of the project',
       'or the file that the command "MCP: Open User Configuration" opens',
@@ -199,6 +202,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
   },
   cursor: {
     title: 'Cursor',
+    decisionWay: 'by form',
     places: [inHome('.cursor/mcp.json'), 'or .cursor/mcp.json in the folder of a project'],
     ...jsonFile(envInBraces, { local: { type: 'stdio' } }),
     secretsNote: inherited,
@@ -206,6 +210,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
   },
   windsurf: {
     title: 'Windsurf',
+    decisionWay: 'not',
     places: [inHome('.codeium/windsurf/mcp_config.json')],
     ...jsonFile(envInBraces, { urlField: 'serverUrl' }),
     permissions: haveItAsk('Windsurf'),
@@ -214,6 +219,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
   },
   zed: {
     title: 'Zed',
+    decisionWay: 'not',
     places: ['macOS and Linux: ~/.config/zed/settings.json', 'Windows: %APPDATA%\\Zed\\settings.json'],
     ...jsonFile(inBraces, { servers: 'context_servers' }),
     permissions: haveItAsk('Zed'),
@@ -223,6 +229,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
   },
   goose: {
     title: 'Goose',
+    decisionWay: 'by view',
     places: ['macOS and Linux: ~/.config/goose/config.yaml', 'Windows: %APPDATA%\\Block\\goose\\config\\config.yaml'],
     local: ({ command, args, env, secrets }) =>
       gooseExtension({ type: 'stdio', cmd: command, args, envs: env, env_keys: secrets }),
@@ -235,6 +242,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
   },
   codex: {
     title: 'Codex',
+    decisionWay: 'by form',
     places: [inHome('.codex/config.toml')],
     local: ({ command, args, env, secrets }) =>
       [
@@ -257,6 +265,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
   },
   gemini: {
     title: 'Gemini CLI',
+    decisionWay: 'not',
     places: [inHome('.gemini/settings.json'), 'or .gemini/settings.json in the folder of a project'],
     ...jsonFile(inBraces, { urlField: 'httpUrl' }),
     commands: {
@@ -279,6 +288,8 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
   },
   qwen: {
     title: 'Qwen Code',
+    // Qwen Code declares views, but shows none in a terminal.
+    decisionWay: 'not',
     places: [inHome('.qwen/settings.json'), 'or .qwen/settings.json in the folder of a project'],
     ...jsonFile(inBraces, { urlField: 'httpUrl' }),
     permissions: haveItAsk('Qwen Code'),
@@ -286,6 +297,7 @@ export const clients: Readonly<Record<ClientName, McpHost>> = {
   },
   opencode: {
     title: 'opencode',
+    decisionWay: 'not',
     places: [inHome('.config/opencode/opencode.json'), 'or opencode.json in the folder of a project'],
     local: (server) => {
       const command = [server.command, ...server.args];

@@ -79,27 +79,6 @@ export const refusedKeywords: readonly string[] = [
 /** Limits for a question. Codex shows 24 lines, and the form takes many of them. Claude Code shows three lines, cut to the terminal's width. */
 export const questionLimits = { lines: 9, characters: 2_000, lineLength: 70 };
 
-/** How users of a client decide on a change. With `not`, models carry out a plan after a yes in the conversation. */
-export type DecisionWay = 'by form' | 'by view' | 'not';
-
-/** How users decide, for each client of `cloudops-mcp client-config`. */
-export const decisionWays = {
-  'claude-desktop': 'by view',
-  'claude-ai': 'by view',
-  chatgpt: 'by view',
-  'claude-code': 'by form',
-  vscode: 'by form',
-  cursor: 'by form',
-  windsurf: 'not',
-  zed: 'not',
-  goose: 'by view',
-  codex: 'by form',
-  gemini: 'not',
-  // Qwen Code declares views, but shows none in a terminal.
-  qwen: 'not',
-  opencode: 'not',
-} satisfies Readonly<Record<string, DecisionWay>>;
-
 const versionHeader = 'mcp-protocol-version';
 
 /**
