@@ -3,8 +3,9 @@ import type { Cloud } from '../calls/endpoint.js';
 import { Refusal } from '../consent/refusal.js';
 import type { ProfileFacts } from '../signing/aws-profile.js';
 import { fixedKeys } from '../signing/keys.js';
-import type { KeyDependencies, KeySettings, OpenKeys } from '../signing/open-keys.js';
+import type { KeyDependencies, KeySettings } from '../signing/open-keys.js';
 import type { Credentials } from '../signing/sign.js';
+import { lazy } from '../util/objects.js';
 import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import { type AccountConfig, type AccountsConfig, isPlainHttp } from './accounts.js';
 import { endpoint, regionName } from './setting-schemas.js';
@@ -33,18 +34,21 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
   const { sandbox } = dependencies;
   const cloudSettings = { ...cloud, account: config.name };
   /**
-   * The source of the keys, which is opened at the first call and then kept. It reads changed files and profiles again for each call, and
-   * runs programs again if their keys are about to expire. Opening does not reject, because the settings are valid and no key is missing.
+   * Opens the source of the keys at the first call, and keeps it. The source reads changed files and profiles again for each call, and runs
+   * programs again if their keys are about to expire. Opening does not reject, because the settings are valid and no key is missing.
    */
-  let sourceOpening: Promise<OpenKeys> | undefined;
+  const openSource = lazy(async () => {
+    // Loaded only now, so that a server starts without this code.
+    const { openKeys } = await import('../signing/open-keys.js');
+    return openKeys(keySettings, dependencies);
+  });
 
   const configuredCloud = async (): Promise<Cloud> => {
     const missing = missingVariables(keySettings);
     // The refusal of the call names these variables.
     if (missing.length > 0) return { ...cloudSettings, keys: { missing } };
 
-    sourceOpening ??= loadAndOpenKeys(keySettings, dependencies);
-    const source = await sourceOpening;
+    const source = await openSource();
     // Besides keys, a profile may have a region and an endpoint.
     const profile = await source.profile?.();
     const profileSettings = profile === undefined ? {} : settingsOfProfile(config, profile);
@@ -58,12 +62,6 @@ function openAccount(config: AccountConfig, dependencies: OpenAccountsDependenci
       return { ...cloudSettings, keys: fixedKeys(credentials), isSandbox: true, ...sandboxCloud };
     },
   };
-}
-
-/** Opens a source of keys. The code for that is loaded only now, so that a server starts without it. */
-async function loadAndOpenKeys(settings: KeySettings, dependencies: KeyDependencies): Promise<OpenKeys> {
-  const { openKeys } = await import('../signing/open-keys.js');
-  return openKeys(settings, dependencies);
 }
 
 /** Names of the variables for the halves of an access key that are not set. None if a program or a profile gives the keys. */

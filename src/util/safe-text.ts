@@ -77,9 +77,9 @@ function renderPart(part: Part): string {
       return part.text;
     case 'quoted':
       // `quote` applies the value's own limit. `longest` is set if `shortNames` has shortened the values and names of the text.
-      return shortQuotation({ quotation: quote(part.value, part.limit), value: part.value, longest: part.longest });
+      return shortQuotation(quote(part.value, part.limit), part.value, part.longest);
     case 'name':
-      return shortQuotation({ quotation: quoteName(part.name), value: part.name, longest: part.longest });
+      return shortQuotation(quoteName(part.name), part.name, part.longest);
     case 'argument':
       // Not shortened, not even by `shortNames`, because the beginning of a path would name another argument: `a.b` of `a.b.c`.
       return quoteName(part.path);
@@ -94,18 +94,12 @@ function renderPart(part: Part): string {
   }
 }
 
-interface Quotation {
-  /** `value` in quotation marks, or a name that needs none. */
-  readonly quotation: string;
-  readonly value: string;
-  readonly longest: number | undefined;
-}
-
 /**
  * Returns the quotation if at most `longest` characters are between its marks, or if `longest` is undefined. Otherwise, quotes the beginning
  * of the value, because cutting the quotation could split an escape sequence. A name without quotation marks stays whole.
+ * @param quotation `value` in quotation marks, or a name that needs none
  */
-function shortQuotation({ quotation, value, longest }: Quotation): string {
+function shortQuotation(quotation: string, value: string, longest: number | undefined): string {
   if (longest === undefined || !quotation.startsWith('"')) return quotation;
   // Only the beginning is split, because a value may have megabytes. A character has one or two units of UTF-16.
   const characters = [...value.slice(0, 2 * longest + 2)].map(escapeQuoted);
