@@ -30,33 +30,7 @@ export function successText(
   layout: TextLayout,
   showsAll: boolean,
 ): string {
-  const { summary, account, consent, sentAt, where = [], effects = [], plan, answer } = success;
-  const { planId, planExpires, decideAt, warnings, notes = [], requestIds, attempts = [], next } = success;
-
-  // Only an accepted change has `where`, which names the account, too. Of other results, only the account may be known.
-  const accountAsPlace = account === undefined ? [] : [say`account ${own(account)}`];
-  const places = where.length > 0 ? where : accountAsPlace;
-  // A success has the consent only in words. If a user was asked, it was the person at the terminal, and not a user of an MCP client.
-  const consentText = consent?.text === consentWays.asked ? words('you agreed at this terminal') : consent;
-  // A plan's next step tells an agent how to go on, which does not concern a person at a terminal.
-  const nextStep = plan === undefined && next !== undefined ? textFor('operator', next.text) : undefined;
-
-  const rows = [
-    row('Effects', effects),
-    row('Where', places.length === 0 ? [] : [join(places, ', ')]),
-    row('Consent', ifPresent(consentText)),
-    row('Sent', sentAt === undefined ? [] : [time(sentAt)]),
-    row('Decide at', verbatim(decideAt)),
-    row('Plan ID', verbatim(planId)),
-    row('Valid until', planExpires === undefined ? [] : [time(planExpires)]),
-    row('Warnings', warnings),
-    // The notes are about earlier calls.
-    row('Earlier', notes),
-    row('Next', ifPresent(nextStep)),
-    row('Attempts', ifPresent(attemptsText(attempts))),
-    row('Request IDs', ifPresent(idList(requestIds))),
-  ];
-
+  const { summary, plan, answer } = success;
   const unitOf = (path: string) => operation && fieldUnit(operation.output(), path);
   let answerBlock: readonly string[] = [];
   if (answer !== undefined && !showsAll) answerBlock = answerLines(answer, { ...layout, unitOf });
@@ -69,8 +43,36 @@ export function successText(
     // A plan has the method, URL, headers and body of its request.
     plan === undefined ? [] : [layout.paint('bold', 'Request:'), ...requestLines(plan).map((line) => line.text)],
     answerBlock,
-    factLines(rows, layout),
+    factLines(successFacts(success), layout),
   ]);
+}
+
+function successFacts(success: Success): Row[] {
+  const { account, consent, sentAt, where = [], effects = [], plan, planId, planExpires, decideAt } = success;
+  const { warnings, notes = [], requestIds, attempts = [], next } = success;
+
+  // Only an accepted change has `where`, which names the account, too. Of other results, only the account may be known.
+  const places = where.length > 0 || account === undefined ? where : [say`account ${own(account)}`];
+  // A success has the consent only in words. If a user was asked, it was the person at the terminal, and not a user of an MCP client.
+  const consentText = consent?.text === consentWays.asked ? words('you agreed at this terminal') : consent;
+  // A plan's next step tells an agent how to go on, which does not concern a person at a terminal.
+  const nextStep = plan === undefined && next !== undefined ? textFor('operator', next.text) : undefined;
+
+  return [
+    row('Effects', effects),
+    row('Where', join(places, ', ')),
+    row('Consent', consentText),
+    row('Sent', sentAt === undefined ? undefined : time(sentAt)),
+    row('Decide at', decideAt === undefined ? undefined : exact(decideAt)),
+    row('Plan ID', planId === undefined ? undefined : exact(planId)),
+    row('Valid until', planExpires === undefined ? undefined : time(planExpires)),
+    row('Warnings', warnings),
+    // The notes are about earlier calls.
+    row('Earlier', notes),
+    row('Next', nextStep),
+    row('Attempts', attemptsText(attempts)),
+    row('Request IDs', idList(requestIds)),
+  ];
 }
 
 /** Formats a failure for a person at a terminal: the problem, the next step, and the facts that support asks for. */
@@ -83,17 +85,17 @@ export function failureText(failure: Failure, layout: TextLayout): string {
   const { defaults = [], warnings = [], notes = [], earlier, mayHaveHappened } = failure;
 
   const rows = [
-    row('Next', ifPresent(textFor('operator', next.text))),
-    row('Cloud says', ifPresent(saidBy(serviceSays))),
-    row('Account', account === undefined ? [] : [say`${own(account)}`]),
+    row('Next', textFor('operator', next.text)),
+    row('Cloud says', saidBy(serviceSays)),
+    row('Account', account === undefined ? undefined : own(account)),
     // The call that this call would repeat, and notes about other earlier calls.
-    row('Earlier call', ifPresent(earlierText(earlier))),
+    row('Earlier call', earlierText(earlier)),
     row('Earlier', notes),
     row('Defaults', defaults),
     row('Warnings', warnings),
-    row('Attempts', ifPresent(attemptsText(attempts))),
-    row('Request IDs', ifPresent(idList(requestIds))),
-    row('Code', [status === undefined ? say`${own(code)}` : say`${own(code)} (HTTP status ${status})`]),
+    row('Attempts', attemptsText(attempts)),
+    row('Request IDs', idList(requestIds)),
+    row('Code', status === undefined ? own(code) : say`${own(code)} (HTTP status ${status})`),
   ];
 
   const colour = mayHaveHappened === true ? 'yellow' : 'red';
@@ -150,15 +152,16 @@ function joinBlocks(blocks: readonly (readonly string[])[]): string {
   return `${texts.join('\n\n')}\n`;
 }
 
-/** A label with its texts. `labelled` prints each text on its own line, and no row without texts. */
-const row = <const Label extends string>(label: Wording<Label>, texts: readonly SafeText[]) =>
-  [words(label), texts] as const;
+type Row = readonly [label: SafeText, texts: readonly SafeText[]];
 
-const ifPresent = (text: SafeText | undefined): readonly SafeText[] =>
-  text === undefined || text.text === '' ? [] : [text];
-
-const verbatim = (value: string | undefined): readonly SafeText[] =>
-  value === undefined ? [] : [say`${exact(value)}`];
+/** A label with its texts, each of which is printed on its own line. Empty texts are left out, and `labelled` prints no row without texts. */
+function row<const Label extends string>(
+  label: Wording<Label>,
+  texts: SafeText | readonly SafeText[] | undefined,
+): Row {
+  const given = texts === undefined ? [] : [texts].flat();
+  return [words(label), given.filter(({ text }) => text !== '')];
+}
 
 const inLocalTime = (text: SafeText, { localTime }: TextLayout): SafeText =>
   withTimes(text, (time) => localTime(time) ?? words(''));
@@ -167,7 +170,7 @@ const paragraph = (text: SafeText, layout: TextLayout, first: '- ' | 0 = 0) =>
   wrapped(inLocalTime(text, layout), layout.width, first);
 
 /** Formats rows in two columns, with times in the reader's time zone. */
-const factLines = (rows: readonly ReturnType<typeof row>[], layout: TextLayout) =>
+const factLines = (rows: readonly Row[], layout: TextLayout) =>
   labelled(
     rows.map(([label, texts]) => [label, texts.map((text) => inLocalTime(text, layout))] as const),
     layout,
