@@ -18,7 +18,7 @@ import { authenticateByTokensFile, parseTokens, readTokensFile } from '../http/t
 import { watchJournal } from '../journal/health-check.js';
 import type { Store } from '../journal/open-store.js';
 import { openSharedMessages, type Runtime } from '../runtime.js';
-import { createHttpClient, defaultLimits, type HttpClient, type Proxies } from '../transport/http-client.js';
+import { createHttpClient, defaultLimits, type Proxies } from '../transport/http-client.js';
 import { sentences } from '../util/human.js';
 import { type Log, shownReason } from '../util/log.js';
 import { exact, own, type SafeText, say, words } from '../util/safe-text.js';
@@ -88,7 +88,7 @@ async function serve(
   const anyAccountAllowsChanges = allowChanges(server.accounts, server.operations);
   const journalWatch = anyAccountAllowsChanges ? watchJournal(journal, log) : undefined;
   const identity = access.openIdentity?.(log);
-  const decisions = await decisionsOf(config, runtime, identity, log, now);
+  const decisions = await decisionsOf(config.publicUrl, runtime, identity, log, now);
 
   // If `serveHttp` fails, for example because the port is in use, the process ends, so nothing that is open has to be closed here.
   const httpServer = await serveHttp({
@@ -157,40 +157,20 @@ const noStateKey = words(
 
 /** The options of the page for decisions. Undefined without a public URL, or without authentication, which signing in needs. */
 async function decisionsOf(
-  { http, publicUrl }: Config,
+  publicUrl: string | undefined,
   { plans, server: { accounts, operations, call, stateKeys } }: Runtime,
   identity: Identity | undefined,
   log: Log,
   now: () => Date,
 ): Promise<DecisionsOptions | undefined> {
   if (publicUrl === undefined || identity === undefined) return undefined;
-  const signIn = await signInOf(http, publicUrl, identity, now);
-  const { principalNamed: findInTokensFile } = identity;
+  const signIn = await identity.signIn(publicUrl);
   /** Finds the caller of a plan. If a person accepts the plan, its change is made in the name and with the scopes of this caller. */
-  const callerOf: DecisionsOptions['callerOf'] = async ({ caller: name, scopes: scopesAtPlan = [] }) => {
+  const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) =>
     // Only a server without authentication that shares the database, such as one on stdio, makes plans without a caller. As on that server,
     // such a plan's change has no caller, and no scopes limit it.
-    if (name === undefined) return undefined;
-    // With a tokens file, the caller has the scopes that the file gives it now. If the file no longer has the caller, this is undefined, and
-    // the change is refused, because the plan names a caller (see `createCall`).
-    if (findInTokensFile !== undefined) return findInTokensFile(name);
-    // An issuer names scopes only in a token, so the caller keeps the scopes of the token with which the plan was made.
-    return { name, scopes: scopesAtPlan };
-  };
+    caller === undefined ? undefined : identity.callerNamed(caller, scopes);
   return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
-}
-
-/** How people sign in to the page for decisions: at the OAuth issuer, or with a token of the tokens file. */
-async function signInOf(
-  { issuer, audience, clientId, clientSecret }: Config['http'],
-  publicUrl: string,
-  { authenticate, httpClient }: Identity,
-  now: () => Date,
-): Promise<SignIn> {
-  if (issuer === undefined || audience === undefined || clientId === undefined || httpClient === undefined)
-    return signInByToken(authenticate, now);
-  const { signInAtIssuer } = await import('../http/sign-in-at-issuer.js');
-  return signInAtIssuer({ issuer, audience, clientId, clientSecret, publicUrl, httpClient, authenticate, now });
 }
 
 /** Who can reach the server, and how it authenticates them. */
@@ -235,7 +215,7 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
   if (issuer !== undefined && audience !== undefined) {
     // From this metadata, OAuth clients learn where to get a token for this server.
     const resource = { url: resourceUrl(audience, publicUrl, hosts), issuer };
-    const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, proxies);
+    const openIdentity = (log: Log) => openIssuer({ issuer, audience, scopeClaim, now, log }, http, proxies);
     return { hosts, resource, openIdentity };
   }
   // Without a tokens file, this is undefined: callers are not authenticated. Only this machine reaches such a server, because any other has
@@ -247,10 +227,10 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
 /** The authentication of callers, by a tokens file or by an OAuth issuer. */
 interface Identity {
   readonly authenticate: Authenticate;
-  /** Looks up a caller of the tokens file with its current scopes. Absent for an issuer. */
-  readonly principalNamed?: (name: string) => Promise<Principal | undefined>;
-  /** The HTTP client for requests to the issuer. Absent for a tokens file. */
-  readonly httpClient?: HttpClient;
+  /** Returns a caller with its current scopes. Undefined if the caller may no longer make calls. */
+  callerNamed(name: string, scopesAtPlan: readonly string[]): Promise<Principal | undefined>;
+  /** Returns the way in which people sign in to the page for decisions. */
+  signIn(publicUrl: string): Promise<SignIn>;
   /** True if the issuer answered the last request. Absent for a tokens file. */
   readonly reachable?: () => boolean;
   close?(): Promise<void>;
@@ -258,19 +238,37 @@ interface Identity {
 
 function openTokensFile(options: Parameters<typeof authenticateByTokensFile>[0]): Identity {
   const authenticate = authenticateByTokensFile(options);
-  return { authenticate, principalNamed: authenticate.principalNamed };
+  return {
+    authenticate,
+    // A caller has the scopes that the file gives it now. If the file no longer has the caller, this is undefined, and the change is refused,
+    // because the plan names a caller (see `createCall`).
+    callerNamed: authenticate.principalNamed,
+    signIn: async () => signInByToken(authenticate, options.now),
+  };
 }
 
 /** Authenticates by an issuer. Fetches its keys at once, so that a wrong address is logged now and the first caller need not wait. */
-function openIssuer(options: Omit<IssuerOptions, 'keys'>, proxies: Proxies): Identity {
+function openIssuer(
+  options: Omit<IssuerOptions, 'keys'>,
+  { clientId, clientSecret }: Config['http'],
+  proxies: Proxies,
+): Identity {
   const httpClient = createHttpClient(proxies, { ...defaultLimits, bodyBytes: documentBytes });
   const sleep = (milliseconds: number) => delay(milliseconds);
   const keys = createIssuerKeys({ ...options, httpClient, sleep });
   void keys.fetch();
+  const authenticate = authenticateByIssuer({ ...options, keys });
   return {
-    authenticate: authenticateByIssuer({ ...options, keys }),
+    authenticate,
+    // An issuer names scopes only in a token, so the caller keeps the scopes of the token with which the plan was made.
+    callerNamed: async (name, scopesAtPlan) => ({ name, scopes: scopesAtPlan }),
+    signIn: async (publicUrl) => {
+      // Never happens: `accessOf` refuses a page for decisions without a client ID.
+      if (clientId === undefined) return signInByToken(authenticate, options.now);
+      const { signInAtIssuer } = await import('../http/sign-in-at-issuer.js');
+      return signInAtIssuer({ ...options, clientId, clientSecret, publicUrl, httpClient, authenticate });
+    },
     reachable: keys.reachable,
-    httpClient,
     close: httpClient.close,
   };
 }
