@@ -18,7 +18,7 @@ import {
   type Command,
   type Invocation,
   layoutOf,
-  operationNamed,
+  notOneOf,
   progressBar,
   type Terminal,
   UsageError,
@@ -134,7 +134,11 @@ export async function readCall(invocation: Invocation): Promise<Call> {
   const [tool = '', argument = '{}'] = positionals;
   // Problems of the configuration come first, because they may be the reason why the tool is unknown.
   const config = validConfig(invocation);
-  const operation = operationNamed(tool, operations);
+  const operation = operations.find(({ name }) => name === tool);
+  if (operation === undefined) {
+    const tools = operations.map(({ name }) => name);
+    throw new UsageError(notOneOf('tool', tool, tools));
+  }
 
   const { account } = options;
   if (account !== undefined && !config.accounts.areNamed)

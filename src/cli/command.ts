@@ -5,7 +5,7 @@ import type { Config, ConfigResult } from '../config/load-config.js';
 import type { Operation } from '../tools/define-operation.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { namesOf, own, type SafeText, say, type Wording, words } from '../util/safe-text.js';
-import { columnsOf, localTimeIn, type TextLayout, wrapped } from './layout.js';
+import { columnsOf, localTimeIn, type TextLayout } from './layout.js';
 
 /** An output stream: a terminal, which has `columns`, or a file or pipe. */
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -62,27 +62,10 @@ export type Commands = Readonly<Record<string, () => Promise<Command>>>;
 /** Thrown if a command cannot run. `problems` are sentences for the user, without values of secrets. The exit code is 2. */
 export class UsageError extends Error {
   readonly problems: readonly SafeText[];
-  /** The beginning of the message. By default, the command's name. */
-  heading: SafeText | undefined;
   constructor(...problems: readonly SafeText[]) {
     super(problems.join('\n'));
     this.problems = problems;
   }
-  under<const Text extends string>(heading: Wording<Text>): this {
-    this.heading = words(heading);
-    return this;
-  }
-}
-
-/** Formats problems with a heading. A single problem stands in the same line as the heading, and several are listed below it. */
-export function problemsText(heading: SafeText, problems: readonly SafeText[], terminal: Terminal): string {
-  const { width } = layoutOf(terminal, 'stderr');
-  const [first = say``, ...others] = problems;
-  const lines =
-    others.length === 0
-      ? wrapped(first, width, say`${heading}: `, 2)
-      : [say`${heading}:`, ...problems.flatMap((problem) => wrapped(problem, width, '- '))];
-  return `${lines.join('\n')}\n`;
 }
 
 /** @throws UsageError if the configuration is not valid */
@@ -114,14 +97,6 @@ export const notOneOf = <const Kind extends string>(
   const hint = similarName === undefined ? say`.` : say`; did you mean ${own(similarName)}?`;
   return say`${own(name)} is not a ${what}${hint} The ${what}s are ${all}.`;
 };
-
-/** @throws UsageError if no operation has the name */
-export function operationNamed(name: string, operations: readonly Operation[]): Operation {
-  const operation = operations.find((candidate) => candidate.name === name);
-  if (operation !== undefined) return operation;
-  const names = operations.map((candidate) => candidate.name);
-  throw new UsageError(notOneOf('tool', name, names));
-}
 
 /** The layout for text on a stream. Only a terminal shows colours, and none if NO_COLOR is set. */
 export function layoutOf(

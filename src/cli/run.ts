@@ -6,9 +6,9 @@ import type { OwnOperations } from '../operations/load-operations.js';
 import { operations as builtIn } from '../tools/index.js';
 import { didYouMean } from '../util/did-you-mean.js';
 import { ShownError } from '../util/log.js';
-import { defined, exact, own, say, words } from '../util/safe-text.js';
-import { type Command, type Commands, notOneOf, problemsText, type Terminal, UsageError } from './command.js';
-import { printLine } from './layout.js';
+import { defined, exact, own, type SafeText, say, words } from '../util/safe-text.js';
+import { type Command, type Commands, layoutOf, notOneOf, type Terminal, UsageError } from './command.js';
+import { printLine, wrapped } from './layout.js';
 import { stdioCommand } from './stdio-command.js';
 
 const help = async () => (await import('./help.js')).helpCommand(commands, stdioCommand);
@@ -30,39 +30,44 @@ export const commands: Commands = {
 /** Runs a command line, and prints the problem if it cannot run. Resolves with the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   const [firstArg = ''] = args;
-  // Without the name of a command, this is the server on stdin and stdout, and all arguments are options.
   const name = firstArg.startsWith('-') ? '' : firstArg;
-  const argsOfCommand = name === '' ? args : args.slice(1);
+  const heading = name === '' ? say`cloudops-mcp` : say`cloudops-mcp ${own(name)}`;
   try {
-    return await run(name, argsOfCommand, terminal);
+    // Without the name of a command, this is the server on stdin and stdout, and all arguments are options.
+    if (name === '') return await run(name, stdioCommand, args, terminal);
+    const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (load === undefined) return refuse(say`cloudops-mcp`, [noSuchCommand(name)], terminal);
+    return await run(name, await load(), args.slice(1), terminal);
   } catch (error) {
+    if (error instanceof UsageError) return refuse(heading, error.problems, terminal);
+    if (!(error instanceof Error)) throw error;
+    // The class is in a module that is loaded only for the sandbox, so the error is recognized by its name. Its message is safe text.
+    if (error.name === 'SandboxProblem') return refuse(heading, [say`${defined(error.message)}`], terminal);
     // An address that is in use is no fault of this program, so its user gets a sentence and no stack trace.
-    if (error instanceof Error && 'syscall' in error && error.syscall === 'listen') {
-      printLine(terminal.stderr, say`cloudops-mcp cannot listen: ${error.message}`);
-      return 1;
-    }
-    const usageError = usageErrorOf(error);
-    if (usageError === undefined) throw error;
-    const commandText = name === '' ? say`cloudops-mcp` : say`cloudops-mcp ${own(name)}`;
-    terminal.stderr.write(problemsText(usageError.heading ?? commandText, usageError.problems, terminal));
-    return 2;
+    if (!('syscall' in error && error.syscall === 'listen')) throw error;
+    printLine(terminal.stderr, say`cloudops-mcp cannot listen: ${error.message}`);
+    return 1;
   }
 }
 
-/** Returns a UsageError, or a problem of the sandbox as a UsageError. Undefined for other errors, which are faults of the program. */
-function usageErrorOf(error: unknown): UsageError | undefined {
-  if (error instanceof UsageError) return error;
-  // The class is in a module that is loaded only for the sandbox, so the error is recognized by its name. Its message is safe text.
-  const isSandboxProblem = error instanceof Error && error.name === 'SandboxProblem';
-  return isSandboxProblem ? new UsageError(say`${defined(error.message)}`) : undefined;
+/** Prints the problems for which a command cannot run. Several are listed below the heading. Returns the exit code. */
+function refuse(heading: SafeText, problems: readonly SafeText[], terminal: Terminal): number {
+  const { width } = layoutOf(terminal, 'stderr');
+  const [first = say``, ...others] = problems;
+  const lines =
+    others.length === 0
+      ? wrapped(first, width, say`${heading}: `, 2)
+      : [say`${heading}:`, ...problems.flatMap((problem) => wrapped(problem, width, '- '))];
+  terminal.stderr.write(`${lines.join('\n')}\n`);
+  return 2;
 }
 
 /**
- * Loads the command and the configuration, and runs the command. Resolves with the exit code.
+ * Loads the configuration, and runs a command. Resolves with the exit code.
  * @param name empty for the server on stdin and stdout
+ * @throws UsageError
  */
-async function run(name: string, args: readonly string[], terminal: Terminal): Promise<number> {
-  const command = name === '' ? stdioCommand : await commandNamed(name);
+async function run(name: string, command: Command, args: readonly string[], terminal: Terminal): Promise<number> {
   // The services of operation files have settings of their own, so the files are loaded before the command line is parsed.
   const ownOperations = await loadOwnOperations(args, command, terminal);
   const commandLine = parseCommandLine(args, command, addedSettings(ownOperations));
@@ -83,16 +88,10 @@ async function run(name: string, args: readonly string[], terminal: Terminal): P
     return helpCommand.run({ ...invocation, positionals: topic });
   }
 
-  try {
-    return await command.run({ ...invocation, positionals });
-  } catch (error) {
-    // The problems of the configuration include those of the command line. If there are more, a setting is wrong, so a server cannot start,
-    // and the heading says that.
-    const hasSettingProblem = !configResult.ok && configResult.problems.length > commandLine.problems.length;
-    if (command.serves && hasSettingProblem && error instanceof UsageError)
-      throw error.under('cloudops-mcp cannot start');
-    throw error;
-  }
+  // The problems of the configuration include those of the command line. If there are more, a setting is wrong.
+  if (command.serves && !configResult.ok && configResult.problems.length > commandLine.problems.length)
+    return refuse(say`cloudops-mcp cannot start`, configResult.problems, terminal);
+  return command.run({ ...invocation, positionals });
 }
 
 /** Matches the path of a pipe that a shell opens for `<(…)`, such as `/dev/fd/63`. Reading it ends when the program in `<(…)` ends. */
@@ -122,17 +121,12 @@ async function loadOwnOperations(
   return loadOperationFiles(path, terminal);
 }
 
-/** Loads a command. @throws UsageError if there is none with the name; for a tool's name, it suggests `cloudops-mcp call` */
-async function commandNamed(name: string): Promise<Command> {
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (load !== undefined) return load();
+/** Says that there is no command with a name. For a tool's name, suggests `cloudops-mcp call`. */
+function noSuchCommand(name: string): SafeText {
   const names = Object.keys(commands);
   const tools = builtIn.map((operation) => operation.name);
   // A tool is suggested only if no command has a similar name.
   const tool = didYouMean(name, names) === undefined ? didYouMean(name, tools) : undefined;
-  const problem =
-    tool === undefined
-      ? notOneOf('command', name, names)
-      : say`${own(name)} is not a command; did you mean cloudops-mcp call ${own(tool)}?`;
-  throw new UsageError(problem).under('cloudops-mcp');
+  if (tool === undefined) return notOneOf('command', name, names);
+  return say`${own(name)} is not a command; did you mean cloudops-mcp call ${own(tool)}?`;
 }
