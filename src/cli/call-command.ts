@@ -271,12 +271,13 @@ async function askForConsent(
 ): Promise<UserReply> {
   const { stdin, stderr } = terminal;
   // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
-  const lines = createInterface({ input: stdin, output: stderr, terminal: false });
-  // `question` may never settle if stdin ends, so each line is awaited together with that end.
-  const inputEnded = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
+  const lines = createInterface({ input: stdin, terminal: false, signal });
+  const iterator = lines[Symbol.asyncIterator]();
+  /** Resolves with undefined after Ctrl-C, which aborts `signal`, or if stdin has ended. */
   const readLine = async (prompt: string): Promise<string | undefined> => {
-    const line = await Promise.race([lines.question(prompt, { signal }), inputEnded]);
-    return line?.trim();
+    stderr.write(prompt);
+    const next = await iterator.next();
+    return next.done ? undefined : next.value.trim();
   };
 
   const consentWord = nameToType ?? 'yes';
@@ -294,14 +295,9 @@ async function askForConsent(
       return { kind: 'wrongName' };
     }
 
-    // An empty line declines at once, without a question for the reason.
-    if (line === '') return { kind: 'declined', reason: undefined };
-    // After Ctrl-C, there is no reason, but the answer is still no.
-    const reason = await readLine(reasonPrompt).catch(() => undefined);
+    // An empty line declines at once, without a question for the reason. After Ctrl-C, there is no reason, but the answer is still no.
+    const reason = line === '' ? undefined : await readLine(reasonPrompt);
     return { kind: 'declined', reason };
-  } catch {
-    // Only Ctrl-C makes the first question reject, by way of `signal`.
-    return { kind: 'cancelled' };
   } finally {
     lines.close();
   }

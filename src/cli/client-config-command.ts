@@ -73,12 +73,13 @@ function localInstructions(client: McpHost, config: Config, launch: Launch): Ins
   const { title, places, local, commands } = client;
   if (local === undefined)
     throw new UsageError(say`${defined(title)} starts no programs: serve over HTTP, and name the URL with --http.`);
-  const { server, secretsToSet } = localServer(client, config, launch);
+  const secrets = secretsToSet(config);
+  const server = localServer(client, config, launch, secrets);
   return {
     places,
     block: blockText(local(server)),
     command: commands?.local(server, quoteFor(launch.isWindows)),
-    secrets: secretsToSet,
+    secrets,
     notes: localNotes(client, config, launch),
   };
 }
@@ -171,35 +172,34 @@ function checkUrl(text: string): void {
 }
 
 /**
- * The server for the client's configuration, with a copy of the settings that are given here. Secrets are not copied: `secretsToSet` are
- * the variables for them, which the user has to set.
+ * The server for the client's configuration, with a copy of the settings that are given here, except for secrets.
+ * @param secrets names of the variables for secrets, which the user has to set
  */
 function localServer(
   { cannotLookUpVariables, decisionWay }: McpHost,
   config: Config,
   launch: Launch,
-): { readonly server: LocalServer; readonly secretsToSet: readonly string[] } {
+  secrets: readonly string[],
+): LocalServer {
   const copiedSettings = config.origins.filter(({ secret }) => !secret);
-  const secretsToSet = variablesToSet(config);
   // Paths are absolute, because clients choose the working directory of the server.
   const env = Object.fromEntries(
     copiedSettings.map(({ name, value, isPath }) => [name, isPath ? resolve(value) : value]),
   );
 
   // Most clients look up the secrets in variables of their own environment. For the others, the settings name files for the secrets.
-  const secretsToLookUp = cannotLookUpVariables ? [] : secretsToSet;
-  if (cannotLookUpVariables) for (const name of secretsToSet) env[`${name}_FILE`] = fileFor(name, launch);
+  if (cannotLookUpVariables) for (const name of secrets) env[`${name}_FILE`] = fileFor(name, launch);
 
   // `by view`: the client shows plans with a button. If an account takes planIds, a model could send one back without any click, so
   // CLOUDOPS_CONFIRM=human is added, with which only the click counts. A value that the user has given stays.
   if (decisionWay === 'by view' && takesPlanIds(config)) env.CLOUDOPS_CONFIRM ??= 'human';
 
   const [command = '', ...args] = commandLineOf(launch);
-  return { server: { command, args, env, secrets: secretsToLookUp }, secretsToSet };
+  return { command, args, env, secrets: cannotLookUpVariables ? [] : secrets };
 }
 
 /** The variables that the user has to set: the secrets that are given here, and the access key if an account lacks it. */
-function variablesToSet(config: Config): readonly string[] {
+function secretsToSet(config: Config): readonly string[] {
   const givenSecrets = config.origins.filter(({ secret }) => secret).map(({ name }) => name);
   // All other settings are copied to the client's configuration. With a copy of the path of a key's file, the key itself need not be set.
   const copiedNames = config.origins.filter(({ secret }) => !secret).map(({ name }) => name);

@@ -261,7 +261,7 @@ export const withoutDetails = (text: SafeText): SafeText =>
   new SafeText(text.parts.filter((part) => part.kind !== 'detail'));
 
 /** A shortened text, and the whole text of everything that it omits: the details that were dropped, and the names that were cut. */
-export interface Shortened {
+interface Shortened {
   readonly line: SafeText;
   readonly omitted: readonly SafeText[];
 }
