@@ -277,7 +277,10 @@ async function askForConsent(
   const readLine = async (prompt: string): Promise<string | undefined> => {
     stderr.write(prompt);
     const next = await iterator.next();
-    return next.done ? undefined : next.value.trim();
+    if (!next.done) return next.value.trim();
+    // No line feed was typed after the prompt.
+    printLine(stderr, '');
+    return undefined;
   };
 
   const consentWord = nameToType ?? 'yes';

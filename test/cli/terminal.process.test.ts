@@ -126,6 +126,21 @@ test('who aborts an upload types its name, is asked again after another, and can
   expect(agreed.code).toBe(0);
 });
 
+test.each([
+  ['at the question', [['Type yes', '\x03']]],
+  [
+    'at the reason',
+    [
+      ['Type yes', 'no\n'],
+      ['Reason', '\x03'],
+    ],
+  ],
+  ['at the question, by the end of the input', [['Type yes', '\x04']]],
+] as const)('who gives up %s reads on a line of its own that nothing was sent', async (_when, typed) => {
+  const { lines } = await onTerminal(['call', 'restore_instance', restore], 80, { env: sandbox, typed });
+  expect(lines).toContain('Nothing was sent: you did not agree to it.');
+});
+
 test('colours are for those who want them', async () => {
   expect((await onTerminal(['doctor'], 80, { env: { ...sandbox, NO_COLOR: '1' } })).raw).not.toContain('\x1b[');
   expect((await onTerminal(['doctor'], 80, { env: { ...sandbox, NO_COLOR: '' } })).raw).toContain('\x1b[32mok');
