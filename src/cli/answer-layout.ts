@@ -10,11 +10,6 @@ import { labelled, type TextLayout, tableLines } from './layout.js';
 const maximumRows = 20;
 const maximumColumns = 8;
 
-/** One field of an answer, or a list of records in it. */
-type AnswerPart =
-  | { readonly kind: 'field'; readonly path: string; readonly value: unknown }
-  | { readonly kind: 'list'; readonly path: string; readonly records: readonly object[] };
-
 interface AnswerLayout extends TextLayout {
   /** The unit that the operation's schema names for a number at a path of the answer, such as `nodes[0].diskSize`. */
   readonly unitOf: (path: string) => string | undefined;
@@ -29,18 +24,17 @@ export function answerLines(answer: Readonly<Record<string, unknown>>, { unitOf,
   const { record, prefix } = withoutWrapper(answer);
   // The paths of fields and lists begin at the record, and the paths of the schema at the whole answer.
   const recordLayout = { ...layout, unitOf: (path: string) => unitOf(`${prefix}${path}`) };
-  const parts = partsOf(record);
-  const lists = parts.filter((part) => part.kind === 'list');
-  const fields = parts
-    .filter((part) => part.kind === 'field')
-    .map(({ path, value }) => [labelOf(path), [fieldText(path, value, recordLayout)]] as const);
+  const allFields = fieldsOf(record);
+  const lists = allFields.filter(([, value]) => recordsIn(value).length > 0);
+  const fields = allFields.filter(([, value]) => recordsIn(value).length === 0);
 
   const blocks: string[][] = [];
   // The `percent` of the answer itself is progress. In an inner record, it may be something else, so it is not taken from `record`.
   const { percent } = answer;
   if (typeof percent === 'number') blocks.push([`${progressBar(percent / 100)} ${percent}%`]);
-  if (lists.length === 0) blocks.push(labelled(fields, layout));
-  for (const { path, records } of lists) blocks.push(listLines(path, records, recordLayout));
+  const rows = fields.map(([path, value]) => [labelOf(path), [fieldText(path, value, recordLayout)]] as const);
+  if (lists.length === 0) blocks.push(labelled(rows, layout));
+  for (const [path, list] of lists) blocks.push(listLines(path, recordsIn(list), recordLayout));
   if (lists.length > 0 && fields.length > 0) blocks.push([layout.paint('dim', '--all shows every field.')]);
   return blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block]));
 }
@@ -54,17 +48,15 @@ function withoutWrapper(answer: object): { readonly record: object; readonly pre
 
 const isEmpty = (value: unknown) => value === undefined || value === null || value === '';
 
-/** The fields and lists of a record and of its inner records, whose paths are given. Empty fields and lists are left out. */
-function partsOf(record: object, pathOfRecord?: string): AnswerPart[] {
-  return Object.entries(record).flatMap(([name, value]): AnswerPart[] => {
+const recordsIn = (value: unknown): readonly object[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+/** The fields of a record and of its inner records, with their paths. Empty fields and lists are left out. */
+function fieldsOf(record: object, pathOfRecord?: string): [path: string, value: unknown][] {
+  return Object.entries(record).flatMap(([name, value]): [string, unknown][] => {
     const path = pathOfRecord === undefined ? name : `${pathOfRecord}.${name}`;
-    if (isEmpty(value)) return [];
-    if (Array.isArray(value)) {
-      const records = value.filter(isObject);
-      if (records.length > 0) return [{ kind: 'list', path, records }];
-      return value.length === 0 ? [] : [{ kind: 'field', path, value }];
-    }
-    return isObject(value) ? partsOf(value, path) : [{ kind: 'field', path, value }];
+    if (isObject(value)) return fieldsOf(value, path);
+    const isEmptyList = Array.isArray(value) && value.length === 0;
+    return isEmpty(value) || isEmptyList ? [] : [[path, value]];
   });
 }
 

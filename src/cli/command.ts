@@ -76,7 +76,6 @@ export function validConfig({ config }: Invocation): Config {
 
 /** Options of the commands `http` and `health`: the address of the HTTP server. */
 export const addressOptions = { host: 'value', port: 'value' } as const;
-export type CommandAddress = Readonly<Partial<Record<keyof typeof addressOptions, string>>>;
 export const defaultAddress = { host: '127.0.0.1', port: '8080' };
 
 /** Parses the value of `--port`. @throws UsageError if it is not a port */

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { parseCommandLine } from '../config/command-line.js';
 import { shownReason } from '../util/log.js';
 import { exact, say } from '../util/safe-text.js';
-import { addressOptions, type Command, type CommandAddress, defaultAddress, portOf } from './command.js';
+import { addressOptions, type Command, defaultAddress, portOf } from './command.js';
 import { printLine } from './layout.js';
 
 /** `cloudops-mcp health` is the health check of a container, because the image has no other HTTP client, such as curl. */
@@ -34,7 +34,7 @@ export const healthCommand: Command = {
 const answerMs = 2_000;
 
 /** Finds the server's address in the arguments of process 1: the options after `cloudops-mcp http`, which an init program may precede. */
-export function addressIn(args: readonly string[]): CommandAddress {
+export function addressIn(args: readonly string[]): Partial<typeof defaultAddress> {
   const command = args.findIndex(
     (arg, index) => arg === 'http' && /(main\.js|cloudops-mcp)$/.test(args[index - 1] ?? ''),
   );
