@@ -33,7 +33,7 @@ export interface AccountsConfig {
 }
 
 /** The parsed settings of the environment and the command line. */
-export interface ParsedEnvironment extends Pick<GatheredSettings, 'texts' | 'files'> {
+export interface ParsedEnvironment extends Pick<GatheredSettings, 'files'> {
   readonly explicit: ExplicitValues;
   readonly values: SettingValues;
   /** Endpoints of the APIs that operation files add, by service. */
@@ -204,12 +204,13 @@ function reportKeys(isGiven: (setting: Setting) => boolean, account: SafeText, r
  * with those that it inherits. A setting that the account inherits is never reported, because its value is equal to the environment's.
  */
 function reportWidening(values: SettingValues, environment: ParsedEnvironment, nameOf: NameOf, report: Report): void {
-  const { values: environmentValues, texts: environmentTexts } = environment;
-  if (environmentValues.READ_ONLY && !values.READ_ONLY)
+  // A default is no limit: if the environment does not give a setting, an account may need less consent than the default.
+  const { explicit: limits } = environment;
+  if (limits.READ_ONLY && !values.READ_ONLY)
     report(say`${nameOf('READ_ONLY')} may not be false while ${safeVariableName('READ_ONLY')} is set.`);
 
   for (const setting of ['TOOLS', 'REGIONS'] as const) {
-    const allowed = environmentValues[setting];
+    const allowed = limits[setting];
     // Without a list in the environment, every name is allowed.
     if (allowed === undefined) continue;
     // An account that gives no list has inherited `allowed`. There is no list only if the account's own is wrong, which has been reported.
@@ -219,17 +220,14 @@ function reportWidening(values: SettingValues, environment: ParsedEnvironment, n
   }
 
   const isWeaker = {
-    CONFIRM: !isAsStrict(values.CONFIRM, environmentValues.CONFIRM),
-    CONFIRM_DELETE: values.CONFIRM_DELETE === 'click' && environmentValues.CONFIRM_DELETE === 'type',
+    CONFIRM: limits.CONFIRM !== undefined && !isAsStrict(values.CONFIRM, limits.CONFIRM),
+    CONFIRM_DELETE: limits.CONFIRM_DELETE === 'type' && values.CONFIRM_DELETE === 'click',
   };
-  for (const setting of ['CONFIRM', 'CONFIRM_DELETE'] as const) {
-    // A default is no limit: if the environment does not give the setting, an account may need less consent than the default.
-    const isGiven = environmentTexts[setting] !== undefined;
-    if (isGiven && isWeaker[setting])
+  for (const setting of ['CONFIRM', 'CONFIRM_DELETE'] as const)
+    if (isWeaker[setting])
       report(
-        say`${nameOf(setting)} may not be ${own(values[setting])} while ${safeVariableName(setting)} is ${own(environmentValues[setting])}.`,
+        say`${nameOf(setting)} may not be ${own(values[setting])} while ${safeVariableName(setting)} is ${own(environment.values[setting])}.`,
       );
-  }
 }
 
 /** Reports settings of an account that contradict each other, and tools that do not exist. */

@@ -45,7 +45,7 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
   const gathered = gatherSettings(sources, report);
   const environment = parseEnvironment(gathered, sources.ownOperations ?? noOwnOperations, report);
   const proxies = readProxies(sources.env, report);
-  reportHttp(environment, report);
+  reportHttp(environment.values, gathered.texts, report);
   const accounts = loadAccounts(environment, sources.readFile, report);
   reportDecisions(environment.values, accounts, report);
   if (problems.length === 0) return { ok: true, config: configOf(environment, accounts, gathered, proxies, sources) };
@@ -54,8 +54,8 @@ export function loadConfig(sources: ConfigSources): ConfigResult {
 }
 
 /**
- * Checks the settings of the environment and the command line. Returns them in three forms: `texts` as they were given, `explicit` parsed,
- * and `values` with defaults. Reports every problem.
+ * Checks the settings of the environment and the command line. Returns the values that are given as `explicit`, and with defaults as
+ * `values`. Reports every problem.
  */
 function parseEnvironment(
   { texts, files, endpoints: endpointTexts }: GatheredSettings,
@@ -79,7 +79,7 @@ function parseEnvironment(
   reportContradictions(values, operations, safeVariableName, report);
   const keyVariables = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
   reportKeySources((setting) => explicit[setting] !== undefined, keyVariables, report);
-  return { explicit, values, texts, files, endpoints, operations };
+  return { explicit, values, files, endpoints, operations };
 }
 
 function valuesOfTexts(texts: GatheredSettings['texts']): Partial<Record<Setting, unknown>> {
@@ -174,7 +174,7 @@ function loadAccounts(
 }
 
 /** Reports settings for the HTTP server that contradict each other or are not usable. */
-function reportHttp({ values, texts }: ParsedEnvironment, report: Report): void {
+function reportHttp(values: SettingValues, texts: GatheredSettings['texts'], report: Report): void {
   const { HTTP_ISSUER: issuer, HTTP_AUDIENCE: audience, HTTP_TOKENS_FILE: tokensFile } = texts;
   for (const name of ['HTTP_ISSUER', 'HTTP_PUBLIC_URL', 'DECISIONS_WEBHOOK'] as const)
     if (isPlainHttp(values[name]))
