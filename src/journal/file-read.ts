@@ -65,14 +65,15 @@ async function* filesNewestFirst(path: string, since: number) {
 
 /**
  * Streams all changes of a journal in a file, as `Journal.read` describes: each change when its outcome is read, a change with the outcome
- * `unknown` again when a known outcome follows, and unfinished changes last. Of a change with a known outcome, only its ID stays in memory.
+ * `unknown` again when a known outcome follows, and unfinished changes last. Of a change with a known outcome, nothing stays in memory, or only
+ * its ID with `follow`.
  * @throws if a file cannot be read or is not a journal
  */
 export async function* readChanges(
   path: string,
   { since = 0, until = Number.POSITIVE_INFINITY, follow }: ReadOptions,
 ): AsyncGenerator<RecordedChange> {
-  /** IDs of all changes that were read, because their entries come again if the file is replaced. */
+  /** With `follow`, the IDs of all changes that were read, because their entries come again if the file is replaced. */
   const ids = new Set<string>();
   /** By ID: changes without an outcome, and changes that were yielded with the outcome `unknown`, which a known outcome may follow. */
   const open = new Map<string, RecordedChange>();
@@ -82,7 +83,7 @@ export async function* readChanges(
       const { intent } = entry;
       const time = Date.parse(intent.time);
       if (time >= since && time < until && !ids.has(intent.id)) open.set(intent.id, intent);
-      ids.add(intent.id);
+      if (follow !== undefined) ids.add(intent.id);
       continue;
     }
 
