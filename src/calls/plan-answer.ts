@@ -2,7 +2,7 @@ import { addressOf } from '../consent/decision-page.js';
 import type { EndedOutcome, PlanClaims } from '../consent/outcome.js';
 import { acceptOf, planText } from '../consent/plan.js';
 import { holdsSecret, type KeptPlan } from '../consent/plans.js';
-import { Refusal } from '../consent/refusal.js';
+import { Refusal, tooLargeToShow } from '../consent/refusal.js';
 import { subjectOf } from '../consent/related-plans.js';
 import type { ConsentStep } from '../consent/required-consent.js';
 import { tokenLifetimeMs } from '../consent/tokens.js';
@@ -132,10 +132,11 @@ async function storeForPeople(
     typedName: nameToType(call),
   };
   try {
-    const isAdded = await plans.add(planToStore);
-    if (isAdded) return { kind: 'stored' };
-    // Too many plans of the caller are waiting already.
-    return { kind: 'notStored', refusal: new Refusal('TooManyWaiting', []) };
+    const result = await plans.add(planToStore);
+    if (result === 'added') return { kind: 'stored' };
+    const tooLong = { reason: words('its plan is too long to wait for a decision') };
+    const refusal = result === 'tooLong' ? tooLargeToShow(call, tooLong) : new Refusal('TooManyWaiting', []);
+    return { kind: 'notStored', refusal };
   } catch {
     // This completes the refusal's text, which says that the journal cannot be written. The plans are stored beside the journal.
     const problem = say`the plans that wait beside it cannot be written`;

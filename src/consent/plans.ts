@@ -61,8 +61,8 @@ export interface FoundPlan extends KeptPlan {
 export interface Plans {
   /** The time at which a plan expires that is made now (milliseconds since 1970). */
   expiry(): number;
-  /** Stores a plan. Resolves with false if `mostWaiting` plans of the caller wait already, or if the plan is too long. */
-  add(plan: KeptPlan): Promise<boolean>;
+  /** Stores a plan, unless it is too long or `mostWaiting` plans of its caller wait already (`tooMany`). */
+  add(plan: KeptPlan): Promise<'added' | 'tooLong' | 'tooMany'>;
   find(nonce: string): Promise<FoundPlan | undefined>;
   /**
    * Stores the decision on a waiting plan. If several decisions come, the first gets `claimed`, and the others get `taken` and are not
@@ -89,6 +89,8 @@ const mostWaiting = 20;
 
 /** Size limit of a sealed plan (characters). It is enough for any usual plan with its outcome. */
 const longestPlan = 1024 * 1024;
+/** The room that a new plan leaves for its decision (characters), so that any plan that waits can be claimed. */
+const roomForDecision = 4096;
 
 interface PlansOptions {
   readonly store: PlanStore;
@@ -130,15 +132,14 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
       await erase();
       const expiresAt = plan.issuedAt + lifetimeMs;
       const sealed = sealPlan(keys, plan, expiresAt);
-      // Callers treat a plan that is too long like one plan too many, for which `store.add` resolves with false.
-      if (sealed.length > longestPlan) return false;
-      return store.add({ nonce: plan.nonce, expiresAt, owner: ownerOf(plan), sealed }, mostWaiting);
+      if (sealed.length > longestPlan - roomForDecision) return 'tooLong';
+      const isAdded = await store.add({ nonce: plan.nonce, expiresAt, owner: ownerOf(plan), sealed }, mostWaiting);
+      return isAdded ? 'added' : 'tooMany';
     },
     find,
     claim: async (nonce, decision) => {
       const plan = await find(nonce);
       if (plan === undefined) return 'unknown';
-      // Not compared with `longestPlan`: a decision is short, and must be stored so that no second decision can follow.
       const sealed = sealPlan(keys, { ...planOf(plan), decision }, plan.expiresAt);
       // The store changes nothing if the plan is decided already.
       return (await store.claim(nonce, sealed)) ? 'claimed' : 'taken';

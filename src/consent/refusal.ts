@@ -49,13 +49,18 @@ function summaryOf(tool: string, result: SafeText, reason: SafeText): SafeText {
   return forReader({ agent: full, person: sentence(say`${reason}.`), operator: full });
 }
 
-/** The refusal of a change that is too large for a person to review, with the operation's own advice if it has any. */
-export const tooLargeToShow = ({ change: { ifTooLarge } }: { readonly change: Pick<Change, 'ifTooLarge'> }): Refusal =>
-  new Refusal(
-    'TooLargeToShow',
-    [],
-    ifTooLarge === undefined ? {} : { next: next('agent', 'call', defined(ifTooLarge)) },
-  );
+/**
+ * The refusal of a change that is too large for a person to review, with the operation's own advice if it has any.
+ * @param more replaces the usual reason
+ */
+export const tooLargeToShow = (
+  { change: { ifTooLarge } }: { readonly change: Pick<Change, 'ifTooLarge'> },
+  more: Pick<Refusal['more'], 'reason'> = {},
+): Refusal =>
+  new Refusal('TooLargeToShow', [], {
+    ...more,
+    ...(ifTooLarge !== undefined && { next: next('agent', 'call', defined(ifTooLarge)) }),
+  });
 
 /** The refusal of a change in `approval` mode, in which somebody other than the user decides. */
 export const declinedByAnother = (problems: readonly SafeText[]): Refusal =>

@@ -175,6 +175,19 @@ test('a caller has twenty plans that wait at most', async () => {
   expect(await plans.list()).toHaveLength(21);
 });
 
+test('a plan that is too long to be stored is refused as too long', async () => {
+  const { call, plans } = setUp('approval');
+  plans.add = async () => 'tooLong';
+  expect(await call()).toMatchObject({
+    failure: {
+      code: 'TooLargeToShow',
+      summary: expect.objectContaining({
+        text: expect.stringContaining('its plan is too long to wait for a decision'),
+      }),
+    },
+  });
+});
+
 test('a plan with a secret by value waits nowhere', async () => {
   const { carryOut, plans } = setUp('approval');
   const outcome = await carryOut(provisionKubeResourceGroup, provisionKubeResourceGroup.example, {

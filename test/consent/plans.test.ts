@@ -36,7 +36,7 @@ describe('what waits is sealed', () => {
     createPlans({ store: createPlanFiles(folder), keys: () => [key], now, lifetimeMs });
 
   test('and comes back as it was, to any process with the key', async () => {
-    expect(await open().add(waiting)).toBe(true);
+    expect(await open().add(waiting)).toBe('added');
     expect(await open().find(waiting.nonce)).toEqual({ ...waiting, state: 'waiting', expiresAt: time + 1000 });
     for (const name of readdirSync(folder)) {
       const written = name + readFileSync(join(folder, name), 'utf8');
@@ -115,20 +115,20 @@ describe('of what waits', () => {
     const plans = open();
     const add = (number: number, caller: string | undefined) =>
       plans.add({ ...waiting, nonce: number.toString(16).padStart(16, '0'), caller });
-    for (let number = 0; number < 20; number += 1) expect(await add(number, 'alice')).toBe(true);
-    expect(await add(20, 'alice')).toBe(false);
-    expect(await add(21, 'bob')).toBe(true);
-    for (let number = 30; number < 50; number += 1) expect(await add(number, undefined)).toBe(true);
-    expect(await add(50, undefined)).toBe(false);
+    for (let number = 0; number < 20; number += 1) expect(await add(number, 'alice')).toBe('added');
+    expect(await add(20, 'alice')).toBe('tooMany');
+    expect(await add(21, 'bob')).toBe('added');
+    for (let number = 30; number < 50; number += 1) expect(await add(number, undefined)).toBe('added');
+    expect(await add(50, undefined)).toBe('tooMany');
     time += 1001;
-    expect(await plans.add({ ...waiting, issuedAt: time })).toBe(true);
+    expect(await plans.add({ ...waiting, issuedAt: time })).toBe('added');
   });
 
   test('nothing is kept that is larger than any plan that can be shown', async () => {
     const plans = open();
     const large = 'x'.repeat(1024 * 1024);
-    expect(await plans.add({ ...waiting, args: { large } })).toBe(false);
-    expect(await plans.add({ ...waiting, args: { large: large.slice(0, 700_000) } })).toBe(true);
+    expect(await plans.add({ ...waiting, args: { large } })).toBe('tooLong');
+    expect(await plans.add({ ...waiting, args: { large: large.slice(0, 700_000) } })).toBe('added');
     await plans.claim(waiting.nonce, accepted);
     await plans.settle(waiting.nonce, { kind: 'failed', failure: { ...failure, code: large } });
     const found = await plans.find(waiting.nonce);
@@ -156,17 +156,21 @@ describe('of what waits', () => {
       return { plans, length: () => length };
     }
     /** Four characters of a sealed text are three bytes. */
-    const missing = (length: number) => 'x'.repeat(Math.floor((longest * 3) / 4) - Math.floor((length * 3) / 4));
+    const missing = (length: number, wanted = longest) =>
+      'x'.repeat(Math.floor((wanted * 3) / 4) - Math.floor((length * 3) / 4));
 
-    test('all is kept, and with one more byte nothing', async () => {
+    test('all is kept, also with the longest decision, and with one more byte nothing', async () => {
       const { plans, length } = measuring();
       const add = (digit: string, large: string) => plans.add({ ...waiting, nonce: digit.repeat(16), args: { large } });
       await add('1', '');
-      const large = missing(length());
-      expect(await add('2', large)).toBe(true);
-      expect(length()).toBe(longest);
-      expect(await plans.find('2'.repeat(16))).toMatchObject({ args: { large } });
-      expect(await add('3', `${large}x`)).toBe(false);
+      const large = missing(length(), longest - 4096);
+      expect(await add('2', large)).toBe('added');
+      expect(length()).toBe(longest - 4096);
+      // Control characters take six characters of JSON.
+      const decision = { ...accepted, person: '\u0001'.repeat(255), reason: '\u0001'.repeat(200) };
+      expect(await plans.claim('2'.repeat(16), decision)).toBe('claimed');
+      expect(await plans.find('2'.repeat(16))).toMatchObject({ args: { large }, decision });
+      expect(await add('3', `${large}x`)).toBe('tooLong');
     });
 
     test('the outcome is kept', async () => {
