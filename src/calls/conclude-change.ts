@@ -176,7 +176,7 @@ const warningsOf = ({ consent, plan }: AcceptedChange) => (shownBefore.includes(
 
 /** The next step after an accepted change. Contradictions between answer and request, a repetition, and failed entries come first. */
 function nextOf(
-  { call, answer, isRepetition, verificationHint, failed }: AcceptedChange,
+  { call, answer, mayRepeat, failed }: AcceptedChange,
   contradictions: readonly SafeText[],
   nextOfOperation: Next | undefined,
 ): Next {
@@ -190,8 +190,9 @@ function nextOf(
     return next('user', 'check', text);
   }
 
-  // An earlier change had the same request.
-  if (isRepetition) {
+  // `mayRepeat` is the ID of an earlier change with the same request.
+  if (typeof mayRepeat === 'string' && mayRepeat !== '') {
+    const { verificationHint } = call;
     const text = forReader({
       agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,
       person: say`The same change was sent before, so check in the console that there is only one: ${verificationHint}.`,

@@ -9,7 +9,7 @@ import type { ResolvedChange } from './stages.js';
 /** The parts of a call that determine how the progress of its change can be followed. */
 export type FollowedCall = Pick<
   ResolvedChange,
-  'operation' | 'change' | 'endpoint' | 'input' | 'secretNames' | 'followTool'
+  'operation' | 'change' | 'endpoint' | 'input' | 'secretNames' | 'followTool' | 'verificationHint'
 >;
 
 /**
@@ -32,16 +32,15 @@ export function stepAfterAccepted(call: FollowedCall, report: SafeText, record?:
 
 /**
  * The step after a change whose outcome is unknown.
- * @param verificationHint the thing to look for, as the end of a sentence
  * @param sentAt ISO 8601. A time from the journal may be malformed
  */
-export function stepIfUnknown(call: FollowedCall, verificationHint: SafeText, sentAt: string): Next {
+export function stepIfUnknown(call: FollowedCall, sentAt: string): Next {
   const sent = say`It was sent at ${shownTime(sentAt)} to region ${place(call.endpoint.region)}.`;
   if (call.operation.repeatable === true) {
     const repeat = say`Sending it again does no harm: ${callAgain} with the same arguments, without planId.`;
-    return next('agent', 'call', say`${sent} ${repeat} The aim is ${verificationHint}.`);
+    return next('agent', 'call', say`${sent} ${repeat} The aim is ${call.verificationHint}.`);
   }
-  const { who, action, text } = stepToVerify(call, verificationHint, {
+  const { who, action, text } = stepToVerify(call, {
     beforeLook: words('Wait ten minutes, then'),
     howToRepeat: say`${callAgain} with the same arguments, without planId, and with allowRepeat: true`,
   });
@@ -56,9 +55,9 @@ export function stepIfUnknown(call: FollowedCall, verificationHint: SafeText, se
  */
 export function stepToVerify(
   call: FollowedCall,
-  verificationHint: SafeText,
   { beforeLook, howToRepeat }: { readonly beforeLook: SafeText; readonly howToRepeat: SafeText },
 ): Next {
+  const { verificationHint } = call;
   const ifWanted = say`and ${theyWant} it, ${howToRepeat}.`;
   const read = followingRead(call);
   if (read !== undefined) {

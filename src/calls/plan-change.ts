@@ -13,7 +13,7 @@ import { checkBudget } from './check-budget.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { visibleCaller } from './policy.js';
 import { type Earlier, earlierOf, repeated, repeatWarning } from './repeat.js';
-import type { DecisionRecord, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
+import type { DecisionRecord, DraftedChange, IntentDraft, OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Makes the journal entry of a change, except for the fields that follow from the decision. */
 const draftIntent = (
@@ -47,15 +47,11 @@ export const intentOf = (draft: IntentDraft, decision: DecisionRecord, time: Dat
   answeredAfterMs: decision.answeredAfterMs,
 });
 
-/** A change with its plan and the draft of its journal entry, which follow from the call alone. The journal is not read yet. */
-export type DraftedChange = Pick<PlannedChange, 'call' | 'draft' | 'verificationHint' | 'plan' | 'question'>;
-
 /** Makes the plan of a change, and the question if the client can ask. */
 export function draftChange(call: ResolvedChange, context: CallContext, dependencies: CallDependencies): DraftedChange {
   const plan = makePlan(call);
   const question = questionFor(plan, call, context, dependencies);
-  const verificationHint = call.change.verificationHint(call.input, call.endpoint.region);
-  return { call, draft: draftIntent(call, context, dependencies), verificationHint, plan, question };
+  return { call, draft: draftIntent(call, context, dependencies), plan, question };
 }
 
 /** The question about a plan, if the client can ask and the plan fits. A terminal shows the plan before, so its summary is enough there. */
@@ -81,16 +77,15 @@ export async function planChange(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlannedChange> {
-  const { call, draft, verificationHint } = drafted;
+  const { call } = drafted;
   const { control, account } = call;
 
   // `duplicate` is an earlier change with the same request, and `mayRepeat` tells the journal later which earlier change may be repeated.
   const { duplicate, mayRepeat, consentDigest } = await findRepetition(drafted, context, dependencies);
-  const isRepetition = duplicate !== undefined && control.allowRepeat;
   const visibleDuplicate = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
   // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
   if (visibleDuplicate !== undefined && !control.allowRepeat && !control.planOnly)
-    throw repeated(visibleDuplicate, call, verificationHint);
+    throw repeated(visibleDuplicate, call);
 
   const budgetText = await checkBudget(dependencies.journal, call.budget, control.planOnly);
   // Only the body of the request can be too large. The remarks below do not change the body.
@@ -103,7 +98,7 @@ export async function planChange(
   // A longer plan needs a new question, or is too long for one (undefined). If nothing was added, `shown` is the drafted plan itself.
   const hasAdditions = shown !== drafted.plan;
   const question = hasAdditions ? questionFor(shown, call, context, dependencies) : drafted.question;
-  return { call, draft, verificationHint, plan, others, shown, question, consentDigest, mayRepeat, isRepetition };
+  return { ...drafted, plan, others, shown, question, consentDigest, mayRepeat };
 }
 
 /** Finds the caller's other waiting plans for the same thing. Finds none for a click, because its plan was shown with them before. */

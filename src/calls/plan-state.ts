@@ -12,7 +12,7 @@ import { type Log, reasonOf, shownReason } from '../util/log.js';
 import { quoted, say, words } from '../util/safe-text.js';
 import type { CallDependencies } from './context.js';
 import { type FollowedCall, stepAfterAccepted, stepIfUnknown } from './follow-change.js';
-import type { DraftedChange } from './plan-change.js';
+import type { DraftedChange } from './stages.js';
 
 /** The state of a plan: waiting for a decision, under way (decided, but without an outcome yet), or ended. */
 export type PlanState =
@@ -38,7 +38,7 @@ export type PlanState =
 type PlanSources = Pick<CallDependencies, 'plans' | 'journal' | 'now'>;
 
 /** The call that asks for the state of a plan. Its arguments name the change. */
-export type AskingCall = Pick<DraftedChange, 'draft' | 'verificationHint'> & { readonly call: FollowedCall };
+export type AskingCall = Pick<DraftedChange, 'draft'> & { readonly call: FollowedCall };
 
 /** A planId, and the call that it came with. */
 export interface PlanLookup {
@@ -92,7 +92,7 @@ export async function stateByClaims(
   if (change?.ending !== undefined)
     return {
       kind: 'ended',
-      outcome: outcomeInJournal(change, change.ending, asking),
+      outcome: outcomeInJournal(change, change.ending, asking.call),
       person: change.approver,
       // A moment after the ending is in the journal, the stored plan gets the outcome with the cloud's answer. `isSettling`: look again until then.
       isSettling: plan !== undefined && isFresh(change.ending, time),
@@ -172,11 +172,10 @@ export function readClaims(planId: string, tokens: ConsentTokens): ConsentClaims
 /**
  * Makes the outcome of a change from its journal entry: the change, and the `ending` that a server added when the change ended. All texts of
  * the entry are quoted, because another server may have written them.
- * @param asking the call that asks for the outcome, which has the same arguments as the change
+ * @param call the call that asks for the outcome, which has the same arguments as the change
  */
-function outcomeInJournal(change: RecordedChange, ending: Ending, asking: AskingCall): EndedOutcome {
+function outcomeInJournal(change: RecordedChange, ending: Ending, call: FollowedCall): EndedOutcome {
   const { tool, what, time } = change;
-  const { call, verificationHint } = asking;
   const { outcome, status, code: recordedCode, requestIds = {} } = ending;
   const description = quoted(what, 500);
   const problems = recordedCode === undefined ? [] : [say`its code in the journal is ${quoted(recordedCode, 100)}`];
@@ -206,7 +205,7 @@ function outcomeInJournal(change: RecordedChange, ending: Ending, asking: Asking
         summary: say`Nobody knows whether this was carried out: ${description}.`,
         code: 'OutcomeUnknown',
         mayHaveHappened: true,
-        next: stepIfUnknown(call, verificationHint, time),
+        next: stepIfUnknown(call, time),
       });
   }
 }

@@ -10,7 +10,7 @@ import { join, own, quoted, type SafeText, say, words } from '../util/safe-text.
 import { shortestReadMs } from './approve-change.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome, Click } from './context.js';
-import { type DraftedChange, findRepetition, intentOf } from './plan-change.js';
+import { findRepetition, intentOf } from './plan-change.js';
 import {
   type AskingCall,
   awaitEnd,
@@ -22,7 +22,7 @@ import {
   stateUnavailable,
 } from './plan-state.js';
 import { visibleCaller } from './policy.js';
-import type { IntentDraft, PlannedChange } from './stages.js';
+import type { DraftedChange, IntentDraft, PlannedChange } from './stages.js';
 
 type WaitingState = Extract<PlanState, { kind: 'waiting' }>;
 type UnendedState = Exclude<PlanState, { kind: 'ended' }>;

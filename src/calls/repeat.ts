@@ -45,17 +45,17 @@ const repetitions = {
   delete: 'the same deletion once more',
 } as const satisfies Readonly<Record<Effect, string>>;
 
-/** The refusal of an unintended repetition. `verificationHint` is the thing to look for, as the end of a sentence. */
-export function repeated(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Refusal {
+/** The refusal of an unintended repetition. */
+export function repeated(earlier: Earlier, call: FollowedCall): Refusal {
   return new Refusal('Repeated', [], {
     reason: earlierClause(earlier),
-    next: stepAfterRepetition(earlier, call, verificationHint),
+    next: stepAfterRepetition(earlier, call),
     ...(earlier.kind === 'own' && { earlier: earlier.call }),
   });
 }
 
 /** The next step after a repetition was refused. The examples in the comments are what a person reads. A model reads longer texts. */
-function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationHint: SafeText): Next {
+function stepAfterRepetition(earlier: Earlier, call: FollowedCall): Next {
   // A caller must not learn the outcome of another caller's change, so it gets the step for an unknown outcome.
   const outcome = earlier.kind === 'own' ? earlier.call.outcome : 'unknown';
   // There is no case for a rejected or declined change, because it never counts as the earlier change.
@@ -74,7 +74,7 @@ function stepAfterRepetition(earlier: Earlier, call: FollowedCall, verificationH
     case 'unknown': {
       // `When ten minutes have passed since then, look in the console for a server "wiki". Only if it is not there and you still want it, try
       // again with allowRepeat: true.` The wait is for the cloud, which may list a new thing only minutes after the earlier call.
-      const { who, action, text } = stepToVerify(call, verificationHint, {
+      const { who, action, text } = stepToVerify(call, {
         beforeLook: words('When ten minutes have passed since then,'),
         howToRepeat: say`${callAgain} with allowRepeat: true`,
       });

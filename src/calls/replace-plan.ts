@@ -5,10 +5,10 @@ import { forAgent, next } from '../tools/next.js';
 import { escapeInvisible } from '../util/quote.js';
 import { say, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies } from './context.js';
-import type { DraftedChange } from './plan-change.js';
 import { readClaims, stateUnavailable } from './plan-state.js';
 import { withdrawPlan } from './plan-status.js';
 import { visibleCaller } from './policy.js';
+import type { DraftedChange } from './stages.js';
 
 /**
  * Finds the waiting plan that the argument `replaces` names, so that it can be withdrawn. Returns undefined if there is none to withdraw,

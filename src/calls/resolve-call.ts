@@ -59,6 +59,7 @@ export async function resolveCall(
     kind: 'change',
     operation,
     change,
+    verificationHint: change.verificationHint(input, region),
     account,
     accountName,
     isDefaultAccount: isDefault,

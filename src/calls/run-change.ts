@@ -6,13 +6,13 @@ import { approveChange, PlanClaim } from './approve-change.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
-import { type DraftedChange, draftChange, planChange } from './plan-change.js';
+import { draftChange, planChange } from './plan-change.js';
 import { answerPlanStatus, findOwnPlan, lookAtPlan, mayReplace, type OwnPlan, sendToPage } from './plan-status.js';
 import { visibleCaller } from './policy.js';
 import { findReplaced, withdrawReplaced } from './replace-plan.js';
 import { clientOptions } from './resolve-call.js';
 import { sendChange } from './send-change.js';
-import type { ApprovedChange, PlannedChange, ResolvedChange } from './stages.js';
+import type { ApprovedChange, DraftedChange, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Runs a change. Returns its outcome if there is consent, or else the plan, the state of a plan, or a question to the user. */
 export async function runChange(

@@ -32,10 +32,10 @@ export async function sendChange(
   const intent = intentOf(draft, consent, now());
   // `mayRepeat` is the ID of the one earlier change that this change may repeat, or true for any. Any other duplicate is refused.
   const begun = await journal.begin(intent, { allowRepeat: mayRepeat, budget: call.budget.limit });
-  if (begun.kind !== 'begun') throw beginRefusal(begun, approved, viewer);
+  if (begun.kind !== 'begun') throw beginRefusal(begun, call, viewer);
 
   const sentAt = now().toISOString();
-  const sentCall = { ...call, ifUnknown: stepIfUnknown(call, approved.verificationHint, sentAt) };
+  const sentCall = { ...call, ifUnknown: stepIfUnknown(call, sentAt) };
   const { result, keyId } = await sendAndRead(sentCall, intent, client, log);
 
   const ending = { id: intent.id, time: now().toISOString(), key: keyId, ...endingOf(result) };
@@ -85,7 +85,7 @@ function tokenOf({ nonce, id }: Pick<Intent, 'nonce' | 'id'>): string {
 /** The refusal of a change that the journal did not let begin. */
 function beginRefusal(
   begun: Exclude<BeginResult, { kind: 'begun' }>,
-  { call, verificationHint }: ApprovedChange,
+  call: ResolvedChange,
   viewer: string | undefined,
 ): Refusal {
   switch (begun.kind) {
@@ -96,7 +96,7 @@ function beginRefusal(
     case 'budgetSpent':
       return budgetSpent(begun.budget, begun);
     case 'duplicate':
-      return repeated(earlierOf(begun.earlier, viewer), call, verificationHint);
+      return repeated(earlierOf(begun.earlier, viewer), call);
   }
 }
 

@@ -44,6 +44,8 @@ type IsOffered = (tool: string) => boolean;
 
 export interface ResolvedChange extends PlanInput {
   readonly kind: 'change';
+  /** Completes "look in the console for". Made before anything is sent, because an error in making it later would hide the outcome. */
+  readonly verificationHint: SafeText;
   /** Name of the tool that shows the progress, if there is one and the caller may use it. */
   readonly followTool: string | undefined;
   readonly account: Account;
@@ -63,19 +65,21 @@ interface ControlArguments {
   readonly replaces: string | undefined;
 }
 
-/** A change with its plan, checked against the journal. */
-export interface PlannedChange {
+/** A change with its plan and the draft of its journal entry, which follow from the call alone. The journal is not read yet. */
+export interface DraftedChange {
   readonly call: ResolvedChange;
   readonly draft: IntentDraft;
-  /** Completes "look in the console for". Made before anything is sent, because an error in making it later would hide the outcome. */
-  readonly verificationHint: SafeText;
   readonly plan: Plan;
+  /** The plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
+  readonly question: SafeText | undefined;
+}
+
+/** A change with its plan, checked against the journal. */
+export interface PlannedChange extends DraftedChange {
   /** Other plans of the caller for the same thing, which wait too. */
   readonly others: readonly OtherPlan[];
-  /** The plan as it is shown, with sentences about the other plans. The stored plan has none. */
+  /** The plan as it is shown, also in the question, with sentences about the other plans. The stored plan has none. */
   readonly shown: Plan;
-  /** The shown plan as a question. Undefined if the client cannot ask, or if one screen cannot hold the plan. */
-  readonly question: SafeText | undefined;
   /** Consent counts only for a plan with this digest (see `digestForConsent`). */
   readonly consentDigest: string;
   /**
@@ -83,8 +87,6 @@ export interface PlannedChange {
    * be repeated, because the operation is idempotent. False without `allowRepeat`. A stored plan calls this `repeats`.
    */
   readonly mayRepeat: string | boolean;
-  /** True if `mayRepeat` is the ID of an earlier change. */
-  readonly isRepetition: boolean;
 }
 
 export interface OtherPlan {

@@ -26,8 +26,11 @@ const claims = { use: 'plan', digest: 'd'.repeat(32), nonce: 'e'.repeat(16), iss
 const { time: _, consent: __, ...draft } = intentAt(start, { digest: 'this' });
 const asking = {
   draft,
-  verificationHint: say`the server`,
-  call: { ...callOf({ backupId: 'a', instanceId: 'wiki' }), followTool: undefined },
+  call: {
+    ...callOf({ backupId: 'a', instanceId: 'wiki' }),
+    followTool: undefined,
+    verificationHint: say`the server`,
+  },
 };
 
 const failure = refusalFailure('restore_instance', new Refusal('Declined', []), true);
