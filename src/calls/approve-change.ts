@@ -1,9 +1,7 @@
-import { boundedReason, reasonText } from '../consent/decline-reason.js';
+import { boundedReason } from '../consent/decline-reason.js';
 import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicitor.js';
-import type { EndedOutcome } from '../consent/outcome.js';
 import { acceptOf } from '../consent/plan.js';
-import type { PlanDecision } from '../consent/plan-decision.js';
-import { declinedByAnother, Refusal, refusalFailure } from '../consent/refusal.js';
+import { declinedByAnother, Refusal } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
 import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
 import { isTyped, nameToType } from '../consent/typed-name.js';
@@ -11,139 +9,29 @@ import { callAgain, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { textsAt } from '../util/objects.js';
 import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
+import type { Decision } from './claim-plan.js';
 import type { CallContext, CallDependencies, Click, Question } from './context.js';
-import { intentOf } from './plan-change.js';
-import { ofAnotherCall, stateUnavailable } from './plan-state.js';
-import type { DecisionRecord, PlannedChange } from './stages.js';
-
-/** Claims the stored plan that a call decides on, and stores the outcome with the plan. Does nothing for a plan that is not stored. */
-export class PlanClaim {
-  readonly #plans: CallDependencies['plans'];
-  readonly #log: CallDependencies['log'];
-  readonly #tool: string;
-  /** Nonce of the plan. Undefined until the call has claimed a plan. */
-  #nonce: string | undefined;
-
-  constructor({ plans, log }: Pick<CallDependencies, 'plans' | 'log'>, tool: string) {
-    this.#plans = plans;
-    this.#log = log;
-    this.#tool = tool;
-  }
-
-  /**
-   * Takes a plan out of the plans that wait.
-   * @throws Refusal if another decision took it first, or if the plans cannot be written
-   */
-  async claim(nonce: string, decision: PlanDecision): Promise<void> {
-    const result = await this.#plans.claim(nonce, decision).catch((error: unknown) => {
-      throw stateUnavailable(error, this.#tool, this.#log);
-    });
-    if (result === 'taken') throw new Refusal('AlreadyDecided', []);
-    // A plan that was never stored is `unknown`. Then the journal alone makes sure that its nonce counts once.
-    if (result === 'claimed') this.#nonce = nonce;
-  }
-
-  /** Stores the outcome with the plan. Never rejects, so that a problem with storing does not replace the outcome. */
-  async settle(outcome: EndedOutcome): Promise<void> {
-    if (this.#nonce !== undefined) await this.#plans.settle(this.#nonce, outcome);
-  }
-
-  /** Stores the refusal that ended the call. Not `AlreadyDecided`, because the outcome comes from the call that decided on the plan. */
-  async settleError(error: unknown): Promise<void> {
-    if (!(error instanceof Refusal) || error.code === 'AlreadyDecided') return;
-    const isChange = true;
-    await this.settle({ kind: 'failed', failure: refusalFailure(this.#tool, error, isChange) });
-  }
-}
-
-/** A decision by a person or by planId, which is not in the journal yet. It is a consent unless `refusalIfDeclined` is set. */
-interface Decision {
-  readonly kind: 'decided';
-  readonly record: DecisionRecord & { readonly nonce: string };
-  /** Set if the person declined or gave no answer, or if a program answered. The call throws it. */
-  readonly refusalIfDeclined?: Refusal | undefined;
-  /** Why the person declined, as it was typed. The journal gets it without secrets. */
-  readonly reason?: string | undefined;
-  /** Set if the person closed the question without an answer. */
-  readonly isDismissed?: boolean;
-  /** Thrown in place of the decision if the nonce was used before. */
-  readonly refusalIfSpent: Refusal;
-}
-
-/** The consent to a change, or the question that the client has to answer first. */
-type Approval = { readonly kind: 'given'; readonly consent: DecisionRecord } | Question;
+import { ofAnotherCall } from './plan-state.js';
+import type { PlannedChange } from './stages.js';
 
 /**
- * Gets the consent that a change needs, or the question that the client has to answer first. Claims the plan for the decision, so that no
- * other decision on it counts. The journal gets a no here, and a consent later, with the change.
+ * Gets the decision on a change: a person's, the consent by planId, or a consent that a setting or an option gives beforehand. Returns the
+ * question if the client has to ask the user first.
  * @param step the result of `decideConsent`. Ignored if the call is a click
- * @param waitingNonce the nonce of the waiting plan that the call's planId names
- * @throws Refusal if there is no consent
+ * @param planNonce the nonce of the waiting plan that the call's planId names
+ * @throws Refusal if there is no decision
  */
-export async function approveChange(
+export async function getDecision(
   step: ConsentStep,
   planned: PlannedChange,
-  planClaim: PlanClaim,
-  waitingNonce: string | undefined,
+  planNonce: string | undefined,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<Approval> {
-  const decision = await getDecision(step, planned, waitingNonce, context, dependencies);
-  // Nothing is decided if the client has to ask the user first (`inputRequired`), or if a setting or an option gives the consent (`given`).
-  if (decision.kind !== 'decided') return decision;
-
-  const { record, isDismissed, refusalIfDeclined, refusalIfSpent } = decision;
-  const { refusals, now } = dependencies;
-  const isDeclined = refusalIfDeclined !== undefined;
-  const reason = isDeclined ? await redactReason(decision.reason, planned.call) : undefined;
-
-  // The nonce of the plan counts once. It may be spent by an earlier no that the journal does not have yet.
-  const { nonce, approver } = record;
-  if (refusals.isSpent(nonce)) throw refusalIfSpent;
-  // Throws if an earlier decision has claimed the stored plan.
-  const kind = isDeclined ? 'declined' : 'accepted';
-  await planClaim.claim(nonce, { kind, person: approver, at: now().getTime(), reason });
-  // Tells the decision page that the plan is claimed, and that this call will store the outcome.
-  context.click?.page?.onClaim();
-  // The journal refuses this consent later if it has an earlier decision with the nonce.
-  if (!isDeclined) return { kind: 'given', consent: record };
-
-  // If the user only closed the question (`isDismissed`), a planId of the same change stays valid.
-  const intent = intentOf(planned.draft, { ...record, reason }, now());
-  const recorded = await refusals.decline(intent, isDismissed);
-  // The journal has an earlier decision with the nonce.
-  if (recorded === 'spent') throw refusalIfSpent;
-  const problems = [...refusalIfDeclined.problems];
-  if (reason !== undefined) problems.push(reasonText(reason));
-  if (recorded === 'unwritten') problems.push(unwrittenNote);
-  throw new Refusal(refusalIfDeclined.code, problems, refusalIfDeclined.more);
-}
-
-/** Shortens a person's reason for declining, and removes the secrets of the call from it. */
-async function redactReason(reason: string | undefined, { operation, input, endpoint }: PlannedChange['call']) {
-  const text = boundedReason(reason);
-  if (text === undefined) return undefined;
-  const secrets = (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
-  const keys = await endpoint.keys.current().catch(() => undefined);
-  return createRedactor([...secrets, keys?.secretAccessKey, keys?.sessionToken]).clean(text);
-}
-
-const unwrittenNote = words(
-  'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
-);
-
-/** Gets a person's decision, the consent by planId, a consent that a setting or an option gives beforehand, or the question to the user. */
-async function getDecision(
-  step: ConsentStep,
-  planned: PlannedChange,
-  waitingNonce: string | undefined,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<Decision | Approval> {
+): Promise<Decision | Question> {
   if (context.click !== undefined) return clickDecision(planned, context.click, dependencies.now());
   switch (step.kind) {
     case 'given':
-      return { kind: 'given', consent: { how: step.how } };
+      return { kind: 'accepted', record: { how: step.how, nonce: planNonce } };
     case 'refuse':
       // The client is unknown if its session was lost. After reconnecting, a new session says whether the client can ask its user.
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
@@ -155,7 +43,7 @@ async function getDecision(
       return planIdDecision(planned, context.tokens, dependencies);
     case 'ask':
       // The question has the nonce of the plan that it is about, so that only one decision counts.
-      return askUser(planned, waitingNonce ?? dependencies.newNonce(), context, dependencies);
+      return askUser(planned, planNonce ?? dependencies.newNonce(), context, dependencies);
   }
 }
 
@@ -172,11 +60,10 @@ async function planIdDecision(
   { refusals }: CallDependencies,
 ): Promise<Decision> {
   const nonce = verifyPlanId(call.control.planId ?? '', consentDigest, tokens);
-  const refusalIfSpent = new Refusal('Declined', [say`the user declined this plan`]);
-  if (refusals.isSpent(nonce)) throw refusalIfSpent;
+  if (refusals.isSpent(nonce)) throw new Refusal('Declined', [say`the user declined this plan`]);
   const recentRefusal = await refusals.againstPlanId(draft);
   if (recentRefusal !== undefined) throw recentRefusal;
-  return { kind: 'decided', record: { how: 'planId', nonce }, refusalIfSpent };
+  return { kind: 'accepted', record: { how: 'planId', nonce } };
 }
 
 /** Returns the nonce of a planId, or throws a refusal if the planId is not valid for the plan with this `consentDigest`. */
@@ -201,7 +88,7 @@ export const shortestReadMs = 1000;
  * The decision of a click on a plan, in a view or on the decision page.
  * @throws Refusal if the click does not count. The plan then still waits for a person
  */
-function clickDecision({ call, consentDigest }: PlannedChange, click: Click, time: Date): Decision {
+async function clickDecision({ call, consentDigest }: PlannedChange, click: Click, time: Date): Promise<Decision> {
   const { decision, claims, page, reason, typedName } = click;
   const { confirm } = call.account;
   const isInView = page === undefined;
@@ -224,14 +111,13 @@ function clickDecision({ call, consentDigest }: PlannedChange, click: Click, tim
 
   const how = isInView ? 'clicked' : 'page';
   const record = { how, nonce: claims.nonce, answeredAfterMs, approver: page?.person } as const;
-  const refusalIfSpent = new Refusal('AlreadyDecided', []);
-  if (decision === 'accept') return { kind: 'decided', record, refusalIfSpent };
+  if (decision === 'accept') return { kind: 'accepted', record };
 
   const who = words(isInView ? 'the user' : 'a person on the page');
   const problems = [say`${who} clicked "Do nothing"`];
   // With `approval`, the person who decides is never the user.
-  const refusalIfDeclined = confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
-  return { kind: 'decided', record, refusalIfSpent, reason, refusalIfDeclined };
+  const refusal = confirm === 'approval' ? declinedByAnother(problems) : new Refusal('Declined', problems);
+  return { kind: 'declined', record: { ...record, reason: await redactReason(reason, call) }, refusal };
 }
 
 /**
@@ -262,7 +148,7 @@ async function askUser(
     return { kind: 'inputRequired', message, answer: { accept: acceptOf(call), typedName: requiredName }, claims };
   }
 
-  const { kind, reason } = reply;
+  const { kind } = reply;
   // A wrong name is no decision, even if a program sent the name.
   if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
@@ -270,18 +156,24 @@ async function askUser(
   // and `unanswered` means that the client came back without a reply.
   const isTooEarly = answeredAfterMs < shortestReadMs;
   const isByProgram = isTooEarly && elicitor.isDirect !== true && kind !== 'unanswered';
+  const record = { how: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs } as const;
   const shownQuestion = say`the question was: ${upTo(questionText, '\n') ?? questionText}`;
-  return {
-    kind: 'decided',
-    record: { how: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs },
-    // What a program says is never consent, even if it agreed.
-    refusalIfDeclined: isByProgram
-      ? refusalByProgram(kind, answeredAfterMs, shownQuestion)
-      : refusalUnlessAgreed(kind, shownQuestion),
-    reason,
-    isDismissed: kind === 'cancelled',
-    refusalIfSpent: new Refusal('AlreadyDecided', []),
-  };
+  // What a program says is never consent, even if it agreed.
+  const refusal = isByProgram
+    ? refusalByProgram(kind, answeredAfterMs, shownQuestion)
+    : refusalUnlessAgreed(kind, shownQuestion);
+  if (refusal === undefined) return { kind: 'accepted', record };
+  const reason = await redactReason(reply.reason, call);
+  return { kind: 'declined', record: { ...record, reason }, refusal, isDismissed: kind === 'cancelled' };
+}
+
+/** Shortens a person's reason for declining, and removes the secrets of the call from it. */
+async function redactReason(reason: string | undefined, { operation, input, endpoint }: PlannedChange['call']) {
+  const text = boundedReason(reason);
+  if (text === undefined) return undefined;
+  const secrets = (operation.secrets ?? []).flatMap((path) => textsAt(input, path));
+  const keys = await endpoint.keys.current().catch(() => undefined);
+  return createRedactor([...secrets, keys?.secretAccessKey, keys?.sessionToken]).clean(text);
 }
 
 /** The number of times that a person can type the name of the thing to delete in one call. There is no limit across calls. */

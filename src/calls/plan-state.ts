@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reasonText } from '../consent/decline-reason.js';
 import type { EndedOutcome, Failure, Success } from '../consent/outcome.js';
-import type { FoundPlan } from '../consent/plans.js';
-import { declinedByAnother, Refusal, refusalFailure } from '../consent/refusal.js';
+import { declinedByAnother, Refusal, refusedChange } from '../consent/refusal.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from '../consent/tokens.js';
 import type { Ending, RecordedChange } from '../journal/entry.js';
 import { shownTime } from '../journal/journal.js';
@@ -10,7 +9,7 @@ import { forAgent, next } from '../tools/next.js';
 import { sentences } from '../util/human.js';
 import { type Log, reasonOf, shownReason } from '../util/log.js';
 import { quoted, say, words } from '../util/safe-text.js';
-import type { CallDependencies } from './context.js';
+import type { CallContext, CallDependencies } from './context.js';
 import { type FollowedCall, stepAfterAccepted, stepIfUnknown } from './follow-change.js';
 import type { DraftedChange } from './stages.js';
 
@@ -18,12 +17,10 @@ import type { DraftedChange } from './stages.js';
 export type PlanState =
   | {
       readonly kind: 'waiting';
-      readonly nonce: string;
       /** True if the planId counts as consent in the modes that accept planIds. */
       readonly isRedeemable: boolean;
       readonly expiresAt: number;
-      /** Set if the plan is stored. */
-      readonly plan?: FoundPlan;
+      readonly isStored: boolean;
     }
   | { readonly kind: 'underWay' }
   | {
@@ -39,30 +36,6 @@ type PlanSources = Pick<CallDependencies, 'plans' | 'journal' | 'now'>;
 
 /** The call that asks for the state of a plan. Its arguments name the change. */
 export type AskingCall = Pick<DraftedChange, 'draft'> & { readonly call: FollowedCall };
-
-/** A planId, and the call that it came with. */
-export interface PlanLookup {
-  readonly planId: string;
-  readonly asking: AskingCall;
-  /** Makes the digest of the consent that the call needs. */
-  readonly digestOfCall: () => Promise<string>;
-}
-
-/**
- * Finds the state of a planId's plan.
- * @throws Refusal if this server did not issue the planId for this caller and this change, or if the plan has expired
- */
-export async function stateByPlanId(
-  { planId, asking, digestOfCall }: PlanLookup,
-  sources: PlanSources & { readonly tokens: ConsentTokens },
-): Promise<PlanState> {
-  const claims = readClaims(planId, sources.tokens);
-  const state = await stateByClaims(claims, asking, sources);
-  // `stateByClaims` compares the call with the stored plan or the journal entry. If there is neither, only the digests can be compared.
-  const isUnrecorded = state.kind === 'waiting' && state.plan === undefined;
-  if (isUnrecorded && claims.digest !== (await digestOfCall())) throw ofAnotherCall();
-  return state;
-}
 
 /**
  * Finds the state of a plan by its `claims`, the content of its planId. Their nonce finds the stored plan, and the journal entry of the
@@ -106,7 +79,7 @@ export async function stateByClaims(
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);
   // The planId counts as consent for ten minutes only, and never if its use is `handle`, because it then only names the plan.
   const isRedeemable = claims.use === 'plan' && time <= tokenExpiresAt;
-  return { kind: 'waiting', nonce: claims.nonce, isRedeemable, expiresAt, ...(plan !== undefined && { plan }) };
+  return { kind: 'waiting', isRedeemable, expiresAt, isStored: plan !== undefined };
 }
 
 /** Logs an error in reading or changing the state of a plan, and returns the refusal for the caller. Returns a refusal unchanged. */
@@ -121,20 +94,21 @@ const settlingMs = 5000;
 const isFresh = (ending: Ending, time: number) => time - Date.parse(ending.time) < settlingMs;
 
 /**
- * Polls the state of a plan while it can change. Returns the last state after `waitMs`, or when `isOver` returns true.
- * @param find finds the state. If that fails, it is tried again at the next poll, but not after a refusal
+ * Polls the state of a plan while it can change. Returns the last state after `statusWaitMs`, or when the client cancels or the server stops.
+ * If the state cannot be read, it is tried again at the next poll.
  * @param waitsWhile the kinds of state that can change. An ended state can change while it is settling
  * @throws Refusal of any poll, or the error of the last poll
  */
 export async function awaitEnd(
-  find: () => Promise<PlanState>,
+  claims: ConsentClaims,
+  asking: AskingCall,
   waitsWhile: readonly PlanState['kind'][],
-  waitMs: number,
-  isOver: () => boolean,
+  { signal, stop }: Pick<CallContext, 'signal' | 'stop'>,
+  { statusWaitMs, ...sources }: PlanSources & Pick<CallDependencies, 'statusWaitMs'>,
 ): Promise<PlanState> {
   for (let waitedMs = 0; ; waitedMs += pollMs) {
-    const isLastPoll = () => waitedMs >= waitMs || isOver();
-    const state = await find().catch((error: unknown) => {
+    const isLastPoll = () => waitedMs >= statusWaitMs || signal.aborted || stop?.aborted === true;
+    const state = await stateByClaims(claims, asking, sources).catch((error: unknown) => {
       if (error instanceof Refusal || isLastPoll()) throw error;
       return undefined;
     });
@@ -183,12 +157,11 @@ function outcomeInJournal(change: RecordedChange, ending: Ending, call: Followed
     kind: 'failed',
     failure: { ...failure, problems, status, requestIds },
   });
-  const isChange = true;
   switch (outcome) {
     case 'accepted':
       return { kind: 'succeeded', success: acceptedEarlier(change, ending, call) };
     case 'declined':
-      return { kind: 'failed', failure: refusalFailure(tool, refusalIn(change), isChange) };
+      return refusedChange(tool, refusalIn(change));
     case 'rejected':
       return failed({
         summary: say`The cloud refused this: ${description}.`,

@@ -2,42 +2,41 @@ import { addressOf } from '../consent/decision-page.js';
 import { type Guide, unlessStopped, type Visit, waitForPerson } from '../consent/elicitor.js';
 import type { EndedOutcome, Success } from '../consent/outcome.js';
 import { decisionLines } from '../consent/question.js';
-import { Refusal, refusalFailure } from '../consent/refusal.js';
+import { Refusal } from '../consent/refusal.js';
 import { type ConsentStep, whoDecides } from '../consent/required-consent.js';
+import type { ConsentClaims } from '../consent/tokens.js';
 import { next } from '../tools/next.js';
 import { errorName } from '../util/log.js';
 import { join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { shortestReadMs } from './approve-change.js';
+import { type Decline, recordDecline, withClaimedPlan } from './claim-plan.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome, Click } from './context.js';
-import { findRepetition, intentOf } from './plan-change.js';
+import { findRepetition } from './plan-change.js';
 import {
   type AskingCall,
   awaitEnd,
   isSettling,
-  type PlanLookup,
+  ofAnotherCall,
   type PlanState,
+  readClaims,
   stateByClaims,
-  stateByPlanId,
   stateUnavailable,
 } from './plan-state.js';
 import { visibleCaller } from './policy.js';
-import type { DraftedChange, IntentDraft, PlannedChange } from './stages.js';
+import type { DecisionRecord, DraftedChange, IntentDraft, PlannedChange } from './stages.js';
 
 type WaitingState = Extract<PlanState, { kind: 'waiting' }>;
 type UnendedState = Exclude<PlanState, { kind: 'ended' }>;
 
-/** The plan of a call's planId, and its state when the call began. */
+/** The plan of a call's planId. */
 export interface OwnPlan {
   readonly planId: string;
-  readonly lookup: PlanLookup;
+  /** The content of the planId. */
+  readonly claims: ConsentClaims;
+  /** The state when the call began. */
   readonly state: PlanState;
 }
-
-/** The result for a call with a planId: an answer that ends the call, or the nonce of the waiting plan that the call can decide on. */
-type PlanStatus =
-  | { readonly kind: 'answer'; readonly outcome: EndedOutcome; readonly nonce?: undefined }
-  | { readonly kind: 'canDecide'; readonly nonce: string };
 
 /**
  * Finds the plan of a call's planId.
@@ -51,21 +50,26 @@ export async function findOwnPlan(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<OwnPlan | undefined> {
-  const { withdraw } = drafted.call.control;
-  // `guide` sends the client's user to the page of a plan (see `sendToPage`). The user's reply is set if this call brings it.
-  const pageReply = context.guide?.resumedReply;
-  const planId = planIdOf(drafted, pageReply, context);
+  const { withdraw, planId: givenPlanId } = drafted.call.control;
+  const { guide, tokens } = context;
+  // A call that ended with the request to open the page (`sendToPage`) is repeated with the user's reply and without a planId. The claims of
+  // the reply name the plan.
+  const pageReply = guide?.resumedReply;
+  const planId = pageReply === undefined ? givenPlanId : tokens.issue(pageReply.claims);
   if (planId === undefined) {
     if (withdraw) throw new Refusal('PlanRefused', [say`withdraw needs the planId of the plan`]);
     return undefined;
   }
-  const needsPlanId = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageReply !== undefined;
 
-  // If the plan is neither stored nor in the journal, this digest is compared with the one in the planId. Made only then, because it is slow.
-  const digestOfCall = async () => (await findRepetition(drafted, context, dependencies)).consentDigest;
-  const lookup = { planId, asking: drafted, digestOfCall };
+  const needsPlanId = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageReply !== undefined;
   try {
-    return { planId, lookup, state: await findState(lookup, context, dependencies) };
+    const claims = readClaims(planId, tokens);
+    const own = { planId, claims, state: await findState(planId, claims, drafted, dependencies) };
+    // `stateByClaims` compares the call with the stored plan or the journal entry. If there is neither, only the digests can be compared.
+    const isRecorded = own.state.kind !== 'waiting' || own.state.isStored;
+    if (isRecorded || claims.digest === (await findRepetition(drafted, context, dependencies)).consentDigest)
+      return own;
+    throw ofAnotherCall();
   } catch (error) {
     const isInvalidPlanId = error instanceof Refusal && error.code === 'PlanRefused';
     // The call goes on as if it had no planId.
@@ -78,52 +82,59 @@ export async function findOwnPlan(
 export const mayReplace = ({ state }: OwnPlan): boolean => state.kind !== 'ended' || state.outcome.kind === 'succeeded';
 
 /**
- * Answers a call with a planId: tells the state of the plan, or withdraws the plan. If the plan waits for a decision that this call can make,
- * returns the nonce of the plan, and the call goes on.
+ * Answers a call with a planId: tells the state of the plan, or withdraws the plan.
  * @param step the next step towards consent
+ * @returns undefined if the plan waits for a decision that this call makes
  */
 export async function answerPlanStatus(
-  { planId, lookup, state: firstState }: OwnPlan,
+  own: OwnPlan,
   step: ConsentStep,
   drafted: DraftedChange,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<PlanStatus> {
-  const { withdraw } = drafted.call.control;
+): Promise<EndedOutcome | undefined> {
+  const { planId, claims } = own;
+  const { call, draft } = drafted;
+  const { page, now } = dependencies;
+  const { nonce } = claims;
+  const { withdraw } = call.control;
   const pageReply = context.guide?.resumedReply;
-  const wantsToWait = (state: UnendedState) => waitsForEnd(state, step, withdraw, pageReply, dependencies);
-  const state = await waitForDecision(lookup, firstState, wantsToWait, context, dependencies);
+  const mustWait = waitsForEnd(own.state, step, withdraw, pageReply, dependencies);
+  const state = mustWait ? await waitForEnd(own, drafted, context, dependencies) : own.state;
+  if (state.kind === 'ended') return withPerson(state, context);
+  if (state.kind === 'underWay') return unendedAnswer(draft.tool, planId, state);
 
-  switch (state.kind) {
-    case 'waiting':
-      return answerWaitingPlan(state, planId, step, drafted, pageReply, dependencies);
-    case 'underWay':
-      return { kind: 'answer', outcome: unendedAnswer(drafted.draft.tool, planId, state) };
-    case 'ended':
-      return { kind: 'answer', outcome: withPerson(state, context) };
-  }
+  if (pageReply !== undefined && isDeclinedByPerson(pageReply.visit, pageReply.claims.issuedAt, now()))
+    return declineUnopened(nonce, draft, dependencies);
+  if (withdraw) return withdrawPlan(nonce, draft, dependencies);
+  // A call with a reply about the page leaves the decision to the person there.
+  if (pageReply === undefined && canDecide(step, state, dependencies)) return undefined;
+  const whom = whoDecides(call.account.confirm, page?.kind ?? 'none');
+  return unendedAnswer(draft.tool, planId, state, { whom, decideAt: addressOf(nonce, page) });
 }
 
-/**
- * The planId of a call. A call that ended with the request to open the page (`sendToPage`) is repeated with the user's reply and without a
- * planId. The claims of the reply name the plan, so its planId is made from them.
- */
-const planIdOf = ({ call }: DraftedChange, pageReply: Guide['resumedReply'], { tokens }: CallContext) =>
-  pageReply === undefined ? call.control.planId : tokens.issue(pageReply.claims);
-
-/** True if a call waits until the plan is decided and has an outcome. False if the call only gets the present state. */
+/** True if a call waits until its plan has ended. False if the call only gets the present state. */
 function waitsForEnd(
-  state: UnendedState,
+  state: PlanState,
   step: ConsentStep,
   withdraw: boolean,
   pageReply: Guide['resumedReply'],
   dependencies: CallDependencies,
 ): boolean {
+  // The outcome of an ended plan may still get the cloud's answer.
+  if (state.kind === 'ended') return isSettling(state);
   // A user who has opened the page decides there. A user who has not may never decide.
   if (pageReply !== undefined) return pageReply.visit === 'opened';
   if (withdraw) return false;
   // With `status`, the call asks how the plan ends. With any other step, it wants to decide, but waits if a person decides on the page.
   return step.kind === 'status' || waitsOnPage(state, dependencies);
+}
+
+/** True if a call decides on its waiting plan by a question to the user, its planId, or --yes. With `off`, nobody has decided on the plan. */
+function canDecide(step: ConsentStep, state: WaitingState, dependencies: CallDependencies): boolean {
+  if (step.kind === 'ask') return !waitsOnPage(state, dependencies);
+  if (step.kind === 'redeem') return state.isRedeemable;
+  return step.kind === 'given' && step.how === 'option';
 }
 
 /** Adds a note with the person who decided, if the caller may see the changes of others. */
@@ -132,38 +143,9 @@ const withPerson = ({ outcome, person }: Extract<PlanState, { kind: 'ended' }>, 
     ? outcome
     : withNotes(outcome, [say`${quoted(person, 100)} decided on this plan.`]);
 
-/**
- * Answers a call about a waiting plan: declines or withdraws the plan, lets the call decide on it, or tells for whom the plan waits.
- * @param pageReply the user's reply to the request to open the page, if this call carries the reply
- */
-async function answerWaitingPlan(
-  state: WaitingState,
-  planId: string,
-  step: ConsentStep,
-  { call, draft }: DraftedChange,
-  pageReply: Guide['resumedReply'],
-  dependencies: CallDependencies,
-): Promise<PlanStatus> {
-  const { nonce, isRedeemable } = state;
-  const { page, now } = dependencies;
-  if (pageReply !== undefined && isDeclinedByPerson(pageReply.visit, pageReply.claims.issuedAt, now()))
-    throw await refusalAfterDecline(nonce, draft, dependencies);
-  if (call.control.withdraw) return { kind: 'answer', outcome: await withdrawPlan(nonce, draft, dependencies) };
-
-  // The call decides by a question to the user (`ask`), or by its planId (`redeem`). A consent from a setting or an option (`given`) decides
-  // on no plan, because the plan would still wait after the change. A call with a reply about the page leaves the decision to the person there.
-  const canAsk = step.kind === 'ask' && !waitsOnPage(state, dependencies);
-  const canRedeem = step.kind === 'redeem' && isRedeemable;
-  if (pageReply === undefined && (canAsk || canRedeem)) return { kind: 'canDecide', nonce };
-
-  const whom = whoDecides(call.account.confirm, page?.kind ?? 'none');
-  const waitsFor = { whom, decideAt: addressOf(nonce, page) };
-  return { kind: 'answer', outcome: unendedAnswer(draft.tool, planId, state, waitsFor) };
-}
-
 /** True for a plan that waits on the page with a sign-in. A person decides there, even if the client has become able to ask since. */
 const waitsOnPage = (state: PlanState, { page }: CallDependencies) =>
-  state.kind === 'waiting' && state.plan !== undefined && page?.kind === 'signIn';
+  state.kind === 'waiting' && state.isStored && page?.kind === 'signIn';
 
 /** True if the user declined to open the page. False if that came so early that a program answered, so the plan still waits for a person. */
 const isDeclinedByPerson = (visit: Visit, askedAt: number, time: Date) =>
@@ -187,23 +169,26 @@ export async function sendToPage(
   const { decideAt: pageUrl, planId } = outcome.success;
   if (pageUrl === undefined || planId === undefined) return outcome;
 
-  // The nonce of the plan is only in the planId that `answerWithPlan` has just issued.
-  const { nonce } = tokens.read(planId);
-  const claims = { use: 'handle', digest: consentDigest, nonce } as const;
+  // `answerWithPlan` has just issued the planId.
+  const claims = tokens.read(planId);
+  const { nonce } = claims;
   const message = join([...decisionLines(plan, call, dependencies.questionLimits), aboutPage], '\n');
   const askedAt = dependencies.now().getTime();
   const visit = await visitPage(message, pageUrl, guide, draft.tool, context, dependencies);
   // The client repeats this call with the user's reply and these claims, and `answerPlanStatus` continues.
-  if (visit === 'later') return { kind: 'inputRequired', message, answer: { address: pageUrl }, claims };
-  if (isDeclinedByPerson(visit, askedAt, dependencies.now()))
-    throw await refusalAfterDecline(nonce, draft, dependencies);
+  if (visit === 'later')
+    return {
+      kind: 'inputRequired',
+      message,
+      answer: { address: pageUrl },
+      claims: { use: 'handle', digest: consentDigest, nonce },
+    };
+  if (isDeclinedByPerson(visit, askedAt, dependencies.now())) return declineUnopened(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
 
-  const lookup = { planId, asking: planned, digestOfCall: async () => consentDigest };
-  const wantsToWait = () => true;
   const waitOnPage = async () => {
-    const firstState = await findState(lookup, context, dependencies);
-    return waitForDecision(lookup, firstState, wantsToWait, context, dependencies);
+    const firstState = await findState(planId, claims, planned, dependencies);
+    return waitForEnd({ planId, claims, state: firstState }, planned, context, dependencies);
   };
   const state = await waitOnPage().catch((error: unknown) => {
     // If the state cannot be read, `outcome`, the answer with the plan, is still right.
@@ -234,41 +219,28 @@ async function visitPage(
 
 const aboutPage = say`You decide on a page, where you sign in. Opening it decides nothing.`;
 
-/**
- * Finds the present state of a plan.
- * @throws Refusal if the planId is not valid, or the state cannot be read
- */
-const findState = (lookup: PlanLookup, { tokens }: CallContext, dependencies: CallDependencies): Promise<PlanState> =>
-  stateByPlanId(lookup, { ...dependencies, tokens }).catch((error: unknown) => {
-    throw stateUnavailable(error, lookup.asking.draft.tool, dependencies.log, lookup.planId);
+/** Finds the present state of a plan. @throws Refusal if the plan has expired or is for another change, or if the state cannot be read */
+const findState = (planId: string, claims: ConsentClaims, asking: AskingCall, dependencies: CallDependencies) =>
+  stateByClaims(claims, asking, dependencies).catch((error: unknown) => {
+    throw stateUnavailable(error, asking.draft.tool, dependencies.log, planId);
   });
 
 /**
- * Waits up to `statusWaitMs` while the state of a plan can change, if the call wants to wait.
- * @param wantsToWait tells from the first state whether the call waits until the plan has ended. Not asked about an ended plan
+ * Waits until a plan has ended, up to `statusWaitMs`. Does not wait if too many calls wait for people already.
  * @returns the last state that was found
  * @throws Refusal if the state cannot be read
  */
-async function waitForDecision(
-  lookup: PlanLookup,
-  firstState: PlanState,
-  wantsToWait: (firstState: UnendedState) => boolean,
+async function waitForEnd(
+  { planId, claims, state: firstState }: OwnPlan,
+  asking: AskingCall,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlanState> {
-  const { signal, stop } = context;
-  const { statusWaitMs } = dependencies;
-  // An ended plan is settling while its outcome may still get the cloud's answer.
-  const mustWait = firstState.kind === 'ended' ? isSettling(firstState) : wantsToWait(firstState);
-  if (statusWaitMs === 0 || !mustWait) return firstState;
-
-  const find = () => stateByPlanId(lookup, { ...dependencies, tokens: context.tokens });
-  const isOver = () => signal.aborted || stop?.aborted === true;
-  const waitForEnd = () => awaitEnd(find, ['waiting', 'underWay'], statusWaitMs, isOver);
-  return waitForPerson(context, waitForEnd).catch((error: unknown) => {
-    // If too many calls wait for people already, this call returns the first state without waiting.
+  if (dependencies.statusWaitMs === 0) return firstState;
+  const wait = () => awaitEnd(claims, asking, ['waiting', 'underWay'], context, dependencies);
+  return waitForPerson(context, wait).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'TooManyQuestions') return firstState;
-    throw stateUnavailable(error, lookup.asking.draft.tool, dependencies.log, lookup.planId);
+    throw stateUnavailable(error, asking.draft.tool, dependencies.log, planId);
   });
 }
 
@@ -279,15 +251,15 @@ async function waitForDecision(
 export async function lookAtPlan(
   claims: Click['claims'],
   asking: AskingCall,
-  { signal, stop }: CallContext,
+  context: CallContext,
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
-  const find = () => stateByClaims({ use: 'handle', ...claims }, asking, dependencies);
-  const isOver = () => signal.aborted || stop?.aborted === true;
-  const state = await awaitEnd(find, ['underWay'], dependencies.statusWaitMs, isOver).catch((error: unknown) => {
-    throw stateUnavailable(error, asking.draft.tool, dependencies.log);
+  const { tool } = asking.draft;
+  const claimsOfPlan = { use: 'handle', ...claims } as const;
+  const state = await awaitEnd(claimsOfPlan, asking, ['underWay'], context, dependencies).catch((error: unknown) => {
+    throw stateUnavailable(error, tool, dependencies.log);
   });
-  return state.kind === 'ended' ? state.outcome : unendedAnswer(asking.draft.tool, undefined, state);
+  return state.kind === 'ended' ? state.outcome : unendedAnswer(tool, undefined, state);
 }
 
 /** The person who has to decide on a waiting plan, and the address of the plan on the page, if the caller may know it. */
@@ -311,14 +283,14 @@ export function unendedAnswer(
 const waitingAnswer = (
   tool: string,
   planId: string | undefined,
-  { expiresAt, plan }: WaitingState,
+  { expiresAt, isStored }: WaitingState,
   { whom, decideAt }: WaitsFor,
 ): Success => ({
   summary: say`This plan of ${own(tool)} still waits for ${whom}.`,
   outcome: 'waiting',
   ...(planId !== undefined && { planId }),
   planExpires: new Date(expiresAt).toISOString(),
-  ...(plan !== undefined && decideAt !== undefined && { decideAt }),
+  ...(isStored && decideAt !== undefined && { decideAt }),
   next: next(
     'user',
     'decide',
@@ -341,54 +313,35 @@ const underWayAnswer = (tool: string, planId: string | undefined): Success => ({
 type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now' | 'log'>;
 
 /** Withdraws a waiting plan. Throws a refusal if the plan was decided already. */
-export async function withdrawPlan(nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> {
-  const refusal = await endPlan('withdrawn', nonce, new Refusal('Withdrawn', []), draft, recording);
-  if (refusal.code !== 'Withdrawn') throw refusal;
-  return {
-    kind: 'succeeded',
-    success: {
-      summary: say`The plan of ${own(draft.tool)} is withdrawn; nothing was sent.`,
-      outcome: 'withdrawn',
-      next: next('nobody', 'none', 'Nobody can decide on it any more. The same change needs a new plan.'),
-      warnings: [],
-      requestIds: {},
-    },
-  };
-}
+export const withdrawPlan = (nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> =>
+  endPlan('withdrawn', { how: 'withdrawn', nonce }, new Refusal('Withdrawn', []), draft, recording).catch((error) => {
+    if (!(error instanceof Refusal) || error.code !== 'Withdrawn') throw error;
+    return {
+      kind: 'succeeded',
+      success: {
+        summary: say`The plan of ${own(draft.tool)} is withdrawn; nothing was sent.`,
+        outcome: 'withdrawn',
+        next: next('nobody', 'none', 'Nobody can decide on it any more. The same change needs a new plan.'),
+        warnings: [],
+        requestIds: {},
+      },
+    };
+  });
 
-/** Ends a waiting plan, because the user declined to open its page. Returns the refusal for the caller. */
-export const refusalAfterDecline = (nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> =>
-  endPlan('declined', nonce, new Refusal('Declined', [say`the user declined to open the page`]), draft, recording);
+/** Ends a waiting plan, because the user declined to open its page, and throws the refusal. The journal calls this decision `asked`. */
+export const declineUnopened = (nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> => {
+  const refusal = new Refusal('Declined', [say`the user declined to open the page`]);
+  return endPlan('declined', { how: 'asked', nonce }, refusal, draft, recording);
+};
 
-/**
- * Ends a waiting plan without sending anything. Writes the decision into the journal, and stores the outcome with the plan.
- * @param kind the decision: the caller withdraws the plan, or the user declines to open its page
- * @param refusal the outcome of the plan
- * @returns `refusal` if this call has ended the plan, or `AlreadyDecided` if another decision came first
- */
-async function endPlan(
-  kind: 'withdrawn' | 'declined',
-  nonce: string,
+/** Ends a waiting plan without sending anything, and throws the refusal, which is the outcome of the plan. */
+function endPlan(
+  kind: Decline['kind'],
+  record: DecisionRecord,
   refusal: Refusal,
   draft: IntentDraft,
-  { plans, refusals, now, log }: Recording,
-): Promise<Refusal> {
-  const claimed = await plans.claim(nonce, { kind, at: now().getTime() }).catch((error: unknown) => {
-    throw stateUnavailable(error, draft.tool, log);
-  });
-  if (claimed === 'taken') return new Refusal('AlreadyDecided', []);
-
-  // The journal calls a user's decision `asked`, because the user was asked to open the page.
-  const howDecided = kind === 'withdrawn' ? 'withdrawn' : 'asked';
-  // The journal gets the decision, even on a plan that is not stored (`unknown`), so that no planId with this nonce counts later. If the
-  // journal cannot be written now (`unwritten`), the decision counts all the same, and is written later.
-  const recorded = await refusals.decline(intentOf(draft, { how: howDecided, nonce }, now()));
-  // The journal has an earlier decision with this nonce, which says how the plan has ended. So the plan gets no outcome here.
-  if (recorded === 'spent') return new Refusal('AlreadyDecided', []);
-
-  if (claimed === 'claimed') {
-    const isChange = true;
-    await plans.settle(nonce, { kind: 'failed', failure: refusalFailure(draft.tool, refusal, isChange) });
-  }
-  return refusal;
+  recording: Recording,
+): Promise<EndedOutcome> {
+  const decline = { kind, record, refusal };
+  return withClaimedPlan(decline, draft.tool, () => recordDecline(decline, draft, recording), recording);
 }

@@ -1,8 +1,10 @@
 import { waitForPerson } from '../consent/elicitor.js';
 import type { EndedOutcome } from '../consent/outcome.js';
 import type { FoundPlan } from '../consent/plans.js';
+import { Refusal } from '../consent/refusal.js';
 import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
-import { approveChange, PlanClaim } from './approve-change.js';
+import { getDecision } from './approve-change.js';
+import { recordDecline, withClaimedPlan } from './claim-plan.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
@@ -30,32 +32,29 @@ export async function runChange(
   // A click is the decision itself, so the call withdraws no other plan and does not tell the state of its own.
   if (click !== undefined) {
     const clickedChange = await planChange(drafted, [], context, dependencies);
-    return approveAndSend(step, clickedChange, context, dependencies);
+    return approveAndSend(step, clickedChange, undefined, context, dependencies);
   }
 
   // The argument `replaces` names another waiting plan, which this call withdraws in favour of its own plan.
   const replaced = await findReplaced(drafted, context, dependencies);
   // With a planId, an earlier call has made the own plan. `answerPlanStatus` may wait for a decision or end this call, so the other plan is
   // withdrawn before. It stays if the own plan was declined, for example.
-  const ownPlan = await findOwnPlan(step, drafted, context, dependencies);
-  if (ownPlan !== undefined && mayReplace(ownPlan)) await withdrawReplaced(replaced, drafted, context, dependencies);
-  const status = ownPlan && (await answerPlanStatus(ownPlan, step, drafted, context, dependencies));
-  if (status?.kind === 'answer') return status.outcome;
-  return planAndApprove(step, drafted, { own: ownPlan, ownNonce: status?.nonce, replaced }, context, dependencies);
+  const own = await findOwnPlan(step, drafted, context, dependencies);
+  if (own !== undefined && mayReplace(own)) await withdrawReplaced(replaced, drafted, context, dependencies);
+  const status = own && (await answerPlanStatus(own, step, drafted, context, dependencies));
+  return status ?? planAndApprove(step, drafted, own, replaced, context, dependencies);
 }
 
-/** The plans that a call names: its own plan by the planId, with the nonce if the call can decide on it, and the plan that it replaces. */
-interface NamedPlans {
-  readonly own: OwnPlan | undefined;
-  readonly ownNonce: string | undefined;
-  readonly replaced: FoundPlan | undefined;
-}
-
-/** Makes the plan of a change. Sends the change if there is consent, or else answers with the plan, its state, or a question to the user. */
+/**
+ * Makes the plan of a change. Sends the change if there is consent, or else answers with the plan, its state, or a question to the user.
+ * @param own the plan of the call's planId, if this call decides on it
+ * @param replaced another plan, which this call withdraws
+ */
 async function planAndApprove(
   step: ConsentStep,
   drafted: DraftedChange,
-  { own, ownNonce, replaced }: NamedPlans,
+  own: OwnPlan | undefined,
+  replaced: FoundPlan | undefined,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
@@ -66,7 +65,7 @@ async function planAndApprove(
     ? await waitForPerson(context, () => dependencies.questions.enter(principal?.name))
     : undefined;
   // The new plan names the caller's other waiting plans for the same thing, except the call's own plan and the replaced plan.
-  const planned = await planChange(drafted, [ownNonce, replaced?.nonce], context, dependencies);
+  const planned = await planChange(drafted, [own?.claims.nonce, replaced?.nonce], context, dependencies);
 
   // `planChange` adds remarks from the journal, and they may make the plan too long for a question. Then another step takes the place of `ask`.
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
@@ -77,10 +76,11 @@ async function planAndApprove(
 
   // The question no longer fits, so only a person can decide, and the call gets the state of its plan.
   if (finalStep.kind === 'status' && own !== undefined) {
-    const statusOfPlan = await answerPlanStatus(own, finalStep, drafted, context, dependencies);
-    if (statusOfPlan.kind === 'answer') return statusOfPlan.outcome;
+    const status = await answerPlanStatus(own, finalStep, drafted, context, dependencies);
+    if (status !== undefined) return status;
   }
-  if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, context, dependencies, ownNonce);
+  if (finalStep.kind !== 'plan')
+    return await approveAndSend(finalStep, planned, own?.claims.nonce, context, dependencies);
   const answer = await answerWithPlan(finalStep, planned, context, dependencies);
   return await sendToPage(answer, planned, context, dependencies);
 }
@@ -107,28 +107,33 @@ function consentStep(
   });
 }
 
-/** Gets consent and sends the change. If the call claimed a stored plan, the outcome is stored with the plan, also if it is an error. */
+/**
+ * Gets the decision on a change and carries it out. Claims the plan before, so that no other decision on it counts.
+ * @param planNonce the nonce of the waiting plan that the call's planId names
+ */
 async function approveAndSend(
   step: ConsentStep,
   planned: PlannedChange,
+  planNonce: string | undefined,
   context: CallContext,
   dependencies: CallDependencies,
-  /** Nonce of the waiting plan that the call's planId names. */
-  waitingNonce?: string,
 ): Promise<CallOutcome> {
-  const planClaim = new PlanClaim(dependencies, planned.draft.tool);
-  const approve = () => approveChange(step, planned, planClaim, waitingNonce, context, dependencies);
+  const decide = () => getDecision(step, planned, planNonce, context, dependencies);
   const asksPerson = step.kind === 'ask' && context.click === undefined;
-  try {
-    const approval = await (asksPerson ? waitForPerson(context, approve) : approve());
-    if (approval.kind === 'inputRequired') return approval;
-    const outcome = await sendTracked({ ...planned, consent: approval.consent }, context, dependencies);
-    await planClaim.settle(outcome);
-    return outcome;
-  } catch (error) {
-    await planClaim.settleError(error);
-    throw error;
-  }
+  const decision = await (asksPerson ? waitForPerson(context, decide) : decide());
+  if (decision.kind === 'inputRequired') return decision;
+
+  // The nonce may be spent by an earlier no that the journal does not have yet.
+  const { nonce } = decision.record;
+  if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided', []);
+  const carryOut = async () => {
+    // Tells the decision page that the plan is claimed, and that this call will store the outcome.
+    context.click?.page?.onClaim();
+    if (decision.kind !== 'accepted') return recordDecline(decision, planned.draft, dependencies);
+    // The journal refuses the consent if it has an earlier decision with the nonce.
+    return sendTracked({ ...planned, consent: decision.record }, context, dependencies);
+  };
+  return withClaimedPlan(decision, planned.draft.tool, carryOut, dependencies);
 }
 
 /** Sends a change, for which a process that shuts down waits. Throws only before the first byte is sent. */

@@ -1,7 +1,7 @@
 import type { Change } from '../tools/define-operation.js';
 import { callAgain, callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
 import { defined, forReader, own, type SafeText, say, sentence, words } from '../util/safe-text.js';
-import type { Failure } from './outcome.js';
+import type { EndedOutcome, Failure } from './outcome.js';
 
 /** Thrown to stop a call before anything is sent. `callTool` catches it and returns it as a failure. */
 export class Refusal extends Error {
@@ -39,6 +39,12 @@ export function refusalFailure(tool: string | SafeText, { code, problems, more }
     ...fields,
   };
 }
+
+/** The outcome of a change that was refused. */
+export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => ({
+  kind: 'failed',
+  failure: refusalFailure(tool, refusal, true),
+});
 
 /** Refusals of a call about a plan that an earlier call may have carried out. So their text must not say that nothing was sent. */
 const aboutEarlierCalls: readonly RefusalCode[] = ['AlreadyDecided', 'StateUnavailable'];

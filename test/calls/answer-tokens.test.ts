@@ -3,9 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { seededBackupId } from '../../sandbox/devops.js';
 import { unendedAnswer } from '../../src/calls/plan-status.js';
 import { plainResult, resultText } from '../../src/calls/result-text.js';
-import type { FoundPlan } from '../../src/consent/plans.js';
 import { createConsentTokens } from '../../src/consent/tokens.js';
-import { say, words } from '../../src/util/safe-text.js';
+import { words } from '../../src/util/safe-text.js';
 import { connectInProcess } from '../support/in-process.js';
 
 /** The tokens (o200k) that an agent reads before it has done anything, and for each plan. */
@@ -42,33 +41,6 @@ test('the first answer with a plan takes 450 tokens, as text and as data', async
   expect(Math.max(count(text), count(structuredContent))).toBeLessThanOrEqual(450);
 });
 
-const waiting = (expiresAt: number): FoundPlan => ({
-  digest: '',
-  nonce: '',
-  requestKey: '',
-  repeats: false,
-  issuedAt: 0,
-  tool: 'restore_instance',
-  args: {},
-  caller: undefined,
-  client: '',
-  plan: {
-    summary: say`Create it.`,
-    method: 'POST',
-    url: '',
-    headers: {},
-    where: [],
-    consequences: [],
-    risks: [],
-    defaults: [],
-    warnings: [],
-    notChecked: [],
-  },
-  accept: say`Create it`,
-  state: 'waiting',
-  expiresAt,
-});
-
 test('the state of a plan takes 150 tokens, as text and as data', () => {
   const claims = { use: 'handle', digest: '0123456789abcdef'.repeat(2), nonce: '0123456789abcdef' } as const;
   const planId = createConsentTokens(
@@ -81,7 +53,7 @@ test('the state of a plan takes 150 tokens, as text and as data', () => {
     decideAt: 'https://mcp.example.com/decisions/abcdefghijklmnop/',
   };
   const expiresAt = Date.parse('2026-11-20T12:10:00Z');
-  const state = { kind: 'waiting', plan: waiting(expiresAt), nonce: 'n', isRedeemable: false, expiresAt } as const;
+  const state = { kind: 'waiting', isStored: true, isRedeemable: false, expiresAt } as const;
   const outcome = unendedAnswer('restore_instance', planId, state, waits);
   if (outcome.kind === 'failed') throw new Error('it failed');
   const [text, data] = [count(resultText(outcome.success)), count(plainResult(outcome.success))];

@@ -459,6 +459,34 @@ describe('a call with the planId', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test('is for another call if its plan is recorded nowhere and the arguments are others', async () => {
+    const { call, planId } = await shown({ confirm: 'plan' });
+    expect(await call({ planId, planOnly: true })).toMatchObject(waits);
+    expect(await call({ planId, planOnly: true, instanceId: 'other' })).toMatchObject(failed('PlanRefused'));
+  });
+
+  test.each(['ask', 'plan'] as const)(
+    'carries the plan out for a person who has agreed with --yes: %s',
+    async (confirm) => {
+      const { planId, serve, requests, plan, journal } = await waiting();
+      const { call } = serve({ confirm, page: 'none' });
+      expect(await call({ planId }, { agreed: true })).toMatchObject({ success: { outcome: 'accepted' } });
+      expect(await plan()).toMatchObject({ decision: { kind: 'accepted' }, outcome: { kind: 'succeeded' } });
+      expect(await journal.findByNonce((await plan()).nonce)).toMatchObject({ consent: 'option' });
+      expect(await call({ planId }, { agreed: true })).toMatchObject({ success: { outcome: 'accepted' } });
+      expect(requests).toHaveLength(1);
+    },
+  );
+
+  test.each(['human', 'approval'] as const)(
+    'is not decided by --yes if another answer is wanted: %s',
+    async (confirm) => {
+      const { planId, serve, requests } = await waiting();
+      expect(await serve({ confirm, page: 'none' }).call({ planId }, { agreed: true })).toMatchObject(waits);
+      expect(requests).toEqual([]);
+    },
+  );
+
   test('is needed to withdraw a plan', async () => {
     const { call } = setUp();
     const problems = ['withdraw needs the planId of the plan'];

@@ -1,18 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import {
-  awaitEnd,
-  type PlanState,
-  stateByClaims,
-  stateByPlanId,
-  stateUnavailable,
-} from '../../src/calls/plan-state.js';
+import { awaitEnd, readClaims, stateByClaims, stateUnavailable } from '../../src/calls/plan-state.js';
 import { createPlans, type FoundPlan } from '../../src/consent/plans.js';
 import { Refusal, refusalFailure } from '../../src/consent/refusal.js';
 import { type ConsentClaims, createConsentTokens } from '../../src/consent/tokens.js';
 import type { Ending, RecordedChange } from '../../src/journal/entry.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import { say } from '../../src/util/safe-text.js';
-import { createMemoryJournal } from '../support/caller.js';
+import { createMemoryJournal, never } from '../support/caller.js';
 import { endingOf, intentAt } from '../support/journal.js';
 import { keptPlanAt } from '../support/kept-plan.js';
 import { callOf } from '../support/planned-call.js';
@@ -64,7 +58,7 @@ function sources({ plan, change, plansAreGone = false, afterMs = 0 }: Known) {
     now: () => new Date(start + afterMs),
     plans: {
       ...noPlans,
-      find: async () => {
+      find: async (_nonce: string) => {
         if (plansAreGone) throw new Error('gone');
         return plan && { ...stored, ...plan };
       },
@@ -80,11 +74,11 @@ function sources({ plan, change, plansAreGone = false, afterMs = 0 }: Known) {
 }
 const standing = (known: Known) => stateByClaims({ ...claims, use: known.use ?? 'plan' }, asking, sources(known));
 
-const open = (expiresAt: number, isRedeemable: boolean) => ({
+const open = (expiresAt: number, isRedeemable: boolean, isStored = false) => ({
   kind: 'waiting',
-  nonce: claims.nonce,
   isRedeemable,
   expiresAt,
+  isStored,
 });
 const accepted = endingOf(start, sent.id, 'accepted');
 /** A text as an assertion compares it. */
@@ -94,13 +88,13 @@ test.each<readonly [string, Known, object]>([
   ['that nobody has kept', {}, open(start + tenMinutes, true)],
   ['on its last moment', { afterMs: tenMinutes }, open(start + tenMinutes, true)],
   ['that only a person can decide on', { use: 'handle' }, open(start + tenMinutes, false)],
-  ['that waits', { plan: {} }, { ...open(start + day, true), plan: stored }],
+  ['that waits', { plan: {} }, open(start + day, true, true)],
   [
     'that waits, longer than its planId carries it out',
     { plan: {}, afterMs: tenMinutes + 1 },
-    open(start + day, false),
+    open(start + day, false, true),
   ],
-  ['that waits, where the journal cannot be read', { plan: {}, change: 'gone' }, open(start + day, true)],
+  ['that waits, where the journal cannot be read', { plan: {}, change: 'gone' }, open(start + day, true, true)],
   ['that was decided on', { plan: { state: 'decided' } }, { kind: 'underWay' }],
   ['whose change has no outcome yet', { change: {} }, { kind: 'underWay' }],
   ['whose change has one', { change: { ending: accepted } }, { kind: 'ended', outcome: { kind: 'succeeded' } }],
@@ -211,70 +205,60 @@ describe('a planId', () => {
   const now = () => new Date(start);
   const tokens = createConsentTokens(() => ['k'.repeat(32)], '', now);
 
-  const lookup = { planId: '', asking, digestOfCall: async () => claims.digest };
-  const another = async () => 'f'.repeat(32);
-
-  test('stands for the plan that it was issued for', async () => {
-    expect(await stateByPlanId({ ...lookup, planId: tokens.issue(claims) }, { ...sources({}), tokens })).toMatchObject({
-      kind: 'waiting',
-    });
-  });
-
-  test('is for another call if its digest is another, unless store or journal know its plan', async () => {
-    const find = (known: Parameters<typeof sources>[0]) =>
-      stateByPlanId({ ...lookup, planId: tokens.issue(claims), digestOfCall: another }, { ...sources(known), tokens });
-    await expect(find({})).rejects.toMatchObject({ code: 'PlanRefused' });
-    expect(await find({ plan: {} })).toMatchObject({ kind: 'waiting' });
-    expect(await find({ change: {} })).toMatchObject({ kind: 'underWay' });
+  test('has the claims that it was issued with', () => {
+    expect(readClaims(tokens.issue(claims), tokens)).toMatchObject(claims);
   });
 
   test.each([
     ['of a question', tokens.issue({ ...claims, use: 'question' })],
     ['that nobody issued', 'x'.repeat(60)],
-  ])('%s is refused', async (_what, planId) => {
-    const problems = ['this server did not issue the planId, or it was altered'];
-    const refused = stateByPlanId({ ...lookup, planId }, { ...sources({}), tokens });
-    await expect(refused).rejects.toMatchObject({ code: 'PlanRefused', problems });
+  ])('%s is refused', (_what, planId) => {
+    const problems = [asText('this server did not issue the planId, or it was altered')];
+    expect(() => readClaims(planId, tokens)).toThrow(expect.objectContaining({ code: 'PlanRefused', problems }));
   });
 
-  test('that cannot be read for another reason is an error, not a forgery', async () => {
+  test('that cannot be read for another reason is an error, not a forgery', () => {
     const read = () => {
       throw new Error('out of memory');
     };
-    await expect(stateByPlanId(lookup, { ...sources({}), tokens: { ...tokens, read } })).rejects.toThrow(
-      'out of memory',
-    );
+    expect(() => readClaims('', { ...tokens, read })).toThrow('out of memory');
   });
 });
 
 describe('waiting for the end of a plan', () => {
-  const waits: PlanState = { kind: 'waiting', nonce: claims.nonce, isRedeemable: false, expiresAt: start };
-  const ended: PlanState = { kind: 'ended', outcome };
-  const underWay: PlanState = { kind: 'underWay' };
-  /** Each standing is what one look finds; the last is repeated. */
-  async function wait(standings: readonly (PlanState | Error)[], waitMs: number, isOver: () => boolean) {
+  const waits: Known = { plan: {} };
+  const ended: Known = { plan: { outcome } };
+  const underWay: Known = { plan: { state: 'decided' } };
+  const gone: Known = { plansAreGone: true };
+  const refused: Known = { plan: { requestKey: 'other' } };
+  /** Each element is what one look finds; the last is repeated. */
+  async function wait(found: readonly Known[], statusWaitMs: number, signal: AbortSignal) {
     let looks = 0;
-    const find = async () => {
-      const standing = standings[Math.min(looks, standings.length - 1)];
-      looks += 1;
-      if (standing === undefined || standing instanceof Error) throw standing;
-      return standing;
+    const plans = {
+      ...noPlans,
+      find: (nonce: string) => {
+        const known = found[Math.min(looks, found.length - 1)];
+        looks += 1;
+        return sources(known ?? gone).plans.find(nonce);
+      },
     };
-    const ended = await awaitEnd(find, ['waiting'], waitMs, isOver).catch((error: Error) => ({ kind: error.message }));
-    return [ended.kind, looks];
+    const given = { ...sources({}), plans, statusWaitMs };
+    const end = await awaitEnd(claims, asking, ['waiting'], { signal }, given).catch((error: Error) => ({
+      kind: error.message,
+    }));
+    return [end.kind, looks];
   }
-  const gone = new Error('gone');
 
-  test.each<readonly [string, readonly (PlanState | Error)[], number, () => boolean, readonly [string, number]]>([
-    ['is over with it', [waits, ended], 5000, () => false, ['ended', 2]],
-    ['is over when it cannot become what is waited for', [underWay], 5000, () => false, ['underWay', 1]],
-    ['is over when the time is up', [waits], 1000, () => false, ['waiting', 3]],
-    ['takes no time where there is none', [waits, ended], 0, () => false, ['waiting', 1]],
-    ['is over when nobody wants to know', [waits, ended], 5000, () => true, ['waiting', 1]],
-    ['goes on after a look that fails', [waits, gone, gone, ended], 5000, () => false, ['ended', 4]],
-    ['fails if the last look fails', [waits, gone], 1000, () => false, ['gone', 3]],
-    ['is over with a refusal', [waits, new Refusal('PlanRefused', [])], 5000, () => false, ['PlanRefused', 2]],
-  ])('%s', async (_what, standings, waitMs, isOver, expected) => {
-    expect(await wait(standings, waitMs, isOver)).toEqual(expected);
+  test.each<readonly [string, readonly Known[], number, AbortSignal, readonly [string, number]]>([
+    ['is over with it', [waits, ended], 5000, never, ['ended', 2]],
+    ['is over when it cannot become what is waited for', [underWay], 5000, never, ['underWay', 1]],
+    ['is over when the time is up', [waits], 1000, never, ['waiting', 3]],
+    ['takes no time where there is none', [waits, ended], 0, never, ['waiting', 1]],
+    ['is over when nobody wants to know', [waits, ended], 5000, AbortSignal.abort(), ['waiting', 1]],
+    ['goes on after a look that fails', [waits, gone, gone, ended], 5000, never, ['ended', 4]],
+    ['fails if the last look fails', [waits, gone], 1000, never, ['gone', 3]],
+    ['is over with a refusal', [waits, refused], 5000, never, ['PlanRefused', 2]],
+  ])('%s', async (_what, found, waitMs, signal, expected) => {
+    expect(await wait(found, waitMs, signal)).toEqual(expected);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { refusalAfterDecline, unendedAnswer, withdrawPlan } from '../../src/calls/plan-status.js';
+import { declineUnopened, unendedAnswer, withdrawPlan } from '../../src/calls/plan-status.js';
 import { createPlans, type Plans } from '../../src/consent/plans.js';
 import { createRefusals } from '../../src/consent/refusals.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
@@ -30,7 +30,9 @@ const ends = {
   withdrawn: (id: string, with_ = plans) =>
     withdrawPlan(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }),
   declined: (id: string, with_ = plans) =>
-    refusalAfterDecline(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }),
+    declineUnopened(nonce, draft(id), { plans: with_, refusals: refusals(), now, log }).catch(
+      (error: unknown) => error,
+    ),
 };
 const draft = (id: string) => intentAt(start, { id, tool, digest: 'd', caller: 'alice', client: 'c' });
 const refusals = () =>
@@ -42,12 +44,11 @@ const refusals = () =>
   );
 
 describe('a plan that nobody has decided on', () => {
-  const open = { kind: 'waiting', nonce, isRedeemable: true, expiresAt: start + 60_000 } as const;
-  const stored = { ...waiting, state: 'waiting', expiresAt: open.expiresAt } as const;
+  const open = { kind: 'waiting', isRedeemable: true, expiresAt: start + 60_000, isStored: false } as const;
   const waitsFor = { whom: say`a person`, decideAt: 'https://cloudops.example.com/decisions/1/' };
 
   test('waits until it expires, with where to decide if it is kept there', () => {
-    expect(unendedAnswer(tool, 'p', { ...open, plan: stored }, waitsFor)).toMatchObject({
+    expect(unendedAnswer(tool, 'p', { ...open, isStored: true }, waitsFor)).toMatchObject({
       kind: 'succeeded',
       success: {
         outcome: 'waiting',
@@ -66,7 +67,7 @@ describe('a plan that nobody has decided on', () => {
 
   test.each([
     ['that is kept nowhere', { ...open }, waitsFor],
-    ['where there is no page', { ...open, plan: stored }, { whom: say`a person` }],
+    ['where there is no page', { ...open, isStored: true }, { whom: say`a person` }],
     ['that is under way', { kind: 'underWay' }, waitsFor],
   ] as const)('has no address %s', (_what, standing, given) => {
     expect(unendedAnswer(tool, 'p', standing, given)).not.toHaveProperty('success.decideAt');

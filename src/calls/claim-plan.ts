@@ -1,0 +1,74 @@
+import { reasonText } from '../consent/decline-reason.js';
+import type { EndedOutcome } from '../consent/outcome.js';
+import type { PlanDecision } from '../consent/plan-decision.js';
+import { Refusal, refusedChange } from '../consent/refusal.js';
+import { words } from '../util/safe-text.js';
+import type { CallDependencies } from './context.js';
+import { intentOf } from './plan-change.js';
+import { stateUnavailable } from './plan-state.js';
+import type { DecisionRecord, IntentDraft } from './stages.js';
+
+/** A decision on a change. A consent without a nonce is about no plan. */
+export type Decision = { readonly kind: 'accepted'; readonly record: DecisionRecord } | Decline;
+
+/** A decision against a change. */
+export interface Decline {
+  readonly kind: 'declined' | 'withdrawn';
+  readonly record: DecisionRecord;
+  /** The error that the call throws. */
+  readonly refusal: Refusal;
+  /** Set if the person only closed the question. A planId of the same change then stays valid. */
+  readonly isDismissed?: boolean;
+}
+
+/**
+ * Claims a plan for a decision, so that no other decision on it counts. Then runs `work`, which carries out the decision, and stores the
+ * outcome with the plan. For a plan that is not stored, only runs `work`: the journal alone makes sure that its nonce counts once.
+ * @throws Refusal of `work`, or if another decision came first, or if the plans cannot be written
+ */
+export async function withClaimedPlan(
+  { kind, record }: { readonly kind: PlanDecision['kind']; readonly record: DecisionRecord },
+  tool: string,
+  work: () => Promise<EndedOutcome>,
+  { plans, now, log }: Pick<CallDependencies, 'plans' | 'now' | 'log'>,
+): Promise<EndedOutcome> {
+  const { nonce, approver: person, reason } = record;
+  if (nonce === undefined) return work();
+  const claimed = await plans.claim(nonce, { kind, person, at: now().getTime(), reason }).catch((error: unknown) => {
+    throw stateUnavailable(error, tool, log);
+  });
+  if (claimed === 'taken') throw new Refusal('AlreadyDecided', []);
+  if (claimed === 'unknown') return work();
+
+  try {
+    const outcome = await work();
+    await plans.settle(nonce, outcome);
+    return outcome;
+  } catch (error) {
+    // After `AlreadyDecided`, the outcome of the plan comes from an earlier decision, which only the journal has.
+    if (error instanceof Refusal && error.code !== 'AlreadyDecided')
+      await plans.settle(nonce, refusedChange(tool, error));
+    throw error;
+  }
+}
+
+/**
+ * Writes a decision against a change into the journal, and throws its refusal.
+ * @throws Refusal `AlreadyDecided` if the journal has an earlier decision with the same nonce
+ */
+export async function recordDecline(
+  { record, refusal, isDismissed }: Decline,
+  draft: IntentDraft,
+  { refusals, now }: Pick<CallDependencies, 'refusals' | 'now'>,
+): Promise<never> {
+  const recorded = await refusals.decline(intentOf(draft, record, now()), isDismissed);
+  if (recorded === 'spent') throw new Refusal('AlreadyDecided', []);
+  const problems = [...refusal.problems];
+  if (record.reason !== undefined) problems.push(reasonText(record.reason));
+  if (recorded === 'unwritten') problems.push(unwrittenNote);
+  throw new Refusal(refusal.code, problems, refusal.more);
+}
+
+const unwrittenNote = words(
+  'the refusal is not in the journal yet; it counts in this server all the same, and is written as soon as that is possible',
+);
