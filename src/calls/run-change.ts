@@ -1,20 +1,16 @@
 import { waitForPerson } from '../consent/elicitor.js';
-import type { EndedOutcome } from '../consent/outcome.js';
 import type { FoundPlan } from '../consent/plans.js';
 import { Refusal } from '../consent/refusal.js';
 import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
 import { getDecision } from './approve-change.js';
 import { recordDecline, withClaimedPlan } from './claim-plan.js';
-import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
 import { draftChange, planChange } from './plan-change.js';
 import { answerPlanStatus, findOwnPlan, lookAtPlan, mayReplace, type OwnPlan, sendToPage } from './plan-status.js';
-import { visibleCaller } from './policy.js';
 import { findReplaced, withdrawReplaced } from './replace-plan.js';
-import { clientOptions } from './resolve-call.js';
 import { sendChange } from './send-change.js';
-import type { ApprovedChange, DraftedChange, PlannedChange, ResolvedChange } from './stages.js';
+import type { DraftedChange, PlannedChange, ResolvedChange } from './stages.js';
 
 /** Runs a change. Returns its outcome if there is consent, or else the plan, the state of a plan, or a question to the user. */
 export async function runChange(
@@ -131,22 +127,7 @@ async function approveAndSend(
     context.click?.page?.onClaim();
     if (decision.kind !== 'accepted') return recordDecline(decision, planned.draft, dependencies);
     // The journal refuses the consent if it has an earlier decision with the nonce.
-    return sendTracked({ ...planned, consent: decision.record }, context, dependencies);
+    return sendChange({ ...planned, consent: decision.record }, context, dependencies);
   };
   return withClaimedPlan(decision, planned.draft.tool, carryOut, dependencies);
-}
-
-/** Sends a change, for which a process that shuts down waits. Throws only before the first byte is sent. */
-async function sendTracked(
-  approved: ApprovedChange,
-  context: CallContext,
-  dependencies: CallDependencies,
-): Promise<EndedOutcome> {
-  const { call, draft } = approved;
-  const { inFlight, openClient, pendingNotes } = dependencies;
-  const outcome = await inFlight.track(context.signal, async (signal) => {
-    using client = openClient(call.endpoint, clientOptions(call, context, signal));
-    return await sendChange(approved, client, visibleCaller(context.principal), dependencies);
-  });
-  return withNotes(outcome, await pendingNotes(draft.caller).catch(() => []));
 }

@@ -8,31 +8,49 @@ import type { Log } from '../util/log.js';
 import { defined, type SafeText, say, words } from '../util/safe-text.js';
 import { budgetSpent } from './check-budget.js';
 import { type ChangeResult, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
-import type { CallDependencies } from './context.js';
+import type { CallContext, CallDependencies } from './context.js';
 import { keysRefusal, wireRequest } from './endpoint.js';
 import { type FailedCall, faultFacts, serverFault } from './failure.js';
 import { stepIfUnknown } from './follow-change.js';
 import { intentOf } from './plan-change.js';
+import { visibleCaller } from './policy.js';
 import { earlierOf, repeated } from './repeat.js';
+import { clientOptions } from './resolve-call.js';
 import type { ApprovedChange, ResolvedChange } from './stages.js';
 
 /**
- * Sends a change that has consent. The journal gets its intent before the first byte is sent, and its ending (the result) before the caller
- * gets the outcome. If the ending cannot be written, or not in time, the outcome says so in a note.
- * @param viewer the caller, who may learn about its own earlier changes; undefined if it may learn about those of all callers
+ * Sends a change that has consent. A process that shuts down waits for it.
  * @throws Refusal before the first byte is sent, and never after it
  */
 export async function sendChange(
   approved: ApprovedChange,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<EndedOutcome> {
+  const { call, draft } = approved;
+  const { inFlight, openClient, pendingNotes } = dependencies;
+  const outcome = await inFlight.track(context.signal, async (signal) => {
+    using client = openClient(call.endpoint, clientOptions(call, context, signal));
+    return await sendWithJournal(approved, client, context, dependencies);
+  });
+  return withNotes(outcome, await pendingNotes(draft.caller).catch(() => []));
+}
+
+/**
+ * Sends a change. The journal gets its intent before the first byte is sent, and its ending (the result) before the caller gets the outcome.
+ * If the ending cannot be written, or not in time, the outcome says so in a note.
+ */
+async function sendWithJournal(
+  approved: ApprovedChange,
   client: SignedClient,
-  viewer: string | undefined,
+  { principal }: CallContext,
   { journal, log, now }: CallDependencies,
 ): Promise<EndedOutcome> {
   const { call, draft, mayRepeat, consent } = approved;
   const intent = intentOf(draft, consent, now());
   // `mayRepeat` is the ID of the one earlier change that this change may repeat, or true for any. Any other duplicate is refused.
   const begun = await journal.begin(intent, { allowRepeat: mayRepeat, budget: call.budget.limit });
-  if (begun.kind !== 'begun') throw beginRefusal(begun, call, viewer);
+  if (begun.kind !== 'begun') throw beginRefusal(begun, call, visibleCaller(principal));
 
   const sentAt = now().toISOString();
   const sentCall = { ...call, ifUnknown: stepIfUnknown(call, sentAt) };
@@ -103,8 +121,7 @@ function beginRefusal(
 /** The failure of a change because of an unexpected error while it was sent. After `NotSent`, the change was certainly not made. */
 function sendingFault(call: FailedCall, error: unknown): Failure {
   if (!(error instanceof NotSent)) return serverFault(call);
-  const isChange = true;
-  return refusalFailure(call.operation.name, keysRefusal(error) ?? new Refusal('InternalError', []), isChange);
+  return refusalFailure(call.operation.name, keysRefusal(error) ?? new Refusal('InternalError', []), true);
 }
 
 /** The longest time that the answer to a call waits until the ending is in the journal (milliseconds). Writing continues after that. */
