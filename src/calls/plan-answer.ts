@@ -11,7 +11,7 @@ import { next } from '../tools/next.js';
 import { sentences } from '../util/human.js';
 import { exact, join, own, type SafeText, say, shortNames, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies } from './context.js';
-import type { OtherPlan, PlannedChange } from './stages.js';
+import type { OtherPlan, PlannedChange, ResolvedChange } from './stages.js';
 
 type PlanStep = Extract<ConsentStep, { kind: 'plan' }>;
 
@@ -19,22 +19,21 @@ type PlanStep = Extract<ConsentStep, { kind: 'plan' }>;
 interface Ways {
   /** True if the user can say yes in the chat, after which the agent calls with the planId. The planId is then the user's consent. */
   readonly inChat: boolean;
-  /** True if the user can click in the change view. */
-  readonly byClick: boolean;
+  /** Set if the user can click in the change view. */
+  readonly claimsForClick: PlanClaims | undefined;
   /** Deadline for a decision on the page (milliseconds since 1970). Undefined if the plan is not on the page. */
-  readonly onPageUntil?: number | undefined;
+  readonly onPageUntil: number | undefined;
   /** The address of the plan on the page, if the caller may know it. */
-  readonly decideAt?: string | undefined;
-  readonly claims: PlanClaims;
-  readonly byAnotherPerson: boolean;
+  readonly decideAt: string | undefined;
   /** Set if nobody can agree to the plan, because this client and the configuration offer no way. */
   readonly isDeadEnd: boolean;
   /** With `inChat`, a call with this planId carries out the plan. Otherwise it asks for the plan's state. */
-  readonly planId?: string | undefined;
+  readonly planId: string | undefined;
 }
 
 /**
  * Answers with the plan and the ways to agree to it. Stores the plan, if a person decides on it later.
+ * @param step the ways that client and configuration offer
  * @throws Refusal if earlier refusals or a failure to store the plan leave no way to agree to it, unless the call only wanted to see it
  */
 export async function answerWithPlan(
@@ -45,74 +44,67 @@ export async function answerWithPlan(
 ): Promise<EndedOutcome> {
   const { draft, consentDigest, call } = planned;
   const { newNonce, refusals, plans, page, now } = dependencies;
-  // The ways that client and configuration offer.
-  const { withPlanId: offersChat, withClick: offersClick, withPage: offersPage } = step;
 
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
-  const nonce = newNonce();
+  const claims = { digest: consentDigest, nonce: newNonce() };
 
   // An offered way is open unless the user has declined too much before. The page also needs a stored plan. A click in a view does not,
   // because it brings the plan's arguments and claims along.
-  const refusalInChat = offersChat ? await refusals.againstPlanId(draft) : undefined;
-  const inChat = offersChat && refusalInChat === undefined;
-  const storing = await storeForPeople(step, planned, nonce, context, dependencies);
-  const isStored = storing.kind === 'stored';
-  const onPage = offersPage && isStored;
-  const byClick = offersClick && storing.kind !== 'declinedTooOften';
+  const refusalInChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
+  const inChat = step.withPlanId && refusalInChat === undefined;
+  const clicks = await openClicks(step, planned, claims.nonce, context, dependencies);
+  const byClick = step.withClick && clicks.areOpen;
+  const onPage = step.withPage && clicks.isStored;
 
-  // What has closed the offered ways. The refusal of `storing` comes first, because it says why people cannot decide without the agent.
-  // With `planOnly`, the plan is shown even if nobody can agree to it.
-  const refusal = storing.refusal ?? refusalInChat;
+  // What has closed the offered ways. With `planOnly`, the plan is shown even if nobody can agree to it.
+  const refusal = clicks.refusal ?? refusalInChat;
   const hasOpenWay = inChat || byClick || onPage;
   if (!hasOpenWay && refusal !== undefined && !call.control.planOnly) throw refusal;
 
-  const decideAt = onPage ? addressOf(nonce, page) : undefined;
+  const decideAt = onPage ? addressOf(claims.nonce, page) : undefined;
   if (onPage) announce(planned, decideAt, dependencies);
-
   // A planId with the use `plan` is the consent after a yes in the chat. With the use `handle`, it only asks for the state of a stored plan.
   const use = inChat ? 'plan' : 'handle';
-  const planId = inChat || isStored ? context.tokens.issue({ use, digest: consentDigest, nonce }) : undefined;
   return planOutcome(planned, now(), {
     inChat,
-    byClick,
+    claimsForClick: byClick ? claims : undefined,
     onPageUntil: onPage ? plans.expiry() : undefined,
     decideAt,
-    claims: { digest: consentDigest, nonce },
-    // With `approval`, a person other than the user decides on the page.
-    byAnotherPerson: call.account.confirm === 'approval',
-    // Set only with `planOnly`, if the same call without `planOnly` would be refused. The answer then says that nobody can agree to the plan.
+    // Set only with `planOnly`, if the same call without `planOnly` would be refused.
     isDeadEnd: step.isDeadEnd === true,
-    planId,
+    planId: inChat || clicks.isStored ? context.tokens.issue({ use, ...claims }) : undefined,
   });
 }
 
-/** The result of storing a plan. `notNeeded`: nobody decides by a click. `declinedTooOften`: the user must not be asked for a decision now. */
-interface Storing {
-  readonly kind: 'stored' | 'notNeeded' | 'declinedTooOften' | 'notStored';
-  /** Set for `declinedTooOften` and `notStored`. */
-  readonly refusal?: Refusal;
-}
-
 /**
- * Stores a plan that a person decides on by a click. The page shows only stored plans. A click in a view needs no stored plan, but the agent
- * can ask for the outcome only if the plan is stored. Stores nothing if the user has declined too many changes.
+ * Stores a plan if a person can decide on it by a click, unless the user has declined too many changes. A click in a view needs no stored plan,
+ * but the agent can ask for the outcome only if the plan is stored.
  */
-async function storeForPeople(
+async function openClicks(
   { withClick, withPage }: PlanStep,
   planned: PlannedChange,
   nonce: string,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<{ readonly areOpen: boolean; readonly isStored: boolean; readonly refusal?: Refusal | undefined }> {
+  if (!withClick && !withPage) return { areOpen: false, isStored: false };
+  const tooManyDeclined = await dependencies.refusals.againstAsking(planned.draft);
+  if (tooManyDeclined !== undefined) return { areOpen: false, isStored: false, refusal: tooManyDeclined };
+  const refusal = await storePlan(planned, nonce, context, dependencies);
+  return { areOpen: true, isStored: refusal === undefined, refusal };
+}
+
+/** Stores a plan. Returns the refusal if it cannot be stored. */
+async function storePlan(
+  { call, draft, consentDigest, plan, mayRepeat }: PlannedChange,
+  nonce: string,
   { principal }: CallContext,
-  { refusals, plans, now }: CallDependencies,
-): Promise<Storing> {
-  if (!withClick && !withPage) return { kind: 'notNeeded' };
-  const { call, draft, consentDigest, plan, mayRepeat } = planned;
+  { plans, now }: CallDependencies,
+): Promise<Refusal | undefined> {
+  // A plan with a secret is never stored, but a plan with the name of a secret file may be.
+  if (holdsSecret(call)) return new Refusal('SecretByValue', []);
   // A journal entry, and so the draft of one, calls the idempotency key of the request `digest`.
   const { tool, caller, client, digest: requestKey } = draft;
-  const tooManyDeclined = await refusals.againstAsking(draft);
-  if (tooManyDeclined !== undefined) return { kind: 'declinedTooOften', refusal: tooManyDeclined };
-  // A plan with a secret is never stored, but a plan with the name of a secret file may be.
-  if (holdsSecret(call)) return { kind: 'notStored', refusal: new Refusal('SecretByValue', []) };
-
   const planToStore: KeptPlan = {
     // A decision counts only if the call still has this digest.
     digest: consentDigest,
@@ -131,17 +123,13 @@ async function storeForPeople(
     accept: acceptOf(call),
     typedName: nameToType(call),
   };
-  try {
-    const result = await plans.add(planToStore);
-    if (result === 'added') return { kind: 'stored' };
-    const tooLong = { reason: words('its plan is too long to wait for a decision') };
-    const refusal = result === 'tooLong' ? tooLargeToShow(call, tooLong) : new Refusal('TooManyWaiting', []);
-    return { kind: 'notStored', refusal };
-  } catch {
-    // This completes the refusal's text, which says that the journal cannot be written. The plans are stored beside the journal.
-    const problem = say`the plans that wait beside it cannot be written`;
-    return { kind: 'notStored', refusal: new Refusal('JournalUnavailable', [problem]) };
-  }
+  // The text of this refusal says that the journal cannot be written. The plans are stored beside the journal.
+  const unwritable = new Refusal('JournalUnavailable', [say`the plans that wait beside it cannot be written`]);
+  const result = await plans.add(planToStore).catch(() => unwritable);
+  if (result === 'tooLong')
+    return tooLargeToShow(call, { reason: words('its plan is too long to wait for a decision') });
+  if (result === 'tooMany') return new Refusal('TooManyWaiting', []);
+  return result === 'added' ? undefined : result;
 }
 
 /** Opens the page in the browser of this machine, or announces the plan to the people who sign in to the page. */
@@ -154,7 +142,8 @@ function announce({ draft, plan }: PlannedChange, decideAt: string | undefined, 
 /** The answer with the plan: `success` for the agent, and `view` for the change view, in which the user sees the plan and may click. */
 function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: Ways): EndedOutcome {
   const tool = call.operation.name;
-  const { inChat, byClick, onPageUntil, decideAt, claims, planId } = ways;
+  const { inChat, claimsForClick, onPageUntil, decideAt, planId } = ways;
+  const byClick = claimsForClick !== undefined;
 
   // A planId that is the consent (`inChat`) and a click in a view count for ten minutes, and a decision on the page often longer. The plan
   // shows the deadline of its planId or, if the planId is no consent, the deadline on the page, even if a click ends before.
@@ -169,7 +158,7 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
   const isOnlyOnPage = onPageUntil !== undefined && !inChat && !byClick;
   // The summary tells the agent of the caller's other plans for the same thing. `shown` tells the person of them.
   const textsOfOtherPlans = others.map(({ text }) => text);
-  const steps = [...stepsToReplace(others, tool, planId), nextSteps(tool, call.control.planOnly, ways)];
+  const steps = [...stepsToReplace(others, tool, planId), nextSteps(call, ways)];
   const requiredName = nameToType(call);
   return {
     kind: 'succeeded',
@@ -193,25 +182,25 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
       ...(requiredName !== undefined && { typedName: requiredName }),
       issuedAt,
       ...(inChat && { inChat: true }),
-      ...(byClick && { claims }),
+      ...(byClick && { claims: claimsForClick }),
     },
   };
 }
 
 /** The agent's next steps: people decide by a click or on the page, or the agent calls after their yes in the chat, or both. */
-function nextSteps(tool: string, planOnly: boolean, ways: Ways): SafeText {
-  const withoutAgent = sentencesAboutPeople(tool, ways);
-  if (withoutAgent.length > 0 && !ways.inChat) return join([...withoutAgent, ...afterPeople(tool, ways)], ' ');
+function nextSteps(call: ResolvedChange, ways: Ways): SafeText {
+  const withoutAgent = sentencesAboutPeople(call, ways);
+  if (withoutAgent.length > 0 && !ways.inChat) return join([...withoutAgent, ...afterPeople(call, ways)], ' ');
   if (withoutAgent.length > 0) {
     const leave = say`Leave the decision to them. Only if they tell you to go ahead instead`;
-    return callAfterYes(join([...withoutAgent, leave], ' '), tool, planOnly, ways);
+    return callAfterYes(join([...withoutAgent, leave], ' '), call, ways);
   }
 
   const showAll = say`Show the user all of "show", in their language.`;
   if (ways.isDeadEnd)
     return say`${showAll} Nobody can agree to it here: that needs a client that asks its user or shows views, a page, or a terminal (cloudops-mcp call).`;
-  const condition = planOnly ? say`Stop there. Only if they then ask for it` : say`If they say yes to it`;
-  return callAfterYes(join([showAll, condition], ' '), tool, planOnly, ways);
+  const condition = call.control.planOnly ? say`Stop there. Only if they then ask for it` : say`If they say yes to it`;
+  return callAfterYes(join([showAll, condition], ' '), call, ways);
 }
 
 /** A sentence for each of the other plans for the same thing, which says how to withdraw it in favour of this plan. */
@@ -222,19 +211,17 @@ const stepsToReplace = (others: readonly OtherPlan[], tool: string, planId: stri
   });
 
 /** Sentences about the ways in which people decide without the agent, by a click or on the page. Empty if there is no such way. */
-function sentencesAboutPeople(tool: string, ways: Ways): readonly SafeText[] {
-  const { byClick, onPageUntil, decideAt, byAnotherPerson } = ways;
-  const texts: SafeText[] = [];
-  if (byClick) {
-    texts.push(say`The user sees this plan with a button to agree and one to do nothing.`, withoutButton(tool, ways));
-  }
-  if (decideAt !== undefined) {
-    const who = words(byAnotherPerson ? 'somebody other than the user' : 'a person');
-    texts.push(say`Give the user the link in decideAt: ${who} decides there.`);
-  } else if (onPageUntil !== undefined) {
-    texts.push(say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`);
-  }
-  return texts;
+function sentencesAboutPeople({ operation, account }: ResolvedChange, ways: Ways): readonly SafeText[] {
+  const { claimsForClick, onPageUntil, decideAt } = ways;
+  const who = words(account.confirm === 'approval' ? 'somebody other than the user' : 'a person');
+  return sentences(
+    claimsForClick !== undefined && say`The user sees this plan with a button to agree and one to do nothing.`,
+    claimsForClick !== undefined && withoutButton(operation.name, ways),
+    decideAt !== undefined && say`Give the user the link in decideAt: ${who} decides there.`,
+    decideAt === undefined &&
+      onPageUntil !== undefined &&
+      say`This plan waits in a browser tab on the machine of this server: tell the user to decide there.`,
+  );
 }
 
 /** The sentence for a user who sees no button, because some hosts say that they show views but show none, or do not pass clicks on. */
@@ -245,16 +232,16 @@ function withoutButton(tool: string, { inChat, decideAt }: Ways): SafeText {
 }
 
 /** Sentences about waiting for a decision without the agent, and about asking for the outcome. */
-const afterPeople = (tool: string, { byClick, planId }: Ways): readonly SafeText[] =>
+const afterPeople = ({ operation }: ResolvedChange, { claimsForClick, planId }: Ways): readonly SafeText[] =>
   sentences(
-    byClick && say`Wait for the decision: only a click carries this plan out.`,
+    claimsForClick !== undefined && say`Wait for the decision: only a click carries this plan out.`,
     planId !== undefined &&
-      say`To learn what became of it, call ${own(tool)} with the same arguments and this planId; add withdraw: true if the user no longer wants it.`,
+      say`To learn what became of it, call ${own(operation.name)} with the same arguments and this planId; add withdraw: true if the user no longer wants it.`,
   );
 
 /** @param condition the beginning of the sentence: `If they say yes to it` */
-function callAfterYes(condition: SafeText, tool: string, planOnly: boolean, { planId }: Ways): SafeText {
+function callAfterYes(condition: SafeText, { operation, control }: ResolvedChange, { planId }: Ways): SafeText {
   const withPlanId = words(planId === undefined ? '' : ' and this planId');
-  const withoutPlanOnly = words(planOnly ? ', without planOnly' : '');
-  return say`${condition}, call ${own(tool)} with the same arguments${withPlanId}${withoutPlanOnly}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
+  const withoutPlanOnly = words(control.planOnly ? ', without planOnly' : '');
+  return say`${condition}, call ${own(operation.name)} with the same arguments${withPlanId}${withoutPlanOnly}. A yes counts only once they have seen this plan; other arguments need a new plan.`;
 }
