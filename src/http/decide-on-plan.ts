@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { type Account, type Accounts, accountsOf } from '../calls/account.js';
 import type { CallContext, CallOutcome, CallTool } from '../calls/context.js';
 import type { Principal } from '../calls/policy.js';
-import { longestReason } from '../consent/decline-reason.js';
+import { boundedReason, longestReason } from '../consent/decline-reason.js';
 import type { EndedOutcome } from '../consent/outcome.js';
 import { decisionText, type PlanDecision } from '../consent/plan-decision.js';
 import type { FoundPlan, Plans } from '../consent/plans.js';
-import { Refusal, refusalFailure } from '../consent/refusal.js';
+import { Refusal, refusedChange } from '../consent/refusal.js';
 import { relatedPlans, relatedText, withOtherPlans } from '../consent/related-plans.js';
 import { reasonAgainstDeciding } from '../consent/required-consent.js';
 import { createConsentTokens } from '../consent/tokens.js';
@@ -77,11 +77,11 @@ async function decideOnPlan(
   dependencies: DecisionDependencies,
 ): Promise<ClickResult> {
   const objection = reasonAgainst(plan, user, dependencies.accounts);
-  if (objection !== undefined) return { outcome: refusedChange(plan, 'NotAllowed', [objection]) };
+  if (objection !== undefined) return { outcome: refused(plan, 'NotAllowed', [objection]) };
   const callOfPlan = await createCall(plan, dependencies);
   if (callOfPlan === undefined)
     return {
-      outcome: refusedChange(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]),
+      outcome: refused(plan, 'NotAllowed', [say`the caller, or the tool, does not exist here any more`]),
     };
 
   const outcome =
@@ -117,7 +117,7 @@ async function callWithClick(
   if (outcome.kind === 'succeeded') return outcome;
   // Cannot happen, because a call with a click takes the click as its consent, and never asks its user. Only the compiler needs a result here,
   // with the code of any refusal.
-  if (outcome.kind === 'inputRequired') return refusedChange(plan, 'TicketRefused', []);
+  if (outcome.kind === 'inputRequired') return refused(plan, 'TicketRefused', []);
 
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return undefined;
@@ -126,8 +126,12 @@ async function callWithClick(
 
   // Any other failure is a refusal, for example by the policy, and another click would be refused too. So the decision is stored here, with the
   // refusal as its outcome.
-  const kind = decision === 'accept' ? 'accepted' : 'declined';
-  const storedDecision: PlanDecision = { kind, person, at: dependencies.now().getTime() };
+  const at = dependencies.now().getTime();
+  const storedDecision: PlanDecision =
+    decision === 'accept'
+      ? { kind: 'accepted', person, at }
+      : // Only people on the page see this reason. The call was refused before its secrets were known, so none is removed from the reason.
+        { kind: 'declined', person, at, reason: boundedReason(reason) };
   const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
   return isFirst ? outcome : undefined;
 }
@@ -172,11 +176,9 @@ function logUnavailable({ nonce }: FoundPlan, error: unknown, { log }: DecisionD
   log('error', 'journal', { plan: nonce, error: reasonOf(error) });
 }
 
-/** The outcome of a call of a plan that was refused. `true` says that the tool makes a change, as the tool of every plan does. */
-const refusedChange = ({ tool }: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): EndedOutcome => ({
-  kind: 'failed',
-  failure: refusalFailure(tool, new Refusal(...refusal), true),
-});
+/** The outcome of a call of a plan that was refused. */
+const refused = ({ tool }: FoundPlan, ...refusal: ConstructorParameters<typeof Refusal>): EndedOutcome =>
+  refusedChange(tool, new Refusal(...refusal));
 
 /** Describes the decision on a plan to people: in a sentence, and another with the reason if there is one. */
 function describeDecision({ decision }: FoundPlan): SafeText {
@@ -189,7 +191,7 @@ function describeDecision({ decision }: FoundPlan): SafeText {
 /** The outcome that is shown for a decided plan if the outcome of its change is not known. */
 const decidedBefore = (plan: FoundPlan): EndedOutcome => {
   const more = plan.decision === undefined ? {} : { reason: decisionText(plan.decision) };
-  return refusedChange(plan, 'AlreadyDecided', [], more);
+  return refused(plan, 'AlreadyDecided', [], more);
 };
 
 /** Makes the call of a plan in the name of its caller: with a click that decides, or only to look up the outcome. */

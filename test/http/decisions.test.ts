@@ -274,6 +274,15 @@ describe('approval', () => {
     expect(requests).toEqual([]);
   });
 
+  test('the reason for a decline is kept, even if the policy forbids the change by now', async () => {
+    const { setTokens, plans } = await start();
+    const { nonce } = await waiting(served);
+    const browser = await signedIn();
+    setTokens((text) => text.replace(/^alice \w+$/m, (line) => `${line} cloudops:read`));
+    await browser.decide(nonce, 'decline', {}, { reason: 'too large' });
+    expect((await plans.find(nonce))?.decision).toMatchObject({ kind: 'declined', person: 'bob', reason: 'too large' });
+  });
+
   test('a caller who is gone by now has nothing carried out', async () => {
     const { requests, setTokens } = await start();
     const { nonce } = await waiting(served);
