@@ -1,7 +1,7 @@
 import type { CallContext, CallOutcome } from '../../calls/context.js';
 import type { ActionToken, ActionTokens } from '../../consent/action-tokens.js';
 import type { EndedOutcome } from '../../consent/outcome.js';
-import { Refusal, refusalFailure } from '../../consent/refusal.js';
+import { Refusal, refusedChange } from '../../consent/refusal.js';
 import { InvalidToken } from '../../consent/tokens.js';
 import type { Operation } from '../../tools/define-operation.js';
 import { type SafeText, words } from '../../util/safe-text.js';
@@ -80,7 +80,7 @@ function openToken(tokens: ActionTokens, sealed: string) {
 const earlierClickText = words('An earlier click decided this. This one sent nothing.');
 
 const refused = (code: 'TicketRefused' | 'TicketExpired'): ClickResult => ({
-  outcome: { kind: 'failed', failure: refusalFailure(decideTool, new Refusal(code, []), true) },
+  outcome: refusedChange(decideTool, new Refusal(code, [])),
   call: { tool: decideTool, args: {} },
 });
 
@@ -91,10 +91,21 @@ const codesIfDecided: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Rep
 const mightBeDecidedAlready = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && codesIfDecided.includes(outcome.failure.code);
 
+/** Error codes of a question for the state of a plan that was refused itself, for example because the policy has changed. */
+const codesIfStateUnknown: readonly string[] = [
+  ...codesIfDecided,
+  'NotAllowed',
+  'NotConfigured',
+  'InvalidArguments',
+  'KeysUnavailable',
+  'StateUnavailable',
+];
+
 /**
- * True if the state of the plan, which was read after a click failed, is shown in place of that failure. It is not if the plan still waits or
- * is under way (`waiting`), or for another failure of `codesIfDecided`. Any other failure is the outcome of the change, or says why the state
- * cannot be read.
+ * True if the state of the plan, which was read after a click failed, is shown in place of that failure, because it is the outcome of the change.
+ * It is not if the plan still waits or is under way (`waiting`), or if its state is not known.
  */
 const replacesFailure = (outcome: EndedOutcome) =>
-  outcome.kind === 'succeeded' ? outcome.success.outcome !== 'waiting' : !codesIfDecided.includes(outcome.failure.code);
+  outcome.kind === 'succeeded'
+    ? outcome.success.outcome !== 'waiting'
+    : !codesIfStateUnknown.includes(outcome.failure.code);
