@@ -88,18 +88,14 @@ function isChoiceOfUser({ code, input, path: [name = ''] }: Issue, operation: Op
 const planIdAlone = words('planId: does not replace the other arguments; give those of its plan again');
 
 function problemsOf(issues: readonly Issue[], operation: Operation, argumentName: ArgumentName): SafeText[] {
-  const lines: SafeText[] = [];
-  let count = 0;
+  // For a value of the wrong type, only the type is reported. That its length is wrong or that fields are missing follows from it.
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
-  for (const issue of issues) {
-    // For a value of the wrong type, only the type is reported. That its length is wrong or that fields are missing follows from it.
-    if (mistyped.some(({ path }) => hides(path, issue))) continue;
-    for (const describe of describersOf(issue, operation, argumentName)) {
-      count += 1;
-      if (count <= listedProblems) lines.push(describe());
-    }
-  }
-  return sentences(...distinct(lines), count > listedProblems && say`${count - listedProblems} more problems`);
+  const shown = issues.filter((issue) => !mistyped.some(({ path }) => hides(path, issue)));
+  const total = shown.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
+  // Only as many issues as can be listed are put into words, because an issue with unknown names takes long.
+  const problems = shown.slice(0, listedProblems).flatMap((issue) => problemsOfIssue(issue, operation, argumentName));
+  const listed = distinct(problems.slice(0, listedProblems));
+  return sentences(...listed, total > listedProblems && say`${total - listedProblems} more problems`);
 }
 
 /** Returns the defaults and the warnings for the valid arguments of a call with `planOnly`; nothing for any other call. */
@@ -130,25 +126,28 @@ type Issue = z.core.$ZodIssue;
 /** The most allowed values that are listed. Of more values, only the most similar ones are listed. */
 const listedValues = 8;
 
-/** Returns a function for each problem of an issue, which makes the problem's text. Only the functions of the first problems are called. */
-function describersOf(issue: Issue, operation: Operation, argumentName: ArgumentName): (() => SafeText)[] {
+/** The problems of an issue: a problem for each unknown name, at most `listedProblems`, or one problem. */
+function problemsOfIssue(issue: Issue, operation: Operation, argumentName: ArgumentName): SafeText[] {
   const path = shownPath(issue.path, argumentName);
-  if (issue.code !== 'unrecognized_keys') return [() => describe(issue, path, operation)];
+  if (issue.code !== 'unrecognized_keys') return [describe(issue, path, operation)];
 
   const schema = operation.input();
   const isTopLevel = path === '';
   // Some clients have other names than this server for top-level arguments, and problems show the client's. Other arguments have one name.
   const clientName = isTopLevel ? argumentName : (name: string) => name;
   const knownNames = argumentNames(schema, issue.path).map(clientName);
-  /** Only the first problem without a suggestion lists the known names. */
-  let areKnownNamesListed = false;
-  return issue.keys.map(clientName).map((unknownName) => () => {
-    const shownName = own(isTopLevel ? unknownName : `${path}.${unknownName}`);
+  const unknown = issue.keys.slice(0, listedProblems).map((key) => {
+    const name = clientName(key);
     // The argument may belong inside another one.
-    const suggestion = didYouMean(unknownName, knownNames) ?? pathsOfArgument(schema, unknownName).join(' or ');
-    if (suggestion !== '') return say`${shownName}: is not an argument; did you mean ${defined(suggestion)}?`;
-    if (areKnownNamesListed) return say`${shownName}: is not an argument`;
-    areKnownNamesListed = true;
+    return { name, suggestion: didYouMean(name, knownNames) ?? pathsOfArgument(schema, name).join(' or ') };
+  });
+  const firstWithoutSuggestion = unknown.find(({ suggestion }) => suggestion === '');
+  return unknown.map((argument) => {
+    const shownName = own(isTopLevel ? argument.name : `${path}.${argument.name}`);
+    if (argument.suggestion !== '')
+      return say`${shownName}: is not an argument; did you mean ${defined(argument.suggestion)}?`;
+    // The known names are listed once.
+    if (argument !== firstWithoutSuggestion) return say`${shownName}: is not an argument`;
     return say`${shownName}: is not an argument; expected one of: ${defined(knownNames.join(', '))}`;
   });
 }
