@@ -51,11 +51,9 @@ interface Wait {
   readonly giveUp: () => void;
 }
 
-/** Counts the bytes of all reads, and lets calls wait for room. */
+/** Lets calls wait for room in the memory that they share. */
 class SharedMemory {
   readonly #limits: ReadLimits;
-  /** Bytes that were received or are reserved. */
-  #taken = 0;
   /** The calls that hold bytes. The oldest comes first. */
   readonly #holders = new Set<CallShare>();
   /** The calls that wait for room. The longest wait comes first. */
@@ -66,24 +64,22 @@ class SharedMemory {
   }
 
   hasRoomFor(bytes: number): boolean {
-    return this.#taken + bytes <= this.#limits.bytesOfAll;
+    let held = 0;
+    for (const holder of this.#holders) held += holder.heldBytes;
+    return held + bytes <= this.#limits.bytesOfAll;
   }
 
-  take(bytes: number): void {
-    this.#taken += bytes;
-  }
-
-  giveBack(bytes: number): void {
-    this.#taken -= bytes;
+  /** Called when a call holds fewer bytes than before. */
+  useRoom(): void {
     // Each call that proceeds takes room again, so the check is repeated for the next one.
     for (const { proceed } of this.#waiting.values()) if (this.hasRoomFor(this.#limits.bytesOfPage)) proceed();
     this.#endDeadlock();
   }
 
-  /** Gives back all bytes of a call that ends. */
-  release(holder: CallShare, bytes: number): void {
+  /** Called when a call ends. */
+  release(holder: CallShare): void {
     this.#holders.delete(holder);
-    this.giveBack(bytes);
+    this.useRoom();
   }
 
   /** Reserves the bytes of a page as soon as there is room. Resolves with false after `waitMs`, or if all calls wait for each other. */
@@ -96,7 +92,7 @@ class SharedMemory {
 
   #takePage(holder: CallShare): void {
     this.#holders.add(holder);
-    this.take(this.#limits.bytesOfPage);
+    holder.reserve();
   }
 
   /** Waits for room for a page, and reserves the room. Resolves with false after `waitMs`, or to end a deadlock. `signal` has not aborted yet. */
@@ -151,18 +147,23 @@ class CallShare implements ReadShare {
     return this.#exceeded;
   }
 
+  get heldBytes(): number {
+    return this.#received + this.#reserved;
+  }
+
+  reserve(): void {
+    this.#reserved = this.limits.bytesOfPage;
+  }
+
   async enter(): Promise<boolean> {
     // Before each page but the first, other work of the process gets a turn of the event loop, so that a long read does not hold it up.
     if (this.#received > 0) await this.#takeTurn(() => undefined);
-    const isReserved = await this.#memory.reservePage(this, this.#signal);
-    if (isReserved) this.#reserved = this.limits.bytesOfPage;
-    return isReserved;
+    return this.#memory.reservePage(this, this.#signal);
   }
 
   leave(): void {
-    const unused = this.#reserved;
     this.#reserved = 0;
-    this.#memory.giveBack(unused);
+    this.#memory.useRoom();
   }
 
   /** Bytes use up the reservation first. Only further bytes are taken from the shared memory. */
@@ -174,14 +175,11 @@ class CallShare implements ReadShare {
     if (this.#exceeded !== undefined) return false;
 
     this.#reserved -= bytesOfReservation;
-    this.#memory.take(furtherBytes);
     this.#received += bytes;
     return true;
   }
 
   [Symbol.dispose](): void {
-    this.leave();
-    this.#memory.release(this, this.#received);
-    this.#received = 0;
+    this.#memory.release(this);
   }
 }
