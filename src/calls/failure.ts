@@ -34,44 +34,29 @@ type AnsweredReply = FinalReply & { kind: 'answered' };
 /** The failure if the status of the answer is not a success (2xx). */
 export function errorStatusFailure(call: FailedCall, reply: AnsweredReply, requestIds: RequestIds): Failure {
   const { status, headers } = reply.response;
-  const mayHaveHappened = status >= 500 || mayFollowSuccess.includes(status);
-  const meaning = { effectiveStatus: status, mayHaveHappened };
-  return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), meaning);
+  return serviceFailure(call, reply, requestIds, readServiceError(reply.body, headers), status);
 }
 
 /** The failure if an answer with a successful status holds an error. A code that means a refusal counts like status 400, any other like 500. */
-export function errorInSuccessFailure(
+export const errorInSuccessFailure = (
   call: FailedCall,
   reply: AnsweredReply,
   requestIds: RequestIds,
   error: ServiceError,
-): Failure {
-  const mayHaveHappened = !isServiceRefusal(error.code);
-  const meaning = { effectiveStatus: mayHaveHappened ? 500 : 400, mayHaveHappened, codeIfUnknown: 'ErrorInAnswer' };
-  return serviceFailure(call, reply, requestIds, error, meaning);
-}
-
-/** How this server understands an error of the service. */
-interface ErrorMeaning {
-  /** The status that decides on the advice. It differs from the status of the answer only for an error in an answer with status 2xx. */
-  readonly effectiveStatus: number;
-  /** True if the service may have carried out the request. */
-  readonly mayHaveHappened: boolean;
-  /** This server's code for an error whose service code is in no table. If absent, the status is the code: `Http409`. */
-  readonly codeIfUnknown?: string;
-}
+): Failure => serviceFailure(call, reply, requestIds, error, isServiceRefusal(error.code) ? 400 : 500);
 
 /**
  * The failure because of an error of the service, with the service's words and our advice. An error has two codes: the service's, which may be
- * any text, and this server's own. It has two statuses: the one that came with the answer, and the `effectiveStatus`, such as 400 for an error
- * that came with status 200.
+ * any text, and this server's own.
+ * @param effectiveStatus the status that decides on the advice. It differs from the status of the answer only for an error in an answer with
+ *   status 2xx
  */
 function serviceFailure(
   call: FailedCall,
   reply: AnsweredReply,
   requestIds: RequestIds,
   error: ServiceError,
-  { effectiveStatus, mayHaveHappened, codeIfUnknown }: ErrorMeaning,
+  effectiveStatus: number,
 ): Failure {
   const { response, attempts, keyId } = reply;
   const { status, headers, bodyFailure } = response;
@@ -86,8 +71,8 @@ function serviceFailure(
     retryAfterSeconds: secondsOf(headers['retry-after']),
     region: error.region,
   };
-  const errorToExplain = { code: serviceCode, status: effectiveStatus, codeIfUnknown };
-  const { code: ownCode, next } = remedyFor(errorToExplain, operation.errors, facts);
+  const remedy = remedyFor(serviceCode, effectiveStatus, operation.errors, facts);
+  const ownCode = remedy.code ?? (effectiveStatus === status ? `Http${status}` : 'ErrorInAnswer');
 
   const statusText = say`HTTP status ${status}`;
   const cause = serviceCode === undefined ? statusText : say`${codeText(serviceCode, ownCode)} (${statusText})`;
@@ -97,6 +82,7 @@ function serviceFailure(
 
   // Some services repeat a request ID from the headers in the error. It is then reported once.
   const isNewId = idInError !== undefined && !Object.values(requestIds).includes(idInError);
+  const mayHaveHappened = effectiveStatus >= 500 || mayFollowSuccess.includes(effectiveStatus);
   return failureOf(call, mayHaveHappened, {
     problem: say`the cloud ${verbOf(effectiveStatus)} ${cause}`,
     code: ownCode,
@@ -105,7 +91,7 @@ function serviceFailure(
     ...(Object.keys(serviceSays).length > 0 && { serviceSays }),
     requestIds: isNewId ? { ...requestIds, RequestId: idInError } : requestIds,
     attempts,
-    next,
+    next: remedy.next,
   });
 }
 

@@ -1,7 +1,6 @@
 import type { ErrorAdvice, Operation } from '../tools/define-operation.js';
 import { callAgain, callAgainFirst, forAgent, type Next, next, operatorMust } from '../tools/next.js';
 import type { FailureCode, HttpFailure } from '../transport/http-client.js';
-import type { ServiceError } from '../transport/service-error.js';
 import { defined, detail, forReader, own, quoted, type SafeText, say, type Wording, words } from '../util/safe-text.js';
 
 /** The facts about a call and its error on which the advice depends. */
@@ -125,31 +124,24 @@ const byStatus: Readonly<Record<number, Advice>> = {
   429: callLater,
 };
 
-/** Advice on an error of the service, with this server's own code for it. */
-interface Remedy {
-  /** A property name of `byCode` or of the operation's errors, or else the HTTP status as `Http409`. Never text from the service. */
-  readonly code: string;
-  readonly next: Next;
-}
-
 /**
  * Finds the advice on an error of the service by the beginning of its code, or else by the HTTP status.
- * @param error with `codeIfUnknown`, this server's code for an error whose code is in neither table
  * @param operationErrors the operation's own advice, which comes before `byCode`
+ * @returns the advice and, unless the advice follows from the status, the property name of `byCode` or `operationErrors` that has it (`code`)
  */
 export function remedyFor(
-  error: { readonly code: ServiceError['code']; readonly status: number; readonly codeIfUnknown?: string | undefined },
+  serviceCode: string | undefined,
+  status: number,
   operationErrors: Operation['errors'],
   facts: RemedyFacts,
-): Remedy {
-  const { code, status, codeIfUnknown = `Http${status}` } = error;
+): { readonly code: string | undefined; readonly next: Next } {
   const adviceOfOperation = Object.entries(operationErrors ?? {}).map(
     ([start, advice]) => [start, next('user', 'ask', errorAdviceText(advice))] as const,
   );
   const table: readonly (readonly [string, Advice])[] = [...adviceOfOperation, ...Object.entries(byCode)];
-  const entry = table.find(([start]) => code?.startsWith(start));
-  const [ownCode, advice] = entry ?? [codeIfUnknown, byStatus[status] ?? adviceForClass(status)];
-  return { code: ownCode, next: typeof advice === 'function' ? advice(facts) : advice };
+  const [code, advice = byStatus[status] ?? adviceForClass(status)] =
+    table.find(([start]) => serviceCode?.startsWith(start)) ?? [];
+  return { code, next: typeof advice === 'function' ? advice(facts) : advice };
 }
 
 const errorAdviceText = (advice: ErrorAdvice): SafeText =>

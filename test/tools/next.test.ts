@@ -12,12 +12,12 @@ const toldTo = (reader: 'operator' | 'person', text: SafeText): string => textFo
 const facts = { api: 'ListParts', isStorage: true, account: 'AKIDEXAMPLE' };
 const statuses = [307, 400, 401, 403, 404, 409, 418, 429, 500];
 const own = operations.flatMap(({ errors = {} }) =>
-  Object.keys(errors).map((code) => remedyFor({ code, status: 400 }, errors, facts).next.text),
+  Object.keys(errors).map((code) => remedyFor(code, 400, errors, facts).next.text),
 );
 const afterAnswer: readonly SafeText[] = [
-  ...knownCodes.map((code) => remedyFor({ code, status: 400 }, {}, facts).next.text),
-  ...statuses.map((status) => remedyFor({ code: undefined, status }, {}, facts).next.text),
-  remedyFor({ code: undefined, status: 307 }, {}, { ...facts, isStorage: false }).next.text,
+  ...knownCodes.map((code) => remedyFor(code, 400, {}, facts).next.text),
+  ...statuses.map((status) => remedyFor(undefined, status, {}, facts).next.text),
+  remedyFor(undefined, 307, {}, { ...facts, isStorage: false }).next.text,
   ...own,
 ];
 const all: readonly SafeText[] = [
