@@ -3,7 +3,7 @@ import { type Elicitor, type UserReply, unlessStopped } from '../consent/elicito
 import { acceptOf } from '../consent/plan.js';
 import { declinedByAnother, Refusal } from '../consent/refusal.js';
 import { type ConsentStep, takesClicks } from '../consent/required-consent.js';
-import { type ConsentTokens, InvalidToken } from '../consent/tokens.js';
+import type { ConsentClaims } from '../consent/tokens.js';
 import { isTyped, nameToType } from '../consent/typed-name.js';
 import { callAgain, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
@@ -18,20 +18,20 @@ import type { PlannedChange } from './stages.js';
  * Gets the decision on a change: a person's, the consent by planId, or a consent that a setting or an option gives beforehand. Returns the
  * question if the client has to ask the user first.
  * @param step the result of `decideConsent`. Ignored if the call is a click
- * @param planNonce the nonce of the waiting plan that the call's planId names
+ * @param claims the content of the call's planId, if the call decides on its plan
  * @throws Refusal if there is no decision
  */
 export async function getDecision(
   step: ConsentStep,
   planned: PlannedChange,
-  planNonce: string | undefined,
+  claims: ConsentClaims | undefined,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<Decision | Question> {
   if (context.click !== undefined) return clickDecision(planned, context.click, dependencies.now());
   switch (step.kind) {
     case 'given':
-      return { kind: 'accepted', record: { how: step.how, nonce: planNonce } };
+      return { kind: 'accepted', record: { how: step.how, nonce: claims?.nonce } };
     case 'refuse':
       // The client is unknown if its session was lost. After reconnecting, a new session says whether the client can ask its user.
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
@@ -40,10 +40,10 @@ export async function getDecision(
       // `runChange` answers such a call with the plan or its state. Only an invalid planId with a question that no longer fits comes here.
       throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
     case 'redeem':
-      return planIdDecision(planned, context.tokens, dependencies);
+      return planIdDecision(planned, claims, dependencies);
     case 'ask':
       // The question has the nonce of the plan that it is about, so that only one decision counts.
-      return askUser(planned, planNonce ?? dependencies.newNonce(), context, dependencies);
+      return askUser(planned, claims?.nonce ?? dependencies.newNonce(), context, dependencies);
   }
 }
 
@@ -55,30 +55,17 @@ const reconnect = next(
 
 /** The consent by planId, with which an agent says that the user agreed. It counts once, and not if the user refused the change recently. */
 async function planIdDecision(
-  { call, draft, consentDigest }: PlannedChange,
-  tokens: ConsentTokens,
+  { draft, consentDigest }: PlannedChange,
+  claims: ConsentClaims | undefined,
   { refusals }: CallDependencies,
 ): Promise<Decision> {
-  const nonce = verifyPlanId(call.control.planId ?? '', consentDigest, tokens);
+  // `findOwnPlan` has verified the claims, but perhaps not compared their digest.
+  if (claims?.digest !== consentDigest) throw ofAnotherCall();
+  const { nonce } = claims;
   if (refusals.isSpent(nonce)) throw new Refusal('Declined', [say`the user declined this plan`]);
   const recentRefusal = await refusals.againstPlanId(draft);
   if (recentRefusal !== undefined) throw recentRefusal;
   return { kind: 'accepted', record: { how: 'planId', nonce } };
-}
-
-/** Returns the nonce of a planId, or throws a refusal if the planId is not valid for the plan with this `consentDigest`. */
-function verifyPlanId(planId: string, consentDigest: string, tokens: ConsentTokens): string {
-  try {
-    const claims = tokens.verify(planId);
-    if (claims.use === 'plan' && claims.digest === consentDigest) return claims.nonce;
-  } catch (error) {
-    const expired = error instanceof InvalidToken && error.reason === 'expired';
-    const reason = words(
-      expired ? 'the planId has expired' : 'this server did not issue the planId, or it was altered',
-    );
-    throw new Refusal('PlanRefused', [reason]);
-  }
-  throw ofAnotherCall();
 }
 
 /** An answer that comes sooner (milliseconds) counts as the answer of a program, because no person reads a question in this time. */

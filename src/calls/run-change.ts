@@ -2,6 +2,7 @@ import { waitForPerson } from '../consent/elicitor.js';
 import type { FoundPlan } from '../consent/plans.js';
 import { Refusal } from '../consent/refusal.js';
 import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
+import type { ConsentClaims } from '../consent/tokens.js';
 import { getDecision } from './approve-change.js';
 import { recordDecline, withClaimedPlan } from './claim-plan.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
@@ -75,8 +76,7 @@ async function planAndApprove(
     const status = await answerPlanStatus(own, finalStep, drafted, context, dependencies);
     if (status !== undefined) return status;
   }
-  if (finalStep.kind !== 'plan')
-    return await approveAndSend(finalStep, planned, own?.claims.nonce, context, dependencies);
+  if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, own?.claims, context, dependencies);
   const answer = await answerWithPlan(finalStep, planned, context, dependencies);
   return await sendToPage(answer, planned, context, dependencies);
 }
@@ -105,16 +105,16 @@ function consentStep(
 
 /**
  * Gets the decision on a change and carries it out. Claims the plan before, so that no other decision on it counts.
- * @param planNonce the nonce of the waiting plan that the call's planId names
+ * @param claims the content of the call's planId, if the call decides on its plan
  */
 async function approveAndSend(
   step: ConsentStep,
   planned: PlannedChange,
-  planNonce: string | undefined,
+  claims: ConsentClaims | undefined,
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const decide = () => getDecision(step, planned, planNonce, context, dependencies);
+  const decide = () => getDecision(step, planned, claims, context, dependencies);
   const asksPerson = step.kind === 'ask' && context.click === undefined;
   const decision = await (asksPerson ? waitForPerson(context, decide) : decide());
   if (decision.kind === 'inputRequired') return decision;

@@ -3,7 +3,7 @@ import type { CallContext, CallOutcome, Click } from '../../src/calls/context.js
 import { writeScope } from '../../src/calls/policy.js';
 import type { Elicitor, UserReply } from '../../src/consent/elicitor.js';
 import type { ConsentMode } from '../../src/consent/required-consent.js';
-import { type ConsentClaims, createConsentTokens, InvalidToken } from '../../src/consent/tokens.js';
+import { createConsentTokens } from '../../src/consent/tokens.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -180,21 +180,6 @@ describe('a planId', () => {
       const own = await session.call({ ...control, planId }, context);
       expect(successOf(own).outcome).toBe('withdraw' in control ? 'withdrawn' : 'waiting');
     });
-  });
-
-  const refuse = (reason: InvalidToken['reason']) => () => {
-    throw new InvalidToken(reason);
-  };
-  test.each<readonly [string, (planId: string) => ConsentClaims, string]>([
-    ['that expires', refuse('expired'), 'expired'],
-    ['that is found to be forged', refuse('forged'), 'did not issue'],
-    ['that only asks what became of a plan', (planId) => ({ ...tokens.verify(planId), use: 'handle' }), 'belongs to'],
-  ])('%s after it was looked at carries nothing out', async (_what, verify, problem) => {
-    const session = setUp('plan');
-    const planId = await planIdOf(session);
-    const outcome = await session.call({ planId }, { tokens: { ...tokens, verify } });
-    expect(outcome).toMatchObject(failed('PlanRefused', problem));
-    expect(session.requests).toEqual([]);
   });
 
   test('of a plan that a person can decide on too takes it away from them', async () => {
