@@ -19,8 +19,6 @@ interface MissingKeys {
   readonly missing: readonly string[];
 }
 
-const areMissing = (keys: KeySource | MissingKeys): keys is MissingKeys => 'missing' in keys;
-
 /** An account's configuration for reaching the cloud. A call that needs a missing setting is refused. */
 export interface Cloud {
   /** Name of the account. */
@@ -49,7 +47,7 @@ export function resolveEndpoint(
 ): Endpoint {
   const { account, keys, isSandbox = false } = cloud;
   const address = cloud.endpoints[api];
-  if (address === undefined || areMissing(keys)) throw notConfigured(cloud, api);
+  if (address === undefined || 'missing' in keys) throw notConfigured(cloud, api);
 
   // An operation of a global API has its only region in `signing`. All its requests are signed for this region, even if the call names another.
   const region = signing?.region ?? requestedRegion;
@@ -136,7 +134,7 @@ export function keysRefusal(error: unknown): Refusal | undefined {
 /** The variables to set before an API can be called. */
 export function missingSettings({ endpoints, keys }: Cloud, service: Service): string[] {
   const address = endpoints[service] === undefined ? [`CLOUDOPS_${endpointSetting(service)}`] : [];
-  return [...address, ...(areMissing(keys) ? keys.missing : [])];
+  return [...address, ...('missing' in keys ? keys.missing : [])];
 }
 
 export const regionSourceOf = ({ regionIsConfigured }: Cloud, given: string | undefined): RegionSource =>

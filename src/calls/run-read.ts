@@ -1,8 +1,7 @@
 import type { EndedOutcome, Failure, RequestIds, Success } from '../consent/outcome.js';
 import type { Operation, PageStart } from '../tools/define-operation.js';
 import { regionWarnings } from '../tools/schema/zones.js';
-import type { WireRequest } from '../transport/request.js';
-import type { Attempt, FinalReply, SignedClient } from '../transport/signed-client.js';
+import type { Attempt, SignedClient } from '../transport/signed-client.js';
 import { digestOf } from '../util/digest.js';
 import { textAt } from '../util/objects.js';
 import { counted, distinct, type SafeText, say, words } from '../util/safe-text.js';
@@ -221,24 +220,19 @@ async function readNextPage(
   readSoFar: ReadSoFar,
   { number, state, start }: NextPage,
 ): Promise<NextPage | ReadEnd> {
-  const { operation, input, endpoint } = call;
-  const request =
-    start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
-  const reply = await sendWithinLimits(request, client, share);
-  if (reply.kind === 'stopped') {
-    if (start !== undefined) return readSoFar.endWithPages(state, { firstUnread: start, limit: reply.limit });
+  const page = await requestPage(call, start, client, share);
+  if (page.kind === 'failed') return readSoFar.endWithFailure(page.failure);
+  if (page.kind === 'stopped') {
+    if (start !== undefined) return readSoFar.endWithPages(state, { firstUnread: start, limit: page.limit });
     // There is no page to return. One page is far below the memory limit of a call, so the failure says that other calls hold the memory.
     return readSoFar.endWithFailure(tooManyReads(call));
   }
 
-  const page = await readPage(call, reply);
-  if (page.kind === 'failed') return readSoFar.endWithFailure(page.failure);
-  const { record, answeredAt, requestIds } = page;
-  const { attempts } = reply;
-  readSoFar.addPage(page, attempts, pages.count(record));
+  const { record, answeredAt, requestIds, attempts } = page;
+  readSoFar.addPage(page, pages.count(record));
   listeners.onPage?.(number, readSoFar.entries);
 
-  const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, input);
+  const step = pages.add(state, { record, number, ...(answeredAt !== undefined && { answeredAt }) }, call.input);
   const fail = (problem: SafeText) =>
     readSoFar.endWithFailure(inconsistentPages(call, problem, { requestIds, attempts }));
   if (step.kind === 'inconsistent') return fail(step.problem);
@@ -257,15 +251,35 @@ async function readNextPage(
   return { kind: 'next', number: number + 1, state: newState, start: nextStart };
 }
 
-/** Sends a request for a page. Returns the reply, or the limit of memory that prevented or interrupted it. */
-async function sendWithinLimits(
-  request: WireRequest,
+/** A page, with the attempts of its request. */
+type Page = Extract<Answer, { kind: 'read' }> & { readonly attempts: readonly Attempt[] };
+
+/** The reply to the request for a page: the page, the failure, or the limit of memory that prevented or interrupted the request. */
+type PageReply =
+  | Page
+  | { readonly kind: 'stopped'; readonly limit: ReachedLimit }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** Requests the page at `start`, or the first page if `start` is undefined. If the page cannot be parsed, the call fails, even after other pages. */
+async function requestPage(
+  call: ResolvedRead,
+  start: PageStart | undefined,
   client: SignedClient,
   share: ReadShare,
-): Promise<FinalReply | { readonly kind: 'stopped'; readonly limit: ReachedLimit }> {
+): Promise<PageReply> {
+  const { operation, input, endpoint } = call;
+  const request =
+    start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
   if (!(await share.enter())) return { kind: 'stopped', limit: 'others' };
   const reply = await client.send(request).finally(() => share.leave());
-  return share.exceeded === undefined ? reply : { kind: 'stopped', limit: share.exceeded };
+  if (share.exceeded !== undefined) return { kind: 'stopped', limit: share.exceeded };
+
+  const { attempts } = reply;
+  const answer = await readAnswer(call, reply);
+  if (answer.kind === 'failed') return answer;
+  if (answer.kind === 'read') return { ...answer, attempts };
+  const { status, requestIds, problem } = answer;
+  return { kind: 'failed', failure: unreadableAnswer(call, problem, { status, requestIds, attempts }) };
 }
 
 /** Counts the pages that were read so far, and collects everything that the result of the read says besides the record. */
@@ -284,8 +298,8 @@ class ReadSoFar {
     this.#warnings = [...warnings];
   }
 
-  addPage(page: Extract<Answer, { kind: 'read' }>, attempts: readonly Attempt[], entries: number): void {
-    if (attempts.length > 1) this.#retriedAttempts.push(...attempts);
+  addPage(page: Page, entries: number): void {
+    if (page.attempts.length > 1) this.#retriedAttempts.push(...page.attempts);
     this.#warnings.push(...page.warnings);
     for (const path of page.missingFields) this.#missingFields.add(path);
     this.#requestIds = page.requestIds;
@@ -331,13 +345,4 @@ function cutWarning(limit: ReachedLimit, pages: number, entries: number): SafeTe
   const reason = limit === 'call' ? 'as much as one call reads' : 'because this server reads much for other calls too';
   const read = say`${counted(pages, 'page')} with ${entries} ${words(entries === 1 ? 'entry' : 'entries')}`;
   return say`Only the first ${read} were read, ${words(reason)}. Counts, sums, and the first, oldest or largest are of these alone.`;
-}
-
-/** Parses a reply as one page. If the page cannot be parsed, the call fails, even after other pages. */
-async function readPage(call: ResolvedRead, reply: FinalReply): Promise<Exclude<Answer, { kind: 'unusable' }>> {
-  const answer = await readAnswer(call, reply);
-  if (answer.kind !== 'unusable') return answer;
-  const { status, requestIds, problem } = answer;
-  const { attempts } = reply;
-  return { kind: 'failed', failure: unreadableAnswer(call, problem, { status, requestIds, attempts }) };
 }
