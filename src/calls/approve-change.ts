@@ -9,7 +9,7 @@ import { callAgain, next } from '../tools/next.js';
 import { createRedactor } from '../transport/redact.js';
 import { textsAt } from '../util/objects.js';
 import { forReader, type SafeText, say, upTo, words } from '../util/safe-text.js';
-import type { Decision } from './claim-plan.js';
+import type { ChangeDecision } from './claim-plan.js';
 import type { CallContext, CallDependencies, Click, Question } from './context.js';
 import { ofAnotherCall } from './plan-state.js';
 import type { PlannedChange } from './stages.js';
@@ -27,7 +27,7 @@ export async function getDecision(
   claims: ConsentClaims | undefined,
   context: CallContext,
   dependencies: CallDependencies,
-): Promise<Decision | Question> {
+): Promise<ChangeDecision | Question> {
   if (context.click !== undefined) return clickDecision(planned, context.click, dependencies.now());
   switch (step.kind) {
     case 'given':
@@ -58,7 +58,7 @@ async function planIdDecision(
   { draft, consentDigest }: PlannedChange,
   claims: ConsentClaims | undefined,
   { refusals }: CallDependencies,
-): Promise<Decision> {
+): Promise<ChangeDecision> {
   // `findOwnPlan` has verified the claims, but perhaps not compared their digest.
   if (claims?.digest !== consentDigest) throw ofAnotherCall();
   const { nonce } = claims;
@@ -75,7 +75,11 @@ export const shortestReadMs = 1000;
  * The decision of a click on a plan, in a view or on the decision page.
  * @throws Refusal if the click does not count. The plan then still waits for a person
  */
-async function clickDecision({ call, consentDigest }: PlannedChange, click: Click, time: Date): Promise<Decision> {
+async function clickDecision(
+  { call, consentDigest }: PlannedChange,
+  click: Click,
+  time: Date,
+): Promise<ChangeDecision> {
   const { decision, claims, page, reason, typedName } = click;
   const { confirm } = call.account;
   const isInView = page === undefined;
@@ -116,7 +120,7 @@ async function askUser(
   nonce: string,
   { elicitor, signal, stop }: CallContext,
   { refusals, now }: CallDependencies,
-): Promise<Decision | Question> {
+): Promise<ChangeDecision | Question> {
   const { call, draft, question: questionText, consentDigest } = planned;
   if (elicitor === undefined) throw new Refusal('NeedsHuman', [say`this client cannot ask its user`]);
   const { resumedReply } = elicitor;

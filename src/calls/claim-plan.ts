@@ -9,7 +9,7 @@ import { stateUnavailable } from './plan-state.js';
 import type { DecisionRecord, IntentDraft } from './stages.js';
 
 /** A decision on a change. A consent without a nonce is about no plan. */
-export type Decision = { readonly kind: 'accepted'; readonly record: DecisionRecord } | Decline;
+export type ChangeDecision = { readonly kind: 'accepted'; readonly record: DecisionRecord } | Decline;
 
 /** A decision against a change. */
 export interface Decline {
