@@ -282,28 +282,23 @@ function missingByPace(
 /**
  * Says whether parts are in flight (`isSending`). If the last parts of the upload are late, `inFlightSeconds` is how long the oldest of them
  * has been in flight.
- * @param missingCount exact or estimated number of missing parts. An unknown number counts as 0, so that no round is known to be the last
+ * @param missingCount exact or estimated number of missing parts, if known
  */
-function activityOf(pace: ObservedPace, partSize: number, missingCount = 0) {
-  // If parts take very different times, the number of connections is uncertain. So nothing shows which parts are in flight, or whether this
-  // is the last round.
-  if (pace.kind === 'live' && !pace.isEven) return { isSending: false };
-
+function activityOf(pace: ObservedPace, partSize: number, missingCount: number | undefined) {
   const { connections, now } = pace;
-  // In the last round, there are enough connections to send all missing parts at once.
-  const isLastRound = missingCount > 0 && missingCount <= connections.count;
   // Of the parts in flight, the oldest is expected to arrive next, after the parts in `arrivals`. Its begin may be unknown.
   const oldestBegin = beginOf(connections, connections.arrivals.length);
   const oldestMs = oldestBegin === undefined ? undefined : now - oldestBegin;
 
   if (pace.kind === 'live') {
-    // A part that is overdue may have been given up. In the last round it is still awaited, because the upload needs it.
+    // A part that is overdue may have been given up. If parts take very different times, nothing shows which are in flight.
     const overdueAfterMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * partSize;
-    const isInTime = oldestMs !== undefined && oldestMs < overdueAfterMs;
-    return { isSending: isLastRound || isInTime };
+    return { isSending: pace.isEven && oldestMs !== undefined && oldestMs < overdueAfterMs };
   }
 
-  // With the pace `stopped` or `unclear`, nothing is known to be in flight, except late parts of the last round, which the upload needs.
+  // If the pace is `stopped` or `unclear`, nothing is known to be in flight, except late parts of the last round, which the upload needs. In
+  // the last round, there are enough connections to send all missing parts at once.
+  const isLastRound = missingCount !== undefined && missingCount > 0 && missingCount <= connections.count;
   const isLate = isLastRound && pace.kind === 'unclear' && pace.why === 'late';
   if (!isLate) return { isSending: false };
   return { isSending: true, inFlightSeconds: oldestMs === undefined ? undefined : Math.round(oldestMs / 1000) };
