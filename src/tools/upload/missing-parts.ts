@@ -21,8 +21,8 @@ interface Numbering {
   /** Number of parts that the client uploads at a time. */
   readonly connectionCount: number;
   readonly order: Connections['order'];
-  /** Number of missing parts, exact or estimated, if known. */
-  readonly missingCount: number | undefined;
+  /** Number of missing parts, exact or estimated; 0 if it is unknown. */
+  readonly missingCount: number;
   /** True if parts seem to be in flight. */
   readonly isSending: boolean;
 }
@@ -33,8 +33,8 @@ interface Numbering {
  * tried too. If the gaps fit neither order, all missing parts count as still to come, because nothing shows which are in flight.
  */
 export function missingPartsOf(numbering: Numbering): MissingParts {
-  // An unknown number of missing parts counts as 0, so `inFlightCount` is 0 too, unless the order of the parts shows more.
-  const { numbers, connectionCount, order, missingCount = 0, isSending } = numbering;
+  const { numbers, connectionCount, order, missingCount, isSending } = numbering;
+  // If the number of missing parts is unknown, this is 0, unless the order of the parts shows more.
   const inFlightCount = isSending ? Math.min(connectionCount, missingCount) : 0;
   const last = lastPartOf(numbering);
   const inOrder = order.ascending ? missingInOrder(numbering, { from: 1, to: last }) : undefined;
@@ -62,7 +62,7 @@ const negated = (ranges: readonly Range[]): Range[] =>
   ranges.map(({ from, to }) => ({ from: -to, to: -from })).reverse();
 
 /** The number of the upload's last part, or of the highest stored part if nothing is missing or the number of missing parts is unknown. */
-function lastPartOf({ numbers, connectionCount, missingCount = 0 }: Numbering): number {
+function lastPartOf({ numbers, connectionCount, missingCount }: Numbering): number {
   const [lowest = 1] = numbers;
   const highest = numbers.at(-1) ?? 0;
   if (missingCount === 0) return highest;
@@ -124,8 +124,7 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
  * client begins with the highest number, all numbers are negated, so that they rise
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
-  // An unknown number of missing parts counts as 0, so only parts in gaps may be on connections then.
-  const { numbers, connectionCount, missingCount = 0, isSending } = numbering;
+  const { numbers, connectionCount, missingCount, isSending } = numbering;
   // The distance between numbers that the client uses: usually 1, or 2 if it counts in twos.
   const step = stepOf(numbers);
   // Without stored parts, the next number, `highest + step`, is `bounds.from`.

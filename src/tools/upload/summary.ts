@@ -189,9 +189,9 @@ interface Progress {
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
   // Only the last part of an upload may be small. The highest stored part counts as the last, unless more parts are missing than numbers are
   // free below it. With a contradicted expectation, no part is known to be missing.
-  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
+  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts, 0) };
   const missingCount = countMissing(parts, expectation);
-  const tooSmall = smallParts(parts, missingCount);
+  const tooSmall = smallParts(parts, missingCount ?? 0);
 
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
@@ -226,9 +226,9 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
 
 /**
  * The parts that are too small. Only the last part of an upload may be small. The highest stored part may be the last, unless more parts are
- * missing than there are free numbers below it. If it is unknown how many are missing, it may be the last, too.
+ * missing than there are free numbers below it. If it is unknown how many are missing (0), it may be the last, too.
  */
-function smallParts(parts: readonly UploadPart[], missingCount = 0): readonly UploadPart[] {
+function smallParts(parts: readonly UploadPart[], missingCount: number): readonly UploadPart[] {
   const freeNumbersBelow = (parts.at(-1)?.partNumber ?? 0) - parts.length;
   const mayHaveLast = missingCount <= freeNumbersBelow;
   return parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || !mayHaveLast));
@@ -258,14 +258,14 @@ function missingByPace(
     // The upload is complete, or nothing shows how the client sends. So any order is possible, and no part counts as in flight. With one
     // connection, a gap counts as passed over as soon as a single part above it is stored.
     const order = { ascending: true, descending: true };
-    return missingPartsOf({ numbers, connectionCount: 1, order, missingCount: exactCount, isSending: false });
+    return missingPartsOf({ numbers, connectionCount: 1, order, missingCount: exactCount ?? 0, isSending: false });
   }
 
   const { count: connectionCount, order, arrivals } = pace.connections;
   const partSize = median(arrivals.map(({ size }) => size));
   // Without the exact number of missing parts, an estimate from the bytes shows whether this is the last round, and how many parts above the
   // highest stored part may be in flight.
-  const estimatedCount = likelyBytesLeft === undefined ? undefined : Math.ceil(likelyBytesLeft / partSize);
+  const estimatedCount = likelyBytesLeft === undefined ? 0 : Math.ceil(likelyBytesLeft / partSize);
   const missingCount = exactCount ?? estimatedCount;
   const { isSending, inFlightSeconds } = activityOf(pace, partSize, missingCount);
   const missing = missingPartsOf({ numbers, connectionCount, order, missingCount, isSending });
@@ -282,9 +282,9 @@ function missingByPace(
 /**
  * Says whether parts are in flight (`isSending`). If the last parts of the upload are late, `inFlightSeconds` is how long the oldest of them
  * has been in flight.
- * @param missingCount exact or estimated number of missing parts, if known
+ * @param missingCount exact or estimated number of missing parts; 0 if it is unknown, so that no round is known to be the last
  */
-function activityOf(pace: ObservedPace, partSize: number, missingCount: number | undefined) {
+function activityOf(pace: ObservedPace, partSize: number, missingCount: number) {
   const { connections, now } = pace;
   // Of the parts in flight, the oldest is expected to arrive next, after the parts in `arrivals`. Its begin may be unknown.
   const oldestBegin = beginOf(connections, connections.arrivals.length);
@@ -298,7 +298,7 @@ function activityOf(pace: ObservedPace, partSize: number, missingCount: number |
 
   // If the pace is `stopped` or `unclear`, nothing is known to be in flight, except late parts of the last round, which the upload needs. In
   // the last round, there are enough connections to send all missing parts at once.
-  const isLastRound = missingCount !== undefined && missingCount > 0 && missingCount <= connections.count;
+  const isLastRound = missingCount > 0 && missingCount <= connections.count;
   const isLate = isLastRound && pace.kind === 'unclear' && pace.why === 'late';
   if (!isLate) return { isSending: false };
   return { isSending: true, inFlightSeconds: oldestMs === undefined ? undefined : Math.round(oldestMs / 1000) };
