@@ -281,9 +281,14 @@ const partUnavailable = () => new Refusal('SenderUnavailable', []);
 /** Returns a sandbox that starts when it is first needed. If any option is set, it starts at once, so that wrong options are reported. */
 async function openSandbox({ sandboxOptions }: Config, now: () => Date, log: Log) {
   let starting: Promise<Sandbox> | undefined;
-  // All callers share one start, even if it has failed. This server then has to be started again, as the refusal below says.
+  // All callers share one start. If it fails, the next caller starts again, in case the cause has passed.
   const start = () => {
-    starting ??= import('../sandbox/sandbox.js').then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }));
+    starting ??= import('../sandbox/sandbox.js')
+      .then(({ startSandbox }) => startSandbox({ now, ...sandboxOptions }))
+      .catch((error) => {
+        starting = undefined;
+        throw error;
+      });
     return starting;
   };
 
