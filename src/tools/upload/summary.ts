@@ -117,13 +117,14 @@ export function summarise(
     tooSmallCount: progress.tooSmall.length,
     tooSmall: firstEntries(tooSmallRuns),
     duplicates: firstEntries(duplicates),
+    // A negative number means that the list was not cut, and is ignored.
     ...countNotShown({
-      runs: countAfterFirst(runs),
-      inFlight: countAfterFirst(inFlight),
-      passedOver: countAfterFirst(passedOver),
-      toCome: countAfterFirst(toCome),
-      tooSmall: countAfterFirst(tooSmallRuns),
-      duplicates: countAfterFirst(duplicates),
+      runs: runs.length - maximumEntries,
+      inFlight: inFlight.length - maximumEntries,
+      passedOver: passedOver.length - maximumEntries,
+      toCome: toCome.length - maximumEntries,
+      tooSmall: tooSmallRuns.length - maximumEntries,
+      duplicates: duplicates.length - maximumEntries,
     }),
     // The fields `firstUploadedAt`, `lastUploadedAt`, `checkedAt` and `idleSeconds`.
     ...uploadTimes(sorted, checkedAt),
@@ -156,9 +157,6 @@ function equalRuns(parts: readonly UploadPart[]) {
 
 /** The first `maximumEntries` entries of a list. Undefined for an empty list, so that the summary lacks the field. */
 const firstEntries = <Entry>(all: readonly Entry[]) => (all.length === 0 ? undefined : all.slice(0, maximumEntries));
-
-/** The number of entries after the first `maximumEntries` entries of a list, which the summary leaves out. */
-const countAfterFirst = (all: readonly unknown[]) => Math.max(0, all.length - maximumEntries);
 
 /** Converts ISO 8601 to milliseconds since 1970. Undefined for text that is no time. */
 const timeOf = (text: string | undefined): number | undefined => {
