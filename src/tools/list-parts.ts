@@ -205,7 +205,7 @@ export const listParts = defineOperation({
     start: ({ partNumberMarker = 0 }): PagesSoFar => ({ marker: partNumberMarker, firstPage: {}, parts: [] }),
     /** Adds the parts of a page to the state, or reports that the page contradicts the pages before it. */
     add(state, { record, number: pageNumber, answeredAt }, input) {
-      const { marker, parts } = state;
+      const { marker } = state;
       const partNumbers = numbersOf(record);
 
       // Only a later page can repeat parts, because nothing was read before the first page.
@@ -215,10 +215,10 @@ export const listParts = defineOperation({
         return { kind: 'inconsistent', problem };
       }
 
-      // The list of parts may be long, so it grows in place. The other fields get new values in a new state.
-      parts.push(...partsOf(record));
-      const firstPage = pageNumber === 1 ? record : state.firstPage;
-      if (record.isTruncated !== true) return { kind: 'end', state: { marker, parts, firstPage, answeredAt } };
+      state.parts.push(...partsOf(record));
+      state.answeredAt = answeredAt;
+      if (pageNumber === 1) state.firstPage = record;
+      if (record.isTruncated !== true) return { kind: 'end', state };
 
       // Some services name no marker although more parts follow. The next page then starts after the last part of this page.
       const nextMarker = record.nextPartNumberMarker ?? partNumbers.at(-1);
@@ -227,10 +227,10 @@ export const listParts = defineOperation({
         return { kind: 'inconsistent', problem };
       }
 
-      const nextState = { marker: nextMarker, parts, firstPage, answeredAt };
+      state.marker = nextMarker;
       // The view "parts" shows a single page.
-      if (viewOf(input) === 'parts') return { kind: 'end', state: nextState };
-      return { kind: 'next', state: nextState, after: { 'part-number-marker': String(nextMarker) } };
+      if (viewOf(input) === 'parts') return { kind: 'end', state };
+      return { kind: 'next', state, after: { 'part-number-marker': String(nextMarker) } };
     },
     count: ({ parts = [] }) => parts.length,
     parts: ({ parts }, input) => (viewOf(input) === 'parts' ? undefined : parts),
@@ -326,10 +326,10 @@ const numbersOf = ({ parts = [] }: PageRecord) => parts.flatMap(({ partNumber })
 /** The state while the pages are read. */
 interface PagesSoFar {
   /** The next page starts after this part number. */
-  readonly marker: number;
-  readonly firstPage: PageRecord;
+  marker: number;
+  firstPage: PageRecord;
   readonly parts: UploadPart[];
-  readonly answeredAt?: string | undefined;
+  answeredAt?: string | undefined;
 }
 
 /** The parts of a page, without those that lack a number. */

@@ -86,10 +86,10 @@ interface UploadsOfObject {
 
 /** The state while the pages are read. Its size is limited, however many uploads there are. */
 export interface OpenUploadsSoFar {
-  readonly countOfAnyAge: number;
+  countOfAnyAge: number;
   /** Number of uploads that are old enough for `olderThanHours`. `oldest` to `objects` are about these uploads, too. */
-  readonly count: number;
-  readonly oldest?: OpenUpload | undefined;
+  count: number;
+  oldest?: OpenUpload;
   /** The first `maximumFirst` uploads. */
   readonly firstUploads: OpenUpload[];
   /** Number of uploads in each folder. */
@@ -98,9 +98,9 @@ export interface OpenUploadsSoFar {
   readonly initiators: Map<string, number>;
   readonly objects: Map<string, UploadsOfObject>;
   /** Identities of the uploads on the page before. Pages may overlap, so an upload in this set was already counted. */
-  readonly onPageBefore: ReadonlySet<string>;
+  onPageBefore: ReadonlySet<string>;
   /** Time of the service's last answer (ISO 8601). If it is unknown, so are all ages. */
-  readonly checkedAt?: string | undefined;
+  checkedAt?: string | undefined;
 }
 
 export const noUploads = (): OpenUploadsSoFar => ({
@@ -114,8 +114,7 @@ export const noUploads = (): OpenUploadsSoFar => ({
 });
 
 /**
- * Adds the uploads of a page, and returns the new state. The lists and maps in `state` change in place, because they may be long. An upload
- * that is listed twice, or that the page before had too, counts once.
+ * Adds the uploads of a page to `state`, and returns it. An upload that is listed twice, or that the page before had too, counts once.
  * @param checkedAt time of the service's answer, from which ages follow
  */
 export function addUploads(
@@ -127,6 +126,9 @@ export function addUploads(
   const { firstUploads, folders, initiators, objects, onPageBefore } = state;
   const byIdentity = new Map(page.map((upload) => [JSON.stringify([upload.object, upload.uploadId]), upload]));
   const newOnPage = [...byIdentity].filter(([identity]) => !onPageBefore.has(identity)).map(([, upload]) => upload);
+  state.onPageBefore = new Set(byIdentity.keys());
+  state.countOfAnyAge += newOnPage.length;
+  state.checkedAt = checkedAt;
 
   // An upload of unknown age counts as old enough, so that it is not hidden. Without the time of the answer, all ages are unknown. If
   // `olderThanHours` is 0, nothing is filtered.
@@ -134,29 +136,17 @@ export function addUploads(
     const ageInSeconds = ageOf(upload, checkedAt);
     return olderThanHours === 0 || ageInSeconds === undefined || ageInSeconds > olderThanHours * 3600;
   };
-  const uploads = newOnPage.filter(isOldEnough);
 
-  let { oldest } = state;
-  for (const upload of uploads) {
+  for (const upload of newOnPage.filter(isOldEnough)) {
+    state.count += 1;
     if (firstUploads.length < maximumFirst) firstUploads.push(upload);
     // An unknown start counts as infinite, so such an upload is never the oldest. If there is no oldest yet, its start is infinite too.
-    if (startOf(upload) < startOf(oldest)) oldest = upload;
+    if (startOf(upload) < startOf(state.oldest)) state.oldest = upload;
     countName(folders, folderOf(upload.object, prefix));
     if (upload.initiator !== undefined) countName(initiators, upload.initiator);
     addToObject(objects, upload);
   }
-
-  return {
-    firstUploads,
-    folders,
-    initiators,
-    objects,
-    oldest,
-    checkedAt,
-    countOfAnyAge: state.countOfAnyAge + newOnPage.length,
-    count: state.count + uploads.length,
-    onPageBefore: new Set(byIdentity.keys()),
-  };
+  return state;
 }
 
 /** Start of an upload in milliseconds since 1970. Infinity if the start is unknown, or if there is no upload. */
