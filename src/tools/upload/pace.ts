@@ -395,16 +395,18 @@ function changeAt(efforts: readonly Effort[], index: number, observed: Observed)
 export const bytesPerSecond = (millisecondsPerByte: number, connectionCount: number) =>
   (1000 * connectionCount) / millisecondsPerByte;
 
+/** The seconds that an upload still takes: the likely time, and the ends of its range. */
+interface SecondsLeft {
+  readonly likely: number;
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
  * Returns the seconds until the `bytesLeft` bytes that are not stored yet have arrived, or undefined if the end is too close to say. Some
  * of these bytes are already sent, in parts that are in flight.
- * @param millisecondsPerByte of one connection
  */
-export function secondsLeft(
-  { connections, now }: Observed,
-  millisecondsPerByte: number,
-  bytesLeft: number,
-): number | undefined {
+export function secondsLeft({ connections, now }: Observed, rate: Rate, bytesLeft: number): SecondsLeft | undefined {
   const { count, arrivals, startedAt } = connections;
   const partSize = median(arrivals.map(({ size }) => size));
   // A round is one part from each connection.
@@ -420,11 +422,13 @@ export function secondsLeft(
   // connection is free, and each has sent at most the whole of its part.
   const isLastRound = bytesLeft <= roundSize;
   const mostSentByOne = isLastRound ? bytesLeft : partSize;
-  let sentBytes = 0;
-  for (const busyOrFreeSince of lastFreedTimes(connections)) {
-    sentBytes += Math.min(mostSentByOne, (now - busyOrFreeSince) / millisecondsPerByte);
-  }
-
-  // At least 1 second, because the parts in flight have not arrived, even if all of their bytes are sent.
-  return Math.max(1, Math.round(Math.max(0, bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count)));
+  const secondsAt = (millisecondsPerByte: number) => {
+    let sentBytes = 0;
+    for (const busyOrFreeSince of lastFreedTimes(connections)) {
+      sentBytes += Math.min(mostSentByOne, (now - busyOrFreeSince) / millisecondsPerByte);
+    }
+    // At least 1 second, because the parts in flight have not arrived, even if all of their bytes are sent.
+    return Math.max(1, Math.round((bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count)));
+  };
+  return { likely: secondsAt(rate.millisecondsPerByte), from: secondsAt(rate.fastest), to: secondsAt(rate.slowest) };
 }

@@ -350,7 +350,8 @@ function rateFields(pace: Pace, likelyBytesLeft: number | undefined) {
     };
   }
 
-  const { estimate, range } = timeLeft(pace, likelyBytesLeft);
+  const left = rate && likelyBytesLeft !== undefined ? secondsLeft(pace, rate, likelyBytesLeft) : undefined;
+  const range = left && { from: left.from, to: left.to };
   if (pace.kind === 'unclear') {
     // The time until a rate is known. Negative if the part that was to show the rate is late.
     const rateDueInSeconds = pace.dueAt === undefined ? undefined : Math.round((pace.dueAt - now) / 1000);
@@ -362,21 +363,8 @@ function rateFields(pace: Pace, likelyBytesLeft: number | undefined) {
     bytesPerSecond: rounded(uploadBytesPerSecond),
     bytesPerSecondBefore: rounded(pace.change?.bytesPerSecondBefore),
     rateSince: isoTime(pace.change?.since),
-    // The likely time, and the range from the shortest to the longest time.
-    estimatedSecondsLeft: estimate,
+    estimatedSecondsLeft: left?.likely,
     secondsLeft: range,
-  };
-}
-
-/** The seconds left at the present rate (`estimate`), and at both ends of its range. Fields are undefined if they are unknown. */
-function timeLeft(pace: ObservedPace, bytesLeft: number | undefined) {
-  const { rate } = pace;
-  if (rate === undefined || bytesLeft === undefined) return {};
-  const from = secondsLeft(pace, rate.fastest, bytesLeft);
-  const to = secondsLeft(pace, rate.slowest, bytesLeft);
-  return {
-    estimate: secondsLeft(pace, rate.millisecondsPerByte, bytesLeft),
-    range: from === undefined || to === undefined ? undefined : { from, to },
   };
 }
 

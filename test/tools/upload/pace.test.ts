@@ -32,7 +32,7 @@ const observe = (upload: readonly UploadPart[], time: number) => {
   const parts = upload.filter(({ uploadedAt }) => uploadedAt <= time);
   const pace = paceOf(parts, Math.floor(time / 1000) * 1000);
   if (pace.kind !== 'live') return { pace };
-  return { pace, secondsLeft: secondsLeft(pace, pace.rate.millisecondsPerByte, bytesOf(upload) - bytesOf(parts)) };
+  return { pace, secondsLeft: secondsLeft(pace, pace.rate, bytesOf(upload) - bytesOf(parts))?.likely };
 };
 
 /**
