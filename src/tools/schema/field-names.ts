@@ -13,7 +13,7 @@ export function fieldInWords(schema: z.core.$ZodType, path: string): string | un
     const inner = stepInto(innermost(current), step);
     if (inner === undefined) return undefined;
 
-    const title = titleOf(inner);
+    const title = textMeta(inner, 'title');
     if (typeof step === 'string') {
       names.push(title ?? nameInWords(step));
     } else {
@@ -31,8 +31,7 @@ export function fieldInWords(schema: z.core.$ZodType, path: string): string | un
 export function fieldUnit(schema: z.core.$ZodType, path: string): string | undefined {
   let field: z.core.$ZodType | undefined = schema;
   for (const step of stepsOf(path)) field = field && stepInto(innermost(field), step);
-  const unit = field && metaOf(field, 'unit');
-  return typeof unit === 'string' ? unit : undefined;
+  return field && textMeta(field, 'unit');
 }
 
 /** The schema of the field `step` of an object, or of the elements of a list if `step` is an index. */
@@ -53,16 +52,12 @@ function innermost(schema: z.core.$ZodType): z.core.$ZodType {
   return inner === undefined ? schema : innermost(inner);
 }
 
-function titleOf(schema: z.core.$ZodType): string | undefined {
-  const title = metaOf(schema, 'title');
-  return typeof title === 'string' ? title : undefined;
-}
-
-/** The metadata `name` of a schema, such as `unit`, or of the schema that it wraps. */
-function metaOf(schema: z.core.$ZodType, name: string): unknown {
+/** The text in the metadata `name` of a schema, such as `unit`, or of the schema that it wraps. */
+function textMeta(schema: z.core.$ZodType, name: string): string | undefined {
   const value = z.globalRegistry.get(schema)?.[name];
+  if (typeof value === 'string') return value;
   const inner = wrappedSchema(schema);
-  return value ?? (inner === undefined ? undefined : metaOf(inner, name));
+  return inner && textMeta(inner, name);
 }
 
 const abbreviations: Readonly<Record<string, string>> = {
