@@ -283,20 +283,25 @@ function missingByPace(
  * @param missingCount exact or estimated number of missing parts; 0 if it is unknown, so that no round is known to be the last
  */
 function activityOf(pace: ObservedPace, partSize: number, missingCount: number) {
+  // If parts take very different times, the number of connections is uncertain. So nothing shows which parts are in flight, or whether this
+  // is the last round.
+  if (pace.kind === 'live' && !pace.isEven) return { isSending: false };
+
   const { connections, now } = pace;
+  // In the last round, there are enough connections to send all missing parts at once.
+  const isLastRound = missingCount > 0 && missingCount <= connections.count;
   // Of the parts in flight, the oldest is expected to arrive next, after the parts in `arrivals`. Its begin may be unknown.
   const oldestBegin = beginOf(connections, connections.arrivals.length);
   const oldestMs = oldestBegin === undefined ? undefined : now - oldestBegin;
 
   if (pace.kind === 'live') {
-    // A part that is overdue may have been given up. If parts take very different times, nothing shows which are in flight.
+    // A part that is overdue may have been given up. In the last round it is still awaited, because the upload needs it.
     const overdueAfterMs = tuned.overdueFactor * pace.rate.millisecondsPerByte * partSize;
-    return { isSending: pace.isEven && oldestMs !== undefined && oldestMs < overdueAfterMs };
+    const isInTime = oldestMs !== undefined && oldestMs < overdueAfterMs;
+    return { isSending: isLastRound || isInTime };
   }
 
-  // If the pace is `stopped` or `unclear`, nothing is known to be in flight, except late parts of the last round, which the upload needs. In
-  // the last round, there are enough connections to send all missing parts at once.
-  const isLastRound = missingCount > 0 && missingCount <= connections.count;
+  // With the pace `stopped` or `unclear`, nothing is known to be in flight, except late parts of the last round, which the upload needs.
   const isLate = isLastRound && pace.kind === 'unclear' && pace.why === 'late';
   if (!isLate) return { isSending: false };
   return { isSending: true, inFlightSeconds: oldestMs === undefined ? undefined : Math.round(oldestMs / 1000) };
