@@ -73,17 +73,14 @@ export async function* readChanges(
   path: string,
   { since = 0, until = Number.POSITIVE_INFINITY, follow }: ReadOptions,
 ): AsyncGenerator<RecordedChange> {
-  /** With `follow`, the IDs of all changes that were read, because their entries come again if the file is replaced. */
-  const ids = new Set<string>();
   /** By ID: changes without an outcome, and changes that were yielded with the outcome `unknown`, which a known outcome may follow. */
   const open = new Map<string, RecordedChange>();
 
-  for await (const entry of entriesOldestFirst(path, since, follow)) {
+  const entries = entriesOldestFirst(path, since, follow);
+  for await (const entry of follow === undefined ? entries : withoutRepeatedIntents(entries)) {
     if ('intent' in entry) {
-      const { intent } = entry;
-      const time = Date.parse(intent.time);
-      if (time >= since && time < until && !ids.has(intent.id)) open.set(intent.id, intent);
-      if (follow !== undefined) ids.add(intent.id);
+      const time = Date.parse(entry.intent.time);
+      if (time >= since && time < until) open.set(entry.intent.id, entry.intent);
       continue;
     }
 
@@ -99,6 +96,16 @@ export async function* readChanges(
     yield ended;
   }
   yield* [...open.values()].filter(({ ending }) => ending === undefined);
+}
+
+/** Leaves out the intents that came before: if a file is replaced while it is followed, its entries come again. */
+async function* withoutRepeatedIntents(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
+  const ids = new Set<string>();
+  for await (const entry of entries) {
+    const isRepeated = 'intent' in entry && ids.has(entry.intent.id);
+    if ('intent' in entry) ids.add(entry.intent.id);
+    if (!isRepeated) yield entry;
+  }
 }
 
 /**
