@@ -76,8 +76,7 @@ export async function* readChanges(
   /** By ID: changes without an outcome, and changes that were yielded with the outcome `unknown`, which a known outcome may follow. */
   const open = new Map<string, RecordedChange>();
 
-  const entries = entriesOldestFirst(path, since, follow);
-  for await (const entry of follow === undefined ? entries : withoutRepeatedIntents(entries)) {
+  for await (const entry of distinctEntries(path, since, follow)) {
     if ('intent' in entry) {
       const time = Date.parse(entry.intent.time);
       if (time >= since && time < until) open.set(entry.intent.id, entry.intent);
@@ -98,8 +97,10 @@ export async function* readChanges(
   yield* [...open.values()].filter(({ ending }) => ending === undefined);
 }
 
-/** Leaves out the intents that came before: if a file is replaced while it is followed, its entries come again. */
-async function* withoutRepeatedIntents(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
+/** Yields the entries of a journal, oldest first. With `follow`, each intent once: if the file is replaced, its entries come again. */
+async function* distinctEntries(path: string, since: number, follow: ReadOptions['follow']): AsyncGenerator<Entry> {
+  const entries = entriesOldestFirst(path, since, follow);
+  if (follow === undefined) return yield* entries;
   const ids = new Set<string>();
   for await (const entry of entries) {
     const isRepeated = 'intent' in entry && ids.has(entry.intent.id);
