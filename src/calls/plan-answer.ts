@@ -123,13 +123,17 @@ async function storePlan(
     accept: acceptOf(call),
     typedName: nameToType(call),
   };
-  // The text of this refusal says that the journal cannot be written. The plans are stored beside the journal.
-  const unwritable = new Refusal('JournalUnavailable', [say`the plans that wait beside it cannot be written`]);
-  const result = await plans.add(planToStore).catch(() => unwritable);
-  if (result === 'tooLong')
-    return tooLargeToShow(call, { reason: words('its plan is too long to wait for a decision') });
-  if (result === 'tooMany') return new Refusal('TooManyWaiting', []);
-  return result === 'added' ? undefined : result;
+  switch (await plans.add(planToStore).catch(() => 'unwritable' as const)) {
+    case 'added':
+      return undefined;
+    case 'tooLong':
+      return tooLargeToShow(call, { reason: words('its plan is too long to wait for a decision') });
+    case 'tooMany':
+      return new Refusal('TooManyWaiting', []);
+    case 'unwritable':
+      // The plans are stored beside the journal, so its refusal is used, and this problem names the plans.
+      return new Refusal('JournalUnavailable', [say`the plans that wait beside it cannot be written`]);
+  }
 }
 
 /** Opens the page in the browser of this machine, or announces the plan to the people who sign in to the page. */
@@ -168,7 +172,7 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
       outcome: isOnlyOnPage ? 'waiting' : 'planned',
       // The agent shows this text to the user.
       show: planText(shown, deadlineText),
-      // The change view shows all of it. The agent gets only the request in it.
+      // The change view shows the whole plan. Of the plan, the agent gets only the request.
       plan: shown,
       ...(planId !== undefined && { planId, planExpires: expiresIso }),
       ...(decideAt !== undefined && { decideAt }),

@@ -112,7 +112,7 @@ async function otherPlans(
   const subject = subjectOf(operation, endpoint.account, input);
   if (subject === undefined || click !== undefined || account.confirm === 'off') return [];
 
-  // The other plans are only a remark. If they cannot be read, the call goes on without it.
+  // The answer only mentions the other plans. If they cannot be read, the call goes on without them.
   const allPlans = await plans.list().catch(() => []);
   const waiting = allPlans.filter(({ caller, state }) => caller === draft.caller && state === 'waiting');
   const others = relatedPlans(waiting, { subject }).filter(({ nonce }) => !ownNonces.includes(nonce));

@@ -40,8 +40,8 @@ export async function runRead(
   dependencies: CallDependencies,
 ): Promise<EndedOutcome> {
   const pages = call.operation.pages ?? onePage;
-  using share = memory.share(context.signal);
-  using client = openReadClient(call, share, context.signal, context, dependencies);
+  using memoryShare = memory.share(context.signal);
+  using client = openReadClient(call, memoryShare, context.signal, context, dependencies);
   const companion = companionOf(call, context.principal);
   /** Returns the companion's record. Undefined if the call has no companion, or if the companion read fails. */
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
@@ -51,7 +51,7 @@ export async function runRead(
   const { lasting, lastingKey } = companion ?? {};
   const kept = lastingKey === undefined ? undefined : lastingRecords.get(lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
-    readPages(call, pages, { client, share, listeners: context }),
+    readPages(call, pages, { client, share: memoryShare, listeners: context }),
     kept === undefined ? readCompanionNow() : undefined,
   ]);
   if (reduced.kind === 'failed') return reduced;
@@ -63,7 +63,7 @@ export async function runRead(
   // the pages had no witness in both calls (undefined), the same name counts as the same thing.
   const witness = lasting?.witness(state);
   const isSameThing = kept !== undefined && kept.witness === witness;
-  // Facts of the companion's record that do not last are only in the answer of the call that read the companion.
+  // The kept part takes the place of the companion's record. The facts that do not last are then missing in the answer.
   if (isSameThing) return outcomeOfPages(call, pages, reduced, kept.part, context);
 
   // The kept part of another thing is useless, so the companion is read now, after the pages.

@@ -24,7 +24,7 @@ export interface Failure {
   readonly serviceSays?: ServiceSays;
   /** Set if the state of a plan could not be read, so that the caller can ask again with this planId. */
   readonly planId?: string;
-  /** True if the cloud may have acted on the request. Undefined for a read, and if it takes another call about the same plan to find out. */
+  /** True if the cloud may have acted on the request. Undefined for a read, and if only another call about the same plan can tell. */
   readonly mayHaveHappened?: boolean | undefined;
   readonly next: Next;
   readonly requestIds: RequestIds;

@@ -73,7 +73,7 @@ interface ReplyWait {
   end(): void;
 }
 
-/** Starts to wait for a reply, with which `receive` is called once. */
+/** Starts to wait for a reply. When it arrives, `receive` is called once, and the wait ends. */
 export type ExpectReply = (expected: ExpectedReply, receive: Receive) => ReplyWait;
 
 /**
@@ -92,7 +92,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   const logFailure = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
   const endWait = (replyKey: string, receive: Receive): void => {
-    // If the wait has ended before, a call with the same ID may wait by now.
+    // If this wait has ended before, the receiver may belong to a later call with the same ID, which goes on waiting.
     if (receivers.get(replyKey) !== receive) return;
     receivers.delete(replyKey);
     shared?.forget(replyKey).catch(logFailure);
@@ -141,6 +141,7 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
     /** Delivers a reply that this process has received. Rejects if it is for another replica and cannot be passed on. */
     async deliver(from: Correspondent, reply: ClientReply): Promise<void> {
       const replyKey = replyKeyOf(from, reply);
+      // The messages that all replicas share take a reply only if a replica has announced that it waits for the reply.
       if (!deliverHere(replyKey, reply.message))
         await shared?.put(replyKey, sealFor(replyKey).seal(JSON.stringify(reply.message)));
     },

@@ -88,7 +88,7 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
     // A long message is never a reply, and is parsed later, when its call has a place.
     const shortMessage = body.length <= maximumReply ? parseMessage(body) : undefined;
     const reply = replyIn(shortMessage);
-    // Without a session, no call can wait for the reply, so the SDK answers the reply like any other message.
+    // A reply goes to the call of the session that waits for it. Without a session, no call can wait, so the SDK gets the reply, like any message.
     if (session !== undefined && reply !== undefined) {
       // A reply takes no place among the calls, because it would wait for a place, or be refused, while other calls have all places.
       await inbox.deliver({ caller, session: session.id }, reply).catch(() => {

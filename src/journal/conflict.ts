@@ -4,7 +4,10 @@ import { type Budget, mayBeMade, stateOfBudget } from './budget.js';
 import type { Entry, Intent, RecordedChange } from './entry.js';
 import type { BeginOptions, BeginResult } from './journal.js';
 
-/** After a change was accepted or its outcome is unknown, the same change is not sent within this time without `allowRepeat`. */
+/**
+ * For this long (milliseconds) after a change that the cloud accepted, or whose outcome is unknown, the same change is sent only with
+ * `allowRepeat`.
+ */
 export const duplicateWindowMs = 10 * 60 * 1000;
 
 /** No call takes this long (milliseconds). A change that ended longer ago is in conflict with no other change, except by its nonce. */
@@ -46,8 +49,9 @@ export function changesOf(entries: readonly Entry[]): RecordedChange[] {
       const { intent } = entry;
       const ending = changes.get(intent.id)?.ending;
       // If another process rotates the file during the write of an intent, the writer writes a second copy of the intent into the new file. The
-      // change then moves to the place of the second copy, because some processes may see only that copy. At worst, neither of two equal
-      // changes is sent: the writer of B reads `A B` and stops, and then the writer of A reads `A B A` and stops too.
+      // change then moves to the place of the second copy, because some processes see only that copy, and all must agree on the order. At
+      // worst, neither of two equal changes A and B is sent: the writer of B reads `A B`, sees A first, and stops. Then the second copy of A
+      // arrives. The writer of A reads `A B A`, which counts as `B A`, and stops too.
       // `delete` makes `set` put the change at the end.
       changes.delete(intent.id);
       changes.set(intent.id, { ...intent, ending });
@@ -57,7 +61,7 @@ export function changesOf(entries: readonly Entry[]): RecordedChange[] {
     const { ending } = entry;
     const change = changes.get(ending.id);
     if (change === undefined) continue;
-    // `unknown` replaces no known outcome, because a process writes it for another process that only seems to be gone.
+    // `unknown` replaces no known outcome, because a process may write it for another process that only seemed to be gone.
     const keepsOutcome = change.ending !== undefined && ending.outcome === 'unknown';
     if (!keepsOutcome) changes.set(ending.id, { ...change, ending });
   }

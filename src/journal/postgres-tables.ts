@@ -81,7 +81,7 @@ const lockMs = 2_000;
 /** Pause between two attempts to get the lock for indexes. */
 const lockPauseMs = 500;
 
-/** The parts that do not exist: tables and indexes, columns (names with a dot), and indexes whose building was interrupted. */
+/** The missing tables, columns (names with a dot) and indexes. An index whose building was interrupted is invalid, and counts as missing. */
 async function missing(client: pg.ClientBase, parts: readonly Part[]): Promise<readonly Part[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) name

@@ -75,7 +75,8 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
     try {
       return await run((transaction) => writeIntent(transaction, intent, options), beforeCommit);
     } catch (error) {
-      // The change will not be sent. If its intent was committed, it would block the same change until it has an ending.
+      // The change will not be sent. If its intent was committed, it would block the same change until it has an ending. `insert` adds the
+      // ending to a row that is there.
       const endIntent = () => run((transaction) => insert(transaction, intent, unsent(intent.id, 'unwritable')));
       if (error instanceof CommitPending) {
         // The database still works on the commit, perhaps for long, so the caller does not wait for the ending.
@@ -97,8 +98,8 @@ export function createPostgresJournal(database: Database, now: () => Date, log: 
     end: (ending) => persistence.write(() => tryEnd(ending)),
     tryEnd,
     decline: (fullIntent) =>
-      // Without `requireSameTime`, so that a refusal is recorded even if this server's clock is wrong. If it is not known whether the commit
-      // succeeded, the caller declines the change again with another ID.
+      // Without `requireSameTime`, which throws if this server's clock is wrong: a refusal is recorded all the same. If it is not known whether
+      // the commit succeeded, nothing has to be ended here, because the caller declines the change again with another ID.
       run(async (transaction) => {
         const intent = shortenIntent(fullIntent);
         const isSpent = isNonceSpent(await lockRelated(transaction, intent), intent.nonce);
@@ -210,7 +211,7 @@ async function selectDeclined(
   caller: string | undefined,
   mcpClient: string | undefined,
 ): Promise<readonly string[]> {
-  // The MCP client matters only if callers are not authenticated. Null selects the changes of all clients.
+  // The MCP client matters only if callers are not authenticated. The journal has its name shortened. Null selects the changes of all clients.
   const clientName = caller === undefined && mcpClient !== undefined ? shorten(mcpClient, clientBytes) : null;
   // Some changes with the outcome `declined` were not declined by a person, because their caller withdrew them or a program answered. Their
   // kinds of consent (`withoutRefusal`) are left out.

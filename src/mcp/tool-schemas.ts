@@ -53,8 +53,8 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
       delete jsonSchema.maxItems;
     }
 
-    // Some hosts refuse an enumeration of numbers, so bounds and a description replace it. In zod, the numbers are a literal with an outer
-    // schema around it (`oneOfNumbers`), whose description would replace the words added to the literal. So only the outer schema is changed.
+    // Some hosts refuse an enumeration of numbers, so bounds and a description replace it. `oneOfNumbers` puts a schema around the literal with
+    // the numbers. zod calls this function for both, and the outer schema's description replaces that of the literal, so only the outer is changed.
     const isLiteral = zodSchema._zod.def.type === 'literal';
     if (!isLiteral && jsonSchema.enum?.every(Number.isInteger)) {
       describeNumbers(jsonSchema, jsonSchema.enum.map(Number));

@@ -46,13 +46,13 @@ export async function decide(
     const outcome = await callTool(operation, callArgs, context);
     // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
+    // Without `planOnly`, so that a click on a new plan carries it out.
     return { outcome, call: { tool, args: plannedArgs } };
   };
 
   // `look` and `again` do not send the change, so the token may have expired.
   if (decision === 'look') return callPlanned({ look: claims });
-  // A new plan has nothing to do with the old plan or its click, so the context is empty. The result names the planned call without `planOnly`,
-  // so that a click on the new plan carries it out.
+  // A new plan has nothing to do with the old plan or its click, so the context is empty.
   if (decision === 'again') return callPlanned({}, { ...plannedArgs, planOnly: true });
 
   // The click accepts or declines the plan.
@@ -61,7 +61,7 @@ export async function decide(
     : await callPlanned({ click: { decision, claims, reason, typedName } });
   if (!mightBeDecidedAlready(result.outcome)) return result;
 
-  // The click failed, perhaps because an earlier click decided on the plan. Then the outcome of that decision replaces the failure.
+  // The click failed or came too late, perhaps after an earlier click decided on the plan. Then the outcome of that decision replaces the failure.
   const state = await callPlanned({ look: claims });
   return replacesFailure(state.outcome) ? { ...state, earlier: earlierClickText } : result;
 }

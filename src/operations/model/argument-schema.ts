@@ -15,7 +15,7 @@ export interface Nesting {
   readonly around: readonly string[];
 }
 
-/** Returns the place of the fields of a structure. */
+/** Returns the nesting of the fields of a structure: the structure joins those around them. */
 export const insideOf = ({ id }: StructureRules, { depth, around }: Nesting): Nesting => ({
   depth,
   around: [...around, id],

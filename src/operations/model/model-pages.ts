@@ -65,10 +65,10 @@ interface PagesTrait {
 const createReducer = ({ inputTokens, outputTokens, moreResults, items }: PagesTrait): ModelPages['reducer'] => ({
   start: () => ({}),
   add(state, { record, number: pageNumber }) {
-    // The first page is not joined with the empty state, because joining drops fields that are not on both sides.
+    // The first page is not joined with the empty state, because joining drops fields that are not on both sides, or differ.
     const joined = pageNumber === 1 ? record : joinRecords(state, record);
 
-    // If the answer says that no more pages follow, this counts more than a token.
+    // `false` ends the pages even if the answer has a token.
     const saysMore: unknown = moreResults === undefined ? undefined : valueAt(record, moreResults);
     if (saysMore === false) return { kind: 'end', state: joined };
 
@@ -78,8 +78,7 @@ const createReducer = ({ inputTokens, outputTokens, moreResults, items }: PagesT
       return { kind: 'inconsistent', problem: say`page ${pageNumber} says that more follow, but not where` };
     return { kind: 'end', state: joined };
   },
-  // The joined record still has a token if there was only one page, or if all pages had the same token. The token is removed, because no
-  // argument takes a token.
+  // Joining has dropped tokens that differ. A token that remains is removed, because no argument takes a token.
   result: (state) => outputTokens.reduce<Values>((record, path) => withoutField(record, path), state),
   count: (record) => listsIn(record, items).reduce((sum, list) => sum + list.length, 0),
 });

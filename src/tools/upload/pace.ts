@@ -129,8 +129,9 @@ export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefin
   const connections = connectionsOf(activeArrivals, startedAt);
   const observed = { connections, now: activeTime(serviceNow, pause), pause };
 
-  // A part has an effort only if its begin is known. If the start of the upload is unknown, parts of the first round have none. The others
-  // are then uncertain, unless the waits between parts and since the last part show that there was a second round.
+  // An effort is the time that a part took for its size, so it needs the begin of the part. If the start of the upload is unknown, so are the
+  // begins of the first parts, one for each connection (the first round). The efforts of later parts then count only if the waits between
+  // parts and since the last part show that there was a second round. Without one, the later parts may belong to the first round too.
   const efforts = effortsOf(connections);
   const isStartUnknown = connections.startedAt === undefined;
   const areUncertain = isStartUnknown && isMaybeOneRound(connections, idleMs);

@@ -88,7 +88,7 @@ function readColumns(columns: Fields): UnpackedParts | undefined {
       etag: readText(etags[index]) || undefined,
     };
   });
-  // By a unit over 1, the view knows that sizes and times are rounded.
+  // A unit of more than 1 tells the view that sizes and times are rounded.
   return { parts, unit };
 }
 
