@@ -145,7 +145,9 @@ export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefin
   // number of connections nor the rate is certain. If the start is unknown, this round has already ended, because there are later parts.
   const firstRoundEndsAt = firstRoundEnd(connections);
   if (observed.now < firstRoundEndsAt) {
-    return { kind: 'unclear', why: 'begun', dueAt: firstRoundEndsAt, ...observed };
+    // An infinite time means that only another part can end the first round.
+    const dueAt = Number.isFinite(firstRoundEndsAt) ? firstRoundEndsAt : undefined;
+    return { kind: 'unclear', why: 'begun', dueAt, ...observed };
   }
   return paceOfEfforts(efforts, observed, idleMs);
 }
@@ -267,10 +269,15 @@ function isRegular(waits: readonly number[]): boolean {
   return irregularity <= (areMany ? 3 : 1) * tuned.unevenFrom;
 }
 
-/** When the first round is over if no further part comes. If it is over already, or its start is unknown, this is the time of the last part. */
+/**
+ * When the first round is over if no further part comes; `Infinity` if only another part can end it. If it is over already, or its start is
+ * unknown, this is the time of the last part, which is past.
+ */
 function firstRoundEnd({ count, arrivals, startedAt }: Connections): number {
   const last = arrivals.at(-1)?.uploadedAt ?? 0;
   if (startedAt === undefined || arrivals.length > count) return last;
+  // A single part with a high number says little, because it may be the short last part, or parts may arrive in any order.
+  if (arrivals.length === 1 && (arrivals[0]?.partNumber ?? 0) > 2) return Number.POSITIVE_INFINITY;
   // At this time, the silence since the last part is the share `firstRoundSilence` of the whole time since the start.
   return last + ((last - startedAt) * tuned.firstRoundSilence) / (1 - tuned.firstRoundSilence);
 }
