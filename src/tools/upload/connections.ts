@@ -72,7 +72,9 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   // the least uneven candidate is accepted.
   const count = candidates.find(({ unevenness }) => unevenness <= acceptedUnevenness)?.count ?? 1;
 
-  const order = { ascending: neededIfAscending <= count, descending: neededIfDescending <= count };
+  // A client may begin some parts a little out of order. So an order also fits if it needs up to 1.5 times `count` connections.
+  const acceptedNeed = 1.5 * count;
+  const order = { ascending: neededIfAscending <= acceptedNeed, descending: neededIfDescending <= acceptedNeed };
   return { count, order, arrivals, startedAt };
 }
 
