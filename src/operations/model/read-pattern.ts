@@ -5,28 +5,43 @@ type ReadPattern =
   | { readonly kind: 'unchecked'; readonly reason: string };
 
 const longestPattern = 1000;
-/** Upper bound of the steps of a match. They take about a hundredth of a second, and a call may have many texts. */
+/** Upper bound of the steps of a match. They take a hundredth to a tenth of a second, and a call may have many texts. */
 const maximumSteps = 3e6;
 /** A pattern is left to the cloud if a text of this length (characters) could take more than `maximumSteps`. */
 const usualLength = 25;
+/** No text that is matched is longer than this (characters). */
+const longestText = 1_000_000;
 
 /** Reads a pattern. As in Smithy, a pattern without `^` and `$` may match a part of a text. */
 export function readPattern(pattern: string): ReadPattern {
   if (pattern.length > longestPattern)
     return { kind: 'unchecked', reason: `it has more than ${longestPattern} characters` };
   const expression = expressionOf(pattern);
-  if (expression === undefined) return { kind: 'unchecked', reason: 'JavaScript cannot read it' };
+  const tokens = expression === undefined ? [] : tokensOf(pattern);
+  // Older versions of Node.js cannot read modifiers such as `(?i:`, so no version checks them. The `?` then looks like a quantifier of `(`.
+  const hasModifiers = tokens.some(({ text, quantifier }) => text === '(' && quantifier !== '');
+  if (expression === undefined || hasModifiers) return { kind: 'unchecked', reason: 'JavaScript cannot read it' };
 
-  const tokens = tokensOf(pattern);
   // A match may begin at each position in a text, and after its end.
-  const isFast = (length: number) => takeAlternatives([...tokens], length, length + 1).steps <= maximumSteps;
+  const isFast = (length: number) => takeAlternatives([...tokens], length, length + 1, false).steps <= maximumSteps;
   if (!isFast(usualLength)) return { kind: 'unchecked', reason: 'matching it can take very long' };
-  return { kind: 'checked', allows: (text) => !isFast(text.length) || expression.test(text) };
+  const longest = longestWhere(isFast);
+  return { kind: 'checked', allows: (text) => text.length > longest || expression.test(text) };
+}
+
+/** The longest length from `usualLength` to `longestText` that is fast. The steps grow with the length, so halving the interval finds it. */
+function longestWhere(isFast: (length: number) => boolean): number {
+  let fast = usualLength;
+  let slow = longestText + 1;
+  while (slow - fast > 1) {
+    const middle = Math.floor((fast + slow) / 2);
+    if (isFast(middle)) fast = middle;
+    else slow = middle;
+  }
+  return fast;
 }
 
 function expressionOf(pattern: string): RegExp | undefined {
-  // Modifiers such as `(?i:` are not read, because older versions of Node.js cannot read them.
-  if (/\(\?[a-z-]+:/.test(pattern)) return undefined;
   try {
     return new RegExp(pattern, 'u');
   } catch {
@@ -91,8 +106,9 @@ const choice = (first: Cost, second: Cost): Cost => ({
 /**
  * Removes the tokens of a group, with its end, or of the whole pattern from `tokens`, and returns their cost.
  * @param starts number of positions at which an alternative is tried, unless it begins with `^`
+ * @param isBackwards true in a lookbehind such as `(?<=ab)`, of which the last part is matched first
  */
-function takeAlternatives(tokens: Token[], length: number, starts: number): Cost {
+function takeAlternatives(tokens: Token[], length: number, starts: number, isBackwards: boolean): Cost {
   const beginning = (): Cost => ({ ways: tokens[0]?.text === '^' ? 1 : starts, steps: starts });
   let earlierAlternatives: Cost = { ways: 0, steps: 0 };
   let alternative = beginning();
@@ -102,19 +118,20 @@ function takeAlternatives(tokens: Token[], length: number, starts: number): Cost
       earlierAlternatives = choice(earlierAlternatives, alternative);
       alternative = beginning();
     } else {
-      alternative = sequence(alternative, takePart(token, tokens, length));
+      const part = takePart(token, tokens, length, isBackwards);
+      alternative = isBackwards ? sequence(part, alternative) : sequence(alternative, part);
     }
   }
   return choice(earlierAlternatives, alternative);
 }
 
 /** Returns the cost of a part that begins with the token `first`. The other tokens of a group are removed from `tokens`. */
-function takePart(first: Token, tokens: Token[], length: number): Cost {
+function takePart(first: Token, tokens: Token[], length: number, isBackwards: boolean): Cost {
   const { text, quantifier, isDelimited } = first;
   if (text.startsWith('(')) {
-    const group = takeAlternatives(tokens, length, 1);
-    // After an assertion such as `(?=a*)` has matched, no other way to match it is tried.
     const isAssertion = /^\(\?<?[=!]/.test(text);
+    const group = takeAlternatives(tokens, length, 1, isAssertion ? text.startsWith('(?<') : isBackwards);
+    // After an assertion such as `(?=a*)` has matched, no other way to match it is tried.
     return isAssertion ? { ...group, ways: 1 } : group;
   }
   // A reference such as `\1` is compared with the text of a group.

@@ -13,6 +13,8 @@ test.each([
   '[(+]*',
   '\\(a+\\)',
   '(?=a*)b',
+  '^\\(?tel:\\d+$',
+  '^[(?a:]+$',
 ])('%s is checked', (pattern) => {
   expect(readPattern(pattern)).toMatchObject({ kind: 'checked' });
 });
@@ -29,6 +31,8 @@ test.each([
   `^${'a?'.repeat(30)}${'a'.repeat(30)}$`,
   '(?=(a+)+$)a',
   '(?<=(a+b)+)c',
+  // The last part of a lookbehind is matched first.
+  '^a{220}(?<=ca{200}(?:a|a){14})',
   '(\\u{61}*)*',
   '[^](a+)+[^]',
   '(?i:a)',
