@@ -251,18 +251,24 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
 
 /** Returns a call stack that is loaded at the first call, because most servers are started only for their list of tools. */
 function openLazily(options: CallStackOptions): CallStack {
-  const load = async () => (await import('./calls/call-tool.js')).createCallStack(options);
   let loading: Promise<CallStack> | undefined;
+  // All callers share one load. If it fails, the next call loads again, in case the cause has passed.
+  const load = () => {
+    loading ??= import('./calls/call-tool.js')
+      .then(({ createCallStack }) => createCallStack(options))
+      .catch((error) => {
+        loading = undefined;
+        throw error;
+      });
+    return loading;
+  };
   return {
     call: async (operation, args, context) => {
-      loading ??= load();
       let callStack: CallStack;
       try {
-        callStack = await loading;
+        callStack = await load();
       } catch (error) {
-        // The call stack could not be loaded, mostly because files of this server are missing. Nothing was sent. The next call loads again, in
-        // case the cause has passed. The refusal nevertheless tells people to start this server again.
-        loading = undefined;
+        // Mostly, files of this server are missing, so the refusal tells people to start it again. Nothing was sent.
         const { name, effect } = operation;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
         const isChange = effect !== 'read';

@@ -59,8 +59,8 @@ async function planIdDecision(
   claims: ConsentClaims | undefined,
   { refusals }: CallDependencies,
 ): Promise<ChangeDecision> {
-  // `findOwnPlan` has verified the claims, but perhaps not compared their digest.
-  if (claims?.digest !== consentDigest) throw ofAnotherCall();
+  // `findOwnPlan` has verified that the planId is genuine. A handle only names a plan, so it is no consent.
+  if (claims?.use !== 'plan' || claims.digest !== consentDigest) throw ofAnotherCall();
   const { nonce } = claims;
   if (refusals.isSpent(nonce)) throw new Refusal('Declined', [say`the user declined this plan`]);
   const recentRefusal = await refusals.againstPlanId(draft);

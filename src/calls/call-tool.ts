@@ -132,7 +132,7 @@ async function runPreflight(
   return { ...call, found: say`What is there now is not known. ${reason}` };
 }
 
-/** The failure of a call that threw. A change that throws was not sent, because `sendTracked` throws nothing after the first byte. */
+/** The failure of a call that threw. A change that throws was not sent, because `sendChange` throws nothing after the first byte. */
 function failed(operation: Operation, error: unknown, { log }: CallDependencies): CallOutcome {
   const { name, effect } = operation;
   const isChange = effect !== 'read';

@@ -22,32 +22,44 @@ export interface Decline {
 }
 
 /**
- * Claims a plan for a decision, so that no other decision on it counts. Then runs `work`, which carries out the decision, and stores the
- * outcome with the plan. For a plan that is not stored, only runs `work`: the journal alone makes sure that its nonce counts once.
- * @throws Refusal of `work`, or if another decision came first, or if the plans cannot be written
+ * Claims a plan for a decision, so that no other decision on it counts.
+ * @returns the nonce of the claimed plan. Undefined for a plan that is not stored: the journal alone makes sure that its nonce counts once
+ * @throws Refusal if another decision came first, or if the plans cannot be written
  */
-export async function withClaimedPlan(
+export async function claimPlan(
   { kind, record }: { readonly kind: PlanDecision['kind']; readonly record: DecisionRecord },
   tool: string,
-  work: () => Promise<EndedOutcome>,
   { plans, now, log }: Pick<CallDependencies, 'plans' | 'now' | 'log'>,
-): Promise<EndedOutcome> {
+): Promise<string | undefined> {
   const { nonce, approver: person, reason } = record;
-  if (nonce === undefined) return work();
+  if (nonce === undefined) return undefined;
   const claimed = await plans.claim(nonce, { kind, person, at: now().getTime(), reason }).catch((error: unknown) => {
     throw stateUnavailable(error, tool, log);
   });
   if (claimed === 'taken') throw new Refusal('AlreadyDecided', []);
-  if (claimed === 'unknown') return work();
+  return claimed === 'claimed' ? nonce : undefined;
+}
 
+/**
+ * Runs `work`, which carries out the decision on a plan. Stores its outcome, or its refusal, with the plan.
+ * @param claimedNonce the result of `claimPlan`
+ * @throws the error of `work`
+ */
+export async function settlePlan(
+  claimedNonce: string | undefined,
+  tool: string,
+  work: () => Promise<EndedOutcome>,
+  { plans }: Pick<CallDependencies, 'plans'>,
+): Promise<EndedOutcome> {
+  if (claimedNonce === undefined) return work();
   try {
     const outcome = await work();
-    await plans.settle(nonce, outcome);
+    await plans.settle(claimedNonce, outcome);
     return outcome;
   } catch (error) {
     // After `AlreadyDecided`, the outcome of the plan comes from an earlier decision, which only the journal has.
     if (error instanceof Refusal && error.code !== 'AlreadyDecided')
-      await plans.settle(nonce, refusedChange(tool, error));
+      await plans.settle(claimedNonce, refusedChange(tool, error));
     throw error;
   }
 }
@@ -57,7 +69,7 @@ export async function withClaimedPlan(
  * @throws Refusal `AlreadyDecided` if the journal has an earlier decision with the same nonce
  */
 export async function recordDecline(
-  { record, refusal, isDismissed }: Decline,
+  { kind, record, refusal, isDismissed }: Decline,
   draft: IntentDraft,
   { refusals, now }: Pick<CallDependencies, 'refusals' | 'now'>,
 ): Promise<never> {
@@ -65,7 +77,7 @@ export async function recordDecline(
   if (recorded === 'spent') throw new Refusal('AlreadyDecided', []);
   const problems = [...refusal.problems];
   if (record.reason !== undefined) problems.push(reasonText(record.reason));
-  if (recorded === 'unwritten') problems.push(unwrittenNote);
+  if (recorded === 'unwritten' && kind === 'declined') problems.push(unwrittenNote);
   throw new Refusal(refusal.code, problems, refusal.more);
 }
 

@@ -9,7 +9,7 @@ import { next } from '../tools/next.js';
 import { errorName } from '../util/log.js';
 import { join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { shortestReadMs } from './approve-change.js';
-import { type Decline, recordDecline, withClaimedPlan } from './claim-plan.js';
+import { claimPlan, type Decline, recordDecline, settlePlan } from './claim-plan.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome, Click } from './context.js';
 import { findRepetition } from './plan-change.js';
@@ -127,15 +127,18 @@ function waitsForEnd(
   if (pageReply !== undefined) return pageReply.visit === 'opened';
   if (withdraw) return false;
   // With `status`, the call asks how the plan ends. With any other step, it wants to decide, but waits if a person decides on the page.
-  return step.kind === 'status' || waitsOnPage(state, dependencies);
+  return step.kind === 'status' || (!isAgreedByOption(step) && waitsOnPage(state, dependencies));
 }
 
 /** True if a call decides on its waiting plan by a question to the user, its planId, or --yes. With `off`, nobody has decided on the plan. */
 function canDecide(step: ConsentStep, state: WaitingState, dependencies: CallDependencies): boolean {
   if (step.kind === 'ask') return !waitsOnPage(state, dependencies);
   if (step.kind === 'redeem') return state.isRedeemable;
-  return step.kind === 'given' && step.how === 'option';
+  return isAgreedByOption(step);
 }
+
+/** True if the person at the command line has agreed with --yes. */
+const isAgreedByOption = (step: ConsentStep) => step.kind === 'given' && step.how === 'option';
 
 /** Adds a note with the person who decided, if the caller may see the changes of others. */
 const withPerson = ({ outcome, person }: Extract<PlanState, { kind: 'ended' }>, { principal }: CallContext) =>
@@ -335,7 +338,7 @@ export const declineUnopened = (nonce: string, draft: IntentDraft, recording: Re
 };
 
 /** Ends a waiting plan without sending anything, and throws the refusal, which is the outcome of the plan. */
-function endPlan(
+async function endPlan(
   kind: Decline['kind'],
   record: DecisionRecord,
   refusal: Refusal,
@@ -343,5 +346,6 @@ function endPlan(
   recording: Recording,
 ): Promise<EndedOutcome> {
   const decline = { kind, record, refusal };
-  return withClaimedPlan(decline, draft.tool, () => recordDecline(decline, draft, recording), recording);
+  const claimedNonce = await claimPlan(decline, draft.tool, recording);
+  return settlePlan(claimedNonce, draft.tool, () => recordDecline(decline, draft, recording), recording);
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../consent/refusal.js';
 import { type ConsentStep, decideConsent } from '../consent/required-consent.js';
 import type { ConsentClaims } from '../consent/tokens.js';
 import { getDecision } from './approve-change.js';
-import { recordDecline, withClaimedPlan } from './claim-plan.js';
+import { claimPlan, recordDecline, settlePlan } from './claim-plan.js';
 import type { CallContext, CallDependencies, CallOutcome } from './context.js';
 import { answerWithPlan } from './plan-answer.js';
 import { draftChange, planChange } from './plan-change.js';
@@ -104,7 +104,7 @@ function consentStep(
 }
 
 /**
- * Gets the decision on a change and carries it out. Claims the plan before, so that no other decision on it counts.
+ * Gets the decision on a change, claims the plan for it, and carries it out.
  * @param claims the content of the call's planId, if the call decides on its plan
  */
 async function approveAndSend(
@@ -114,20 +114,26 @@ async function approveAndSend(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<CallOutcome> {
-  const decide = () => getDecision(step, planned, claims, context, dependencies);
+  const { draft } = planned;
   const asksPerson = step.kind === 'ask' && context.click === undefined;
-  const decision = await (asksPerson ? waitForPerson(context, decide) : decide());
-  if (decision.kind === 'inputRequired') return decision;
-
-  // The nonce may be spent by an earlier no that the journal does not have yet.
-  const { nonce } = decision.record;
-  if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided', []);
-  const carryOut = async () => {
+  const decideAndClaim = async () => {
+    const decision = await getDecision(step, planned, claims, context, dependencies);
+    if (decision.kind === 'inputRequired') return decision;
+    // The nonce may be spent by an earlier no that the journal does not have yet.
+    const { nonce } = decision.record;
+    if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided', []);
+    const claimedNonce = await claimPlan(decision, draft.tool, dependencies);
     // Tells the decision page that the plan is claimed, and that this call will store the outcome.
     context.click?.page?.onClaim();
-    if (decision.kind !== 'accepted') return recordDecline(decision, planned.draft, dependencies);
-    // The journal refuses the consent if it has an earlier decision with the nonce.
-    return sendChange({ ...planned, consent: decision.record }, context, dependencies);
+    if (decision.kind === 'accepted') return { kind: 'claimed', consent: decision.record, claimedNonce } as const;
+    return settlePlan(claimedNonce, draft.tool, () => recordDecline(decision, draft, dependencies), dependencies);
   };
-  return withClaimedPlan(decision, planned.draft.tool, carryOut, dependencies);
+  // After the user's answer, the call waits for its place among the calls again. By then, the plan is claimed or the no is in the journal, so
+  // that no later decision on the same change overtakes this one.
+  const approval = await (asksPerson ? waitForPerson(context, decideAndClaim) : decideAndClaim());
+  if (approval.kind !== 'claimed') return approval;
+
+  // The journal refuses the consent if it has an earlier decision with the nonce.
+  const send = () => sendChange({ ...planned, consent: approval.consent }, context, dependencies);
+  return settlePlan(approval.claimedNonce, draft.tool, send, dependencies);
 }

@@ -69,6 +69,12 @@ const temporaryFailures = [
   'InternalError',
 ];
 
+/**
+ * Codes of failures before the secrets of a call are known, so that the reason for a decline cannot repeat them. After other failures, the
+ * reason is left out, because nothing has removed the secrets from it.
+ */
+const refusedEarly = ['NotAllowed', 'InvalidArguments'];
+
 /** Carries out a person's decision on a plan. If an earlier click has decided the plan, the result is the outcome of that decision. */
 async function decideOnPlan(
   plan: FoundPlan,
@@ -130,8 +136,7 @@ async function callWithClick(
   const storedDecision: PlanDecision =
     decision === 'accept'
       ? { kind: 'accepted', person, at }
-      : // Only people on the page see this reason. The call was refused before its secrets were known, so none is removed from the reason.
-        { kind: 'declined', person, at, reason: boundedReason(reason) };
+      : { kind: 'declined', person, at, reason: refusedEarly.includes(code) ? boundedReason(reason) : undefined };
   const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
   return isFirst ? outcome : undefined;
 }

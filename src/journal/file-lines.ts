@@ -42,7 +42,7 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
         last: lastLineOf(bytes.subarray(0, endOfLines)),
       };
     }
-    // Twice an incomplete line, so that a very long line is not copied for each chunk.
+    // Twice an incomplete line, so that a very long line is copied only for a few chunks.
     if (bytesRead === chunkBytes) chunkBytes = Math.max(largeChunkBytes, 2 * incomplete.length);
   }
 }

@@ -131,7 +131,10 @@ function createPool({ url, mostConnections, limits }: ConnectionOptions): pg.Poo
   return pool;
 }
 
-/** Runs a step of work on a connection. After an error, the state of the connection is unknown, so it is closed, which rolls back. */
+/**
+ * Runs a step of work on a connection. After an error, the state of the connection is unknown, so it is closed. That rolls back, unless the
+ * step was a commit that the database has carried out.
+ */
 async function closeOnError<Result>(
   client: pg.PoolClient,
   tables: ConnectionOptions['tables'],

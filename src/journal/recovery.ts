@@ -19,7 +19,7 @@ export interface RecoveryOptions {
 
 /**
  * Ends the unfinished changes of processes that are gone, with the outcome `unknown`, and resolves with them. A change whose ending cannot be
- * written is left to the next recovery. Never rejects.
+ * written is left to the next recovery. So are all others after two failures in a row, because these are due to the journal. Never rejects.
  */
 export async function recoverInterrupted(options: RecoveryOptions): Promise<readonly RecordedChange[]> {
   const { journal, log, now } = options;
@@ -27,11 +27,20 @@ export async function recoverInterrupted(options: RecoveryOptions): Promise<read
   const ended: RecordedChange[] = [];
   try {
     const interrupted = (await journal.listUnfinished()).filter((change) => isGone(change, options));
+    let failuresInARow = 0;
     for (const change of interrupted) {
       const { id, tool, time, target } = change;
       log('warn', 'unresolved', { id, tool, time, target });
       const ending = { id, time: now().toISOString(), outcome: 'unknown', code: 'ProcessEnded' } as const;
-      await journal.tryEnd(ending).then(() => ended.push(change), logError);
+      try {
+        await journal.tryEnd(ending);
+        ended.push(change);
+        failuresInARow = 0;
+      } catch (error) {
+        logError(error);
+        failuresInARow += 1;
+        if (failuresInARow === 2) break;
+      }
     }
   } catch (error) {
     logError(error);

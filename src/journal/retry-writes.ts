@@ -29,12 +29,8 @@ export function createPersistence() {
   /** One promise per write, which resolves when the write has succeeded or was given up. */
   const underWay = new Set<Promise<void>>();
 
-  /**
-   * Repeats the attempt until it succeeds. After `close` is called, there is one last attempt.
-   * @throws the last error, or a `Permanent` error at once
-   */
-  const write = async (attempt: Attempt): Promise<void> => {
-    const written = retry(attempt, closing.signal);
+  /** Counts a write until it has ended, so that `close` waits for it. */
+  const track = async (written: Promise<void>): Promise<void> => {
     const settled = written.catch(() => undefined);
     underWay.add(settled);
     try {
@@ -44,16 +40,23 @@ export function createPersistence() {
     }
   };
 
+  /**
+   * Repeats the attempt until it succeeds. After `close` is called, at most one more attempt begins.
+   * @throws the last error, or a `Permanent` error at once
+   */
+  const write = (attempt: Attempt): Promise<void> => track(retry(attempt, closing.signal));
+
   /** Like `write`, but in the background. If `write` gives up, its error is ignored. */
   const writeLater = (attempt: Attempt): void => void write(attempt).catch(() => undefined);
 
   return {
     write,
-    /** Resolves after the first attempt, even if it fails. Further attempts then follow in the background. */
-    writeNowOrLater: (attempt: Attempt): Promise<void> =>
-      new Promise((resolve) => {
-        writeLater(() => attempt().finally(resolve));
-      }),
+    /** Makes one attempt, and resolves after it even if it fails. Further attempts then follow in the background. */
+    writeNowOrLater: async (attempt: Attempt): Promise<void> => {
+      const once = async () => attempt();
+      // `writeLater` follows a `Permanent` error too, and then gives up after one attempt.
+      await track(once()).catch(() => writeLater(attempt));
+    },
     /** The number of writes under way. */
     count: () => underWay.size,
     /** Waits in the background until an earlier commit has succeeded or failed, or until `close`. Then repeats `attempt` until it succeeds. */
@@ -63,25 +66,25 @@ export function createPersistence() {
         await waitForCommit(earlier, closing.signal);
         await attempt();
       }),
-    /** Stops retries, each write after one last attempt. Resolves when all writes have ended. */
+    /** Stops retries: of each write, at most one more attempt begins. Resolves when all writes have ended. */
     close: async (): Promise<void> => {
       closing.abort();
-      await Promise.all(underWay);
+      // A write that ends may be followed by another: that of the outcome of its plan, or in `writeNowOrLater`.
+      while (underWay.size > 0) await Promise.all(underWay);
     },
   };
 }
 
-/** Repeats an attempt, with growing pauses, until it succeeds. The first attempt that begins after the signal has aborted is the last. */
+/** Repeats an attempt, with growing pauses, until it succeeds. No attempt follows one that fails after the signal has aborted. */
 async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
   for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
-    const isLast = signal.aborted;
     try {
       return await attempt();
     } catch (error) {
-      if (error instanceof Permanent || isLast) throw error;
+      if (error instanceof Permanent || signal.aborted) throw error;
       // Nothing is left to do if the commit succeeds in the end. If it fails, the next attempt follows.
       if (error instanceof CommitPending && (await waitForCommit(error, signal))) return;
-      // The signal cuts the pause short.
+      // The signal cuts the pause short, and then one last attempt follows.
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -114,7 +114,7 @@ function problemsIn(error: unknown): readonly string[] {
   if (error instanceof UnusableFile) return error.problems;
   if (error instanceof OperationFault) return [error.message];
   // Code of the file that no guard wraps, such as the getter of a field.
-  return [`its fields cannot be read: ${quote(reasonOf(error), maximumReasonLength)}`];
+  return [`it cannot be checked: ${quote(reasonOf(error), maximumReasonLength)}`];
 }
 
 /** Resolves with the result of `work`, or rejects if `work` takes longer than the time limit. `work` itself then goes on. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withClaimedPlan } from '../../src/calls/claim-plan.js';
+import { claimPlan, settlePlan } from '../../src/calls/claim-plan.js';
 import type { EndedOutcome } from '../../src/consent/outcome.js';
 import type { Plans } from '../../src/consent/plans.js';
 import { Refusal, refusedChange } from '../../src/consent/refusal.js';
@@ -23,11 +23,14 @@ async function decide(claim: Plans['claim'], end: EndedOutcome | Error = outcome
     if (end instanceof Error) throw end;
     return end;
   };
-  const result = await withClaimedPlan({ kind: 'accepted', record }, tool, work, {
+  const dependencies = {
     plans: { ...testCaller('').plans, claim, settle },
     now: () => new Date(5),
-    log: (...event) => void logged.push(event),
-  }).catch((error: unknown) => error);
+    log: (...event: unknown[]) => void logged.push(event),
+  };
+  const result = await claimPlan({ kind: 'accepted', record }, tool, dependencies)
+    .then((claimedNonce) => settlePlan(claimedNonce, tool, work, dependencies))
+    .catch((error: unknown) => error);
   return { result, settled, logged, runs };
 }
 

@@ -166,6 +166,25 @@ describe('many calls at once', () => {
   });
 });
 
+test('a no is in the journal before the call waits for its place among the calls again', async () => {
+  const { carryOut, journal, close } = setUp();
+  const outcomes: unknown[] = [];
+  const wait: CallContext['wait'] = async (work) => {
+    try {
+      return await work();
+    } finally {
+      outcomes.push((await journal.list({})).map(({ ending }) => ending?.outcome));
+    }
+  };
+  const call = { signal: never, tokens: noTokens, client: 'test 1', elicitor: person('declined'), wait };
+  expect(await carryOut(restoreInstance, { backupId, instanceId: 'one' }, call)).toMatchObject({
+    failure: { code: 'Declined' },
+  });
+  // The first wait is for the turn of the question.
+  expect(outcomes).toEqual([[], ['declined']]);
+  await close();
+});
+
 test('refusals that cannot be counted stop the asking', async () => {
   const listDeclined = () => Promise.reject(new Error('gone'));
   const { ask, close } = setUp({ ...createMemoryJournal(), listDeclined });

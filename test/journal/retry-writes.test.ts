@@ -64,13 +64,12 @@ test('what is tried soon does not keep anybody waiting, and goes on', async () =
   const { writeNowOrLater, close } = createPersistence();
   const attempt = failing(2);
   await writeNowOrLater(attempt);
-  await vi.waitFor(() => expect(clock.pauses).toEqual([50]));
-  expect(attempt).toHaveBeenCalledTimes(1);
+  await vi.waitFor(() => expect(attempt).toHaveBeenCalledTimes(2));
   await close();
-  expect(attempt).toHaveBeenCalledTimes(2);
+  expect(attempt).toHaveBeenCalledTimes(3);
 });
 
-test('closing waits also for the last attempt after one that fails meanwhile', async () => {
+test('closing waits also for the attempt that follows a first one', async () => {
   const { writeNowOrLater, close } = createPersistence();
   let attempts = 0;
   let isWritten = false;
@@ -164,7 +163,7 @@ describe('a commit that is not confirmed yet', () => {
 
   test('keeps nobody from closing: what comes after it is tried at once', async () => {
     const { writeAfter, close } = createPersistence();
-    const attempt = failing(0);
+    const attempt = failing(9);
     writeAfter(pending().error, attempt);
     await close();
     expect(attempt).toHaveBeenCalledTimes(1);

@@ -58,9 +58,9 @@ describe('a file', () => {
     [
       'an operation',
       "kit.defineOperation({}), 'title'",
-      /operation 1: its fields cannot be read: "He said: \\"ok\\""\.$/,
+      /operation 1: it cannot be checked: "He said: \\"ok\\""\.$/,
     ],
-    ['an extension', "kit.extend('restore_instance', {}), 'follow'", /its fields cannot be read: "He said/],
+    ['an extension', "kit.extend('restore_instance', {}), 'follow'", /it cannot be checked: "He said/],
   ])('is refused if a field of %s throws, and the message is quoted', async (_what, field, problem) => {
     const getter = `{ get: () => { throw new Error('He said: "ok"'); } }`;
     const { problems } = await loadOperations(
