@@ -262,7 +262,7 @@ export async function lookAtPlan(
   const state = await awaitEnd(claimsOfPlan, asking, ['underWay'], context, dependencies).catch((error: unknown) => {
     throw stateUnavailable(error, tool, dependencies.log);
   });
-  return state.kind === 'ended' ? state.outcome : unendedAnswer(tool, undefined, state);
+  return state.kind === 'ended' ? { ...state.outcome, isOfPlan: true } : unendedAnswer(tool, undefined, state);
 }
 
 /** The person who has to decide on a waiting plan, and the address of the plan on the page, if the caller may know it. */

@@ -273,10 +273,11 @@ async function askForConsent(
   // With `terminal: true`, readline would handle Ctrl-C itself, and the process would get no signal.
   const lines = createInterface({ input: stdin, terminal: false, signal });
   const iterator = lines[Symbol.asyncIterator]();
-  /** Resolves with undefined after Ctrl-C, which aborts `signal`, or if stdin has ended. */
+  /** Resolves with undefined after Ctrl-C, which aborts `signal`, or if stdin has ended or failed. */
   const readLine = async (prompt: string): Promise<string | undefined> => {
     stderr.write(prompt);
-    const next = await iterator.next();
+    // Stdin fails if its terminal goes away.
+    const next = await iterator.next().catch(() => ({ done: true }) as const);
     if (!next.done) return next.value.trim();
     // No line feed was typed after the prompt.
     printLine(stderr, '');

@@ -125,7 +125,7 @@ async function checkSignature(
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
   if (outcome.kind !== 'failed') return ok(check, 'accepted');
 
-  const { code, summary, problems, next } = outcome.failure;
+  const { code, status, summary, problems, next } = outcome.failure;
   const remedy = textFor('operator', next.text);
   // Services check the signature before they look for the bucket, so the signature is valid. But the bucket of `--bucket` should exist.
   if (code === 'NoSuchBucket' && bucketToRead !== undefined)
@@ -135,9 +135,9 @@ async function checkSignature(
   if (probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
-  // After any other error of storage, the wrong kind of signed headers may be the cause, because stores refuse even a valid key with it.
+  // After any other answer of storage, the wrong kind of signed headers may be the cause, because stores refuse even a valid key with it.
   // Only storage has a setting for this kind (CLOUDOPS_STORAGE_HEADERS).
-  if (operation.service === 'storage') {
+  if (operation.service === 'storage' && status !== undefined) {
     const cloud = await account.cloud();
     const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
     if (

@@ -103,9 +103,13 @@ export interface Success {
 }
 
 /** The outcome of a call that needs no further reply from its client. */
-export type EndedOutcome =
+export type EndedOutcome = (
   | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+  | { readonly kind: 'failed'; readonly failure: Failure }
+) & {
+  /** Set if the call only looked up its plan, and this is the outcome with which the plan ended, and not that of the look. */
+  readonly isOfPlan?: true;
+};
 
 /** Binds a decision to the plan that was shown, and ensures that it counts once. */
 export interface PlanClaims {

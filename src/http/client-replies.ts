@@ -68,7 +68,7 @@ type ExpectedReply = Pick<ClientReply, 'kind' | 'id'>;
 
 /** A call's wait for a reply. */
 interface ReplyWait {
-  /** Resolves when the other replicas know of the wait. A question is sent only after that, so that no replica drops its answer. */
+  /** Resolves when the other replicas know of the wait, or cannot be told. A question is sent only after that, so that no replica drops its answer. */
   readonly announced: Promise<void> | undefined;
   end(): void;
 }
@@ -81,8 +81,8 @@ export type ExpectReply = (expected: ExpectedReply, receive: Receive) => ReplyWa
  * replicas share. A reply for which no call waits is dropped: it came twice, too late, or from another session or caller.
  */
 export function createInbox({ shared, stateKeys, log }: InboxOptions) {
-  /** For each reply that a call of this process waits for, by its reply key: the function that takes the reply. */
-  const receivers = new Map<string, Receive>();
+  /** For each reply that a call of this process waits for, by its reply key: the function that takes the reply, and `ReplyWait.announced`. */
+  const receivers = new Map<string, { readonly receive: Receive; readonly announced: ReplyWait['announced'] }>();
   /** The reply key: the same text in all replicas for one reply of one session. */
   const replyKeyOf = ({ caller, session }: Correspondent, { kind, id }: ExpectedReply) =>
     digestOf([caller, session, kind, id]);
@@ -92,15 +92,21 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
   const logFailure = (error: unknown) => log('debug', 'replies', { error: reasonOf(error) });
 
   const endWait = (replyKey: string, receive: Receive): void => {
+    const receiver = receivers.get(replyKey);
     // If this wait has ended before, the receiver may belong to a later call with the same ID, which goes on waiting.
-    if (receivers.get(replyKey) !== receive) return;
+    if (receiver?.receive !== receive) return;
     receivers.delete(replyKey);
-    shared?.forget(replyKey).catch(logFailure);
+    const forget = async () => {
+      // The announcement may be under way, and would come after the end. By then, a later call with the same ID may wait.
+      await receiver.announced;
+      if (!receivers.has(replyKey)) await shared?.forget(replyKey);
+    };
+    forget().catch(logFailure);
   };
 
   /** Gives a message to the call that waits for it. Returns false if no call of this process does. */
   const deliverHere = (replyKey: string, message: JSONRPCMessage): boolean => {
-    const receive = receivers.get(replyKey);
+    const receive = receivers.get(replyKey)?.receive;
     if (receive === undefined) return false;
     endWait(replyKey, receive);
     receive(message);
@@ -132,9 +138,9 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
     /** Starts to wait for a reply, with which `receive` is called once. */
     expect(from: Correspondent, expected: ExpectedReply, receive: Receive): ReplyWait {
       const replyKey = replyKeyOf(from, expected);
-      receivers.set(replyKey, receive);
       // If the other replicas cannot be told, replies to this process still arrive.
       const announced = shared?.expect(replyKey).catch(logFailure);
+      receivers.set(replyKey, { receive, announced });
       if (shared !== undefined && !isPolling) void poll(shared);
       return { announced, end: () => endWait(replyKey, receive) };
     },

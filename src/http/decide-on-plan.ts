@@ -169,7 +169,7 @@ async function resultOfEarlierDecision(
   const decidedPlan = storedPlan ?? plan;
   const outcome = await callOfPlan({ look: tokenClaimsOf(plan) });
   return {
-    outcome: isEnd(outcome) ? outcome : decidedBefore(decidedPlan),
+    outcome: tellsEnd(outcome) ? outcome : decidedBefore(decidedPlan),
     earlierDecision: say`${describeDecision(decidedPlan)} This click sent nothing.`,
   };
 }
@@ -219,9 +219,10 @@ async function createCall(
   return (action) => call(operation, args, { ...context, ...action });
 }
 
-/** True for the outcome of a change that has ended. False while the change is under way. */
-const isEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
-  outcome.kind === 'failed' || (outcome.kind === 'succeeded' && outcome.success.outcome !== 'waiting');
+/** True for the outcome with which a plan ended, and for the error that its state cannot be read now. False while its change is under way. */
+const tellsEnd = (outcome: CallOutcome): outcome is EndedOutcome =>
+  outcome.kind !== 'inputRequired' &&
+  (outcome.isOfPlan === true || (outcome.kind === 'failed' && outcome.failure.code === 'StateUnavailable'));
 
 /** Describes the other plans for the same thing in a sentence each, if they are among the plans that the person may see. */
 export function relatedTexts(

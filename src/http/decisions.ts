@@ -99,8 +99,15 @@ const requireSession =
   ({ signIn }: DecisionsOptions, sessionCookie: SessionCookie): Check =>
   async (context, next) => {
     const cookieSession = sessionCookie.read(context);
-    // The person's rights may have changed since the cookie was made.
-    const session = cookieSession && (await signIn.renew(cookieSession));
+    let session: DecisionSession | undefined;
+    try {
+      // The person's rights may have changed since the cookie was made.
+      session = cookieSession && (await signIn.renew(cookieSession));
+    } catch (error) {
+      // The script of the page around the view sends POST requests, and shows the message of an error.
+      if (!(error instanceof HttpError) || error.status !== 503 || context.req.method === 'POST') throw error;
+      return context.html(problemPage(words('Your sign-in cannot be verified now'), retryText), 503, error.headers);
+    }
     if (session !== undefined) {
       context.set('session', session);
       return next();
@@ -243,6 +250,7 @@ function unreadableAnswer(context: Context, error: unknown, { log }: DecisionsOp
 const planPath = '/decisions/:nonce{[0-9a-f]{16}}';
 const planInPath = (path: string) => /^\/decisions\/([0-9a-f]{16})(?:\/|$)/.exec(path)?.[1];
 const queryOf = (planNonce: string | undefined) => (planNonce === undefined ? '' : `?plan=${planNonce}`);
+const retryText = words('Load this page again in a few seconds.');
 const unreadableText = words('They and their outcomes are kept. Load this page again in a few seconds.');
 const goneText = words(
   'It has expired, was never there, or is for somebody else. If it was decided, the journal has its outcome.',

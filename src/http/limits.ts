@@ -77,6 +77,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
         throw error;
       }
 
+      // Not called during `waitOutside`, which has left already: a call ends only after its wait for a person.
       const leave = () => {
         uncountCall();
         places.leave();

@@ -56,18 +56,10 @@ export const namesAccount = (scope: string) => scope.startsWith(accountScopePref
  * accounts. `/mcp` refuses such a token, so agents have no use for it, and the token shows that a person decides.
  */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {
-  /**
-   * The person with a token, and the rights. Undefined if the token is invalid or may not decide.
-   * @throws HttpError if the token cannot be verified now
-   */
+  /** The person with a token, and the rights. Undefined if the token is invalid or may not decide, `unavailable` if it cannot be verified now. */
   const rightsOf = async (token: string) => {
     const authentication = await authenticate(token);
-    if (authentication.kind === 'unavailable')
-      throw unavailable(
-        authentication.reason,
-        'Your token cannot be verified now. Load this page again in a few seconds.',
-        { retryAfterSeconds: 5 },
-      );
+    if (authentication.kind === 'unavailable') return 'unavailable';
     if (authentication.kind === 'invalid') return undefined;
     const { name, scopes } = authentication.principal;
     return decidesOnly(scopes) ? { person: name, mayApprove: true, scopes: scopes.filter(namesAccount) } : undefined;
@@ -83,6 +75,10 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
         const token = form.get('token') ?? '';
         const rights = await rightsOf(token);
 
+        if (rights === 'unavailable') {
+          const text = words('Your token cannot be verified now. Try again in a few seconds.');
+          return refuse(context, { status: 503, text, logReason: 'unavailable' }, planNonce);
+        }
         if (rights === undefined) {
           const text = words('This token cannot decide here.');
           return refuse(context, { status: 401, text, logReason: 'token' }, planNonce);
@@ -93,6 +89,10 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
       // A session without a token began at an issuer.
       if (session.token === undefined) return undefined;
       const rights = await rightsOf(session.token);
+      if (rights === 'unavailable')
+        throw unavailable('tokens', 'Your token cannot be verified now. Load this page again in a few seconds.', {
+          retryAfterSeconds: 5,
+        });
       // The name is compared, because the file may have given the token to another person.
       return rights?.person === session.person ? { ...session, ...rights } : undefined;
     },

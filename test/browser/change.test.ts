@@ -248,6 +248,22 @@ test('an expired plan is planned again with a click, and the new one can be deci
   ]);
 });
 
+test('the state of an expired plan that comes after a new plan is not that of the new plan', async () => {
+  let answerLook: (result: ReturnType<typeof outcomeResult>) => void = () => undefined;
+  const look = new Promise<ReturnType<typeof outcomeResult>>((resolve) => {
+    answerLook = resolve;
+  });
+  const shown = await shownPlan(
+    { answer: (_name, { decision }) => (decision === 'look' ? look : planResult({ ticket: 'new' })) },
+    { expiresAt: '2020-01-01T00:00:00.000Z', issuedAt: '2019-12-31T23:50:00.000Z' },
+  );
+  await button(shown, 'Plan again').click();
+  await button(shown, 'Create server wiki').waitFor();
+  answerLook(outcomeResult(accepted));
+  await shown.page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
+  expect(await button(shown, 'Create server wiki').count()).toBe(1);
+});
+
 test('an expired plan that cannot be made again here offers nothing', async () => {
   const shown = await browser.show('change');
   await shown.sendCall({}, planResult({ expiresAt: '2020-01-01T00:00:00.000Z', canPlanAgain: false }));

@@ -237,6 +237,12 @@ describe('the signed read', () => {
     expect(finding?.remedy).toBe('Set CLOUDOPS_STORAGE_HEADERS=amz.');
   });
 
+  test('says that a bucket has no valid name', async () => {
+    const { env } = await storage((response) => response.writeHead(403).end(error('AccessDenied')));
+    const [finding] = (await examine(env, '--bucket', 's3://mine')).of('storage signature');
+    expect(finding).toMatchObject({ status: 'problem', detail: expect.stringContaining('bucket') });
+  });
+
   test('asks for the bucket that is named, and nothing but reads goes to nobody but the endpoint', async () => {
     const { server, env } = await storage((response) => response.writeHead(404).end(error('NoSuchUpload')));
     await examine(env, '--bucket', 'mine');

@@ -423,7 +423,10 @@ describe('who may not decide', () => {
     isReadable = false;
     const answer = await browser.get('/decisions');
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
-    expect((await browserOf(served).signIn('bob')).status).toBe(503);
+    expect(await answer.text()).toContain('<h1>Your sign-in cannot be verified now</h1>');
+    const signIn = await browserOf(served).signIn('bob');
+    expect(signIn.status).toBe(503);
+    expect(await signIn.text()).toContain('Your token cannot be verified now.');
     isReadable = true;
     expect((await browser.get('/decisions')).status).toBe(200);
   });

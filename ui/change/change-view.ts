@@ -88,7 +88,8 @@ class ChangeView {
     if (change === undefined || !mayBeDecided(this.#stage, Date.now()) || this.#host?.callsTools !== true) return;
     // Without an answer, the plan stays open. A click on a plan that was decided before gets its outcome and changes nothing.
     const result = await this.#call(change, 'look', shortAnswerMs).catch(() => undefined);
-    if (result !== undefined) this.#enter(stateReported(this.#stage, result));
+    // By now, the view may show a new plan.
+    if (result !== undefined && changeOf(this.#stage) === change) this.#enter(stateReported(this.#stage, result));
   }
 
   /**

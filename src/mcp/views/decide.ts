@@ -91,21 +91,9 @@ const codesIfDecided: readonly string[] = ['AlreadyDecided', 'PlanRefused', 'Rep
 const mightBeDecidedAlready = (outcome: EndedOutcome) =>
   outcome.kind === 'failed' && outcome.failure.status === undefined && codesIfDecided.includes(outcome.failure.code);
 
-/** Error codes of a question for the state of a plan that was refused itself, for example because the policy has changed. */
-const codesIfStateUnknown: readonly string[] = [
-  ...codesIfDecided,
-  'NotAllowed',
-  'NotConfigured',
-  'InvalidArguments',
-  'KeysUnavailable',
-  'StateUnavailable',
-];
-
 /**
- * True if the state of the plan, which was read after a click failed, is shown in place of that failure, because it is the outcome of the change.
- * It is not if the plan still waits or is under way (`waiting`), or if its state is not known.
+ * True if the state of the plan, which was read after a click failed, is shown in place of that failure: the plan has ended, and not with an
+ * error that this click may have brought about itself.
  */
 const replacesFailure = (outcome: EndedOutcome) =>
-  outcome.kind === 'succeeded'
-    ? outcome.success.outcome !== 'waiting'
-    : !codesIfStateUnknown.includes(outcome.failure.code);
+  outcome.isOfPlan === true && (outcome.kind === 'succeeded' || !codesIfDecided.includes(outcome.failure.code));

@@ -10,33 +10,39 @@ const start = Date.parse('2026-11-20T12:00:00Z');
 const tool = 'restore_instance';
 
 /** Clicks on a plan of eleven minutes ago. The state of the plan is asked for, and its answer is a failure. */
-function clickLate(code: RefusalCode) {
+function clickLate(code: RefusalCode, end: { readonly isOfPlan?: true } = {}) {
   const tokens = createActionTokens(
     () => ['k'.repeat(32)],
     '',
     () => new Date(start + 11 * 60_000),
   );
   const ticket = tokens.seal({ tool, args: {}, claims: { digest: 'd', nonce: 'n', issuedAt: start } });
-  const look = async () => refusedChange(tool, new Refusal(code, []));
+  const look = async () => ({ ...refusedChange(tool, new Refusal(code, [])), ...end });
   return decide({ ticket, decision: 'accept' }, tokens, operations, look);
 }
 
-test('an expired plan whose state may not be read any more is expired, and not decided by an earlier click', async () => {
-  for (const code of [
-    'NotAllowed',
-    'NotConfigured',
-    'InvalidArguments',
-    'KeysUnavailable',
-    'StateUnavailable',
-  ] as const) {
+test.each([
+  'NotAllowed',
+  'NotConfigured',
+  'InvalidArguments',
+  'KeysUnavailable',
+  'StateUnavailable',
+  'InternalError',
+  'SenderUnavailable',
+] as const)(
+  'an expired plan whose state may not be read any more (%s) is expired, and not decided by an earlier click',
+  async (code) => {
     const { outcome, earlier } = await clickLate(code);
     expect(outcome).toMatchObject({ failure: { code: 'TicketExpired' } });
     expect(earlier).toBeUndefined();
-  }
-});
+  },
+);
 
-test('an expired plan that was declined in time has that outcome', async () => {
-  const { outcome, earlier } = await clickLate('Declined');
-  expect(outcome).toMatchObject({ failure: { code: 'Declined' } });
-  expect(earlier?.text).toContain('An earlier click');
-});
+test.each(['Declined', 'NotAllowed', 'KeysUnavailable'] as const)(
+  'an expired plan that ended in time with %s has that outcome',
+  async (code) => {
+    const { outcome, earlier } = await clickLate(code, { isOfPlan: true });
+    expect(outcome).toMatchObject({ failure: { code } });
+    expect(earlier?.text).toContain('An earlier click');
+  },
+);
