@@ -6,7 +6,9 @@ import { type CheckNext, ServiceError } from '../http.js';
 export const pieces = (stream: Readable): AsyncIterableIterator<Buffer> => stream.iterator({ destroyOnReturn: false });
 
 /**
- * Decodes a body in the encoding `aws-chunked`, and adds its trailers to `trailers`. With `checkNext`, chunks and trailers must be signed.
+ * Decodes a body in the encoding `aws-chunked`, and adds its trailers to `trailers`. With `checkNext`, chunks and trailers must be signed. Each
+ * signature covers the one before it, so they are checked in order. The bytes of a chunk are yielded before its check, so the caller discards
+ * all of them if the check throws.
  * A signed body, with line breaks as `|`: `5;chunk-signature=…|hello|0;chunk-signature=…|x-amz-checksum-crc32:…|x-amz-trailer-signature:…||`
  */
 export async function* unchunked(

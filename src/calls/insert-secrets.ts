@@ -33,7 +33,7 @@ export function createSecretFiles(folder: string | undefined): SecretFiles {
       const files = await filesIn(folder);
       const file = files.get(name);
       // An agent may have passed the secret itself as its name, so only a text that can be the name of a file is shown. A short secret can be
-      // such a text, and is then shown to the agent that sent it.
+      // such a text. It is then shown to the agent that sent it, which knows it already.
       const shownName = /^[\w.-]{1,64}$/.test(name) ? own(name) : words('the name given (not shown)');
       if (file === undefined)
         return problem(say`${shownName} does not exist; ${suggestionsFor(name, [...files.keys()])}`);

@@ -21,13 +21,14 @@ const maximumWarnings = 20;
  */
 export function readRecord(schema: z.ZodObject, value: unknown): Reading {
   const answer = withoutNulls(value);
-  const parsed = schema.safeParse(answer, { reportInput: true });
-  // The record is the answer and not `parsed.data`, because parsing drops unknown fields.
-  if (parsed.success) return { record: isObject(answer) ? { ...answer } : {}, warnings: [], missingFields: [] };
   if (!isObject(answer)) {
     const warning = say`The answer is ${show(value)}, not an object; it was left out.`;
+    // The warning says that there is no answer, so the fields are not named.
     return { record: {}, warnings: [warning], missingFields: [] };
   }
+  const parsed = schema.safeParse(answer, { reportInput: true });
+  // The record is the answer and not `parsed.data`, because parsing drops unknown fields.
+  if (parsed.success) return { record: { ...answer }, warnings: [], missingFields: [] };
 
   const { issues } = parsed.error;
   const missing = issues.filter(({ input }) => input === undefined);

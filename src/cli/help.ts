@@ -123,7 +123,7 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   lines.push('', paint('bold', 'Arguments, as fields of a JSON object:'));
   for (const row of rows) lines.push(...argumentLines(row, layout));
 
-  // A long list of values has a letter as its name, by which arguments refer to it. It is printed once, even if several do.
+  // A long list of values has a letter as its name, by which arguments refer to it. It is printed once, even if several arguments refer to it.
   const lists = rows.map(({ list }) => list).filter((list) => list !== undefined);
   const valuesByLetter = new Map(lists.map(({ name: letter, values }) => [letter, values]));
   for (const [letter, values] of valuesByLetter)

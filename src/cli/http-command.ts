@@ -73,13 +73,13 @@ async function serve(
 ): Promise<number> {
   const { server, inFlight, journal, questions, plans, store } = runtime;
   const { now, stderr } = terminal;
-  // Without CLOUDOPS_STATE_KEY, the plans of this process are refused by other replicas, and after a restart. A server without
-  // authentication gets no warning, because only this machine can reach it, and so it has no replicas.
+  // Without CLOUDOPS_STATE_KEY, the plans of this process are refused by other replicas, and after a restart. Without authentication, only
+  // this machine can reach the server, so it has no replicas, and its user knows of a restart. So there is no warning.
   if (access.openIdentity !== undefined && config.stateKeys === undefined)
     log('warn', 'state key', { message: noStateKey });
   // Many running calls may listen to `stop`. By default, Node warns of a leak at the eleventh listener.
   setMaxListeners(0, stop);
-  // This detaches changes from their clients: a change goes on if its connection is lost, so that its outcome is known and recorded.
+  // A change goes on if the connection of its client is lost, so that its outcome is known and recorded.
   inFlight.detach();
 
   // For messages between replicas. Undefined if the replicas share no database.
@@ -112,7 +112,7 @@ async function serve(
       journalReachable: journalWatch?.lastCheckSucceeded,
       unwrittenOutcomes: journal.unwritten,
       issuerReachable: identity?.reachable,
-      // The number of callers who are being asked. A caller is asked one question at a time, so this is the number of questions.
+      // Each caller is asked one question at a time, so the number of callers is the number of questions.
       waitingQuestions: questions.callers,
       waitingPlans: decisions && plans.countWaiting,
     },

@@ -68,7 +68,11 @@ export function createConsentTokens(
 ): ConsentTokens {
   const keysFor = (use: ConsentUse) => (use === 'plan' ? planKeys() : keys());
 
-  /** Reads a token of any age. Stored plans outlive their tokens, and an expired planId still finds the state of such a plan. */
+  /**
+   * Reads a genuine token of any age. A stored plan outlives its planId, the token of the use `plan`, and an expired planId still finds the state
+   * of the plan.
+   * @throws InvalidToken `forged`
+   */
   const read = (token: string): ConsentClaims => {
     const bytes = Buffer.from(token, 'base64url');
     if (bytes.length !== claimsBytes + macBytes) throw new InvalidToken('forged');

@@ -217,7 +217,7 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
   });
 
   pages.post(`${planPath}/*`, requireJson, async (context, next) => {
-    // For JSON, of which Hono's `csrf` does not check the origin.
+    // Hono's `csrf` does not check the origin of JSON requests.
     if (context.req.header('origin') !== publicUrl) throw otherSite();
     checkProof(context.get('session'), context.req.header('x-csrf-token'));
     await next();
@@ -228,7 +228,7 @@ function addPlanRoutes(pages: Pages, options: DecisionsOptions): void {
     const related = relatedTexts(plan, visiblePlans, options);
     return context.json({ note: noteOf(plan), result: shownPlan(plan, canDecide(plan, session), related) });
   });
-  // The view calls a tool, for which it sends a click. Any other call is refused.
+  // The view may only send a click on this plan. `answerClick` refuses a person who may not decide.
   pages.post(`${planPath}/tool`, async (context) => {
     const { session, plan } = context.var;
     const click = readClick(jsonOf(await readBody(context.env.incoming)));

@@ -164,17 +164,18 @@ function createPlaces({ concurrentCalls, waitingCalls, waitMs }: HttpLimits) {
 }
 
 /** Counts open questions, per caller and in total. All callers who are not authenticated (undefined) count as one caller. */
-function createQuestionCounter({ questions, questionsOfCaller }: HttpLimits) {
-  const countForCaller = createCounter(questionsOfCaller);
+function createQuestionCounter({ questions: maximum, questionsOfCaller: maximumOfCaller }: HttpLimits) {
+  const countForCaller = createCounter(maximumOfCaller);
   let openQuestions = 0;
 
   /** Counts a question. Returns the function to call when the question is answered. @throws Refusal if too many questions are open */
   return (caller: string | undefined): (() => void) => {
-    if (openQuestions >= questions)
-      throw new Refusal('TooManyQuestions', [say`${questions} questions of all callers wait`]);
+    if (openQuestions >= maximum)
+      throw new Refusal('TooManyQuestions', [say`${maximum} questions of all callers wait`]);
+    // Undefined if the caller has the maximum of open questions.
     const uncountForCaller = countForCaller(caller);
     if (uncountForCaller === undefined)
-      throw new Refusal('TooManyQuestions', [say`${questionsOfCaller} of this caller wait`]);
+      throw new Refusal('TooManyQuestions', [say`${maximumOfCaller} of this caller wait`]);
 
     openQuestions += 1;
     return () => {

@@ -65,8 +65,8 @@ async function* filesNewestFirst(path: string, since: number) {
 
 /**
  * Streams all changes of a journal in a file, as `Journal.read` describes: each change when its outcome is read, a change with the outcome
- * `unknown` again when a known outcome follows, and unfinished changes last. Of a change with a known outcome, nothing stays in memory, or only
- * its ID with `follow`.
+ * `unknown` again when a known outcome follows, and unfinished changes last. Of a change with a known outcome, nothing stays in memory, except
+ * for its ID in `distinctEntries` with `follow`.
  * @throws if a file cannot be read or is not a journal
  */
 export async function* readChanges(
@@ -74,27 +74,27 @@ export async function* readChanges(
   { since = 0, until = Number.POSITIVE_INFINITY, follow }: ReadOptions,
 ): AsyncGenerator<RecordedChange> {
   /** By ID: changes without an outcome, and changes that were yielded with the outcome `unknown`, which a known outcome may follow. */
-  const open = new Map<string, RecordedChange>();
+  const withoutKnownOutcome = new Map<string, RecordedChange>();
 
   for await (const entry of distinctEntries(path, since, follow)) {
     if ('intent' in entry) {
       const time = Date.parse(entry.intent.time);
-      if (time >= since && time < until) open.set(entry.intent.id, entry.intent);
+      if (time >= since && time < until) withoutKnownOutcome.set(entry.intent.id, entry.intent);
       continue;
     }
 
     const { ending } = entry;
-    const change = open.get(ending.id);
+    const change = withoutKnownOutcome.get(ending.id);
     const isUnknown = ending.outcome === 'unknown';
     // The change did not begin between `since` and `until`, its outcome was yielded before, or a second `unknown` says nothing new.
     if (change === undefined || (isUnknown && change.ending !== undefined)) continue;
 
     const ended = { ...change, ending };
-    if (isUnknown) open.set(ending.id, ended);
-    else open.delete(ending.id);
+    if (isUnknown) withoutKnownOutcome.set(ending.id, ended);
+    else withoutKnownOutcome.delete(ending.id);
     yield ended;
   }
-  yield* [...open.values()].filter(({ ending }) => ending === undefined);
+  yield* [...withoutKnownOutcome.values()].filter(({ ending }) => ending === undefined);
 }
 
 /** Yields the entries of a journal, oldest first. With `follow`, each intent once: if the file is replaced, its entries come again. */

@@ -158,7 +158,7 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
   if (needsAwsTools)
     throw new KeysUnavailable(
       say`the profile ${name} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${name}, "--format", "process"], which is aws configure export-credentials --format process`,
-      words('Set it, or give the account keys of its own.'),
+      words('Set CLOUDOPS_CREDENTIAL_PROCESS, or give the account keys of its own.'),
     );
 
   // Keys in the profile have priority over `credential_process`. An ID without its secret, or a secret without its ID, counts as no keys.

@@ -167,12 +167,13 @@ export const listParts = defineOperation({
     });
     if (page === undefined) return undefined;
 
-    const { parts = [], ...upload } = page;
-    const object = decodedKey(upload.object, upload.encodingType);
+    const { parts = [], ...otherFields } = page;
+    const object = decodedKey(otherFields.object, otherFields.encodingType);
     return {
-      ...upload,
+      ...otherFields,
       ...(object !== undefined && { object }),
-      // Always a list, unless the answer has an unknown element <Parts>. Then the check against the schema of a page warns about it.
+      // Always a list, unless the answer has an element <Parts>, which the API does not know and which would be read under this name. Then the
+      // check against the schema of a page warns about it.
       parts: Array.isArray(parts) ? parts.map(withPlainEtag) : parts,
     };
   },

@@ -67,9 +67,11 @@ export function createChangePage({ onAccept, onDecline }: ChangePageEvents): Cha
 
       const shownButtons = buttonsAt(stage, host);
       buttons.show(shownButtons);
-      inputs.show(change, { canDecide: shownButtons?.declineLabel !== undefined });
+      // Only a plan that the person can decide on has a button to decline.
+      const canDecide = shownButtons?.declineLabel !== undefined;
+      inputs.show(change, { canDecide });
 
-      // Keyboard users continue at the heading of the outcome, if there is one.
+      // If the focused button or input has just been hidden, keyboard users continue at the heading of the outcome, if there is one.
       if (hadFocus && !isFocusVisible()) outcome.querySelector<HTMLElement>('h1')?.focus();
     },
     showExpiry,

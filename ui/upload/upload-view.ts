@@ -78,7 +78,7 @@ class UploadView {
     const args = { ...shownNames, ...requestedArgs, view: 'summary' };
     try {
       const result = await host.callTool('list_parts', args, answerMs);
-      // The state that is shown now: a result of the host may have replaced the one before the call.
+      // Read after the call, because the host may have passed a newer result meanwhile.
       const previous = this.#upload;
       await this.#showResult(result, previous);
 

@@ -64,7 +64,7 @@ export function viewMeta(
   // Undefined for a result that views do not show, such as a read that succeeded.
   if (shownOutcome === undefined) return {};
   if (earlier === undefined) return { [outcomeKey]: shownOutcome };
-  // `earlier` says who declined, which need not be the person who reads it.
+  // The usual sentence says that the user declined. But another person may have declined, as `earlier` says, so the sentence leaves that out.
   const sentence = shownOutcome.kind === 'declined' ? 'Nothing was sent.' : shownOutcome.sentence;
   return { [outcomeKey]: { ...shownOutcome, sentence, earlier: timedText(earlier) } };
 }
