@@ -55,11 +55,7 @@ describe('a file', () => {
   });
 
   test.each([
-    [
-      'an operation',
-      "kit.defineOperation({}), 'title'",
-      /operation 1: it cannot be checked: "He said: \\"ok\\""\.$/,
-    ],
+    ['an operation', "kit.defineOperation({}), 'title'", /operation 1: it cannot be checked: "He said: \\"ok\\""\.$/],
     ['an extension', "kit.extend('restore_instance', {}), 'follow'", /it cannot be checked: "He said/],
   ])('is refused if a field of %s throws, and the message is quoted', async (_what, field, problem) => {
     const getter = `{ get: () => { throw new Error('He said: "ok"'); } }`;
