@@ -98,6 +98,8 @@ describe.skipIf(!hasPostgres())('a journal in PostgreSQL', () => {
       await journal.begin(sample, { allowRepeat: false });
       await journal.end(endingOf(Date.now(), sample.id, 'accepted'));
       sql('drop index cloudops_mutations_digest_idx; alter table cloudops_mutations drop column key_format');
+      // Otherwise the database also writes the rows to its log, which takes half of the time.
+      sql('alter table cloudops_mutations set unlogged');
       sql(
         `insert into cloudops_mutations (id, digest, time, intent, outcome, ended, ending)
          select 'old ' || n, 'old ' || n, time - interval '3 hours', replace(intent::text, digest, 'old ' || n)::json, outcome, ended - interval '3 hours', ending from cloudops_mutations, generate_series(1, ${rows}) n;
