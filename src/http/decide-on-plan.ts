@@ -69,12 +69,6 @@ const temporaryFailures = [
   'InternalError',
 ];
 
-/**
- * Codes of failures before the secrets of a call are known, so that the reason for a decline cannot repeat them. After other failures, the
- * reason is left out, because nothing has removed the secrets from it.
- */
-const refusedEarly = ['NotAllowed', 'InvalidArguments'];
-
 /** Carries out a person's decision on a plan. If an earlier click has decided the plan, the result is the outcome of that decision. */
 async function decideOnPlan(
   plan: FoundPlan,
@@ -133,10 +127,12 @@ async function callWithClick(
   // Any other failure is a refusal, for example by the policy, and another click would be refused too. So the decision is stored here, with the
   // refusal as its outcome.
   const at = dependencies.now().getTime();
+  // The call has not removed its secrets from the reason, so the reason is kept only if the operation takes none.
+  const takesSecrets = dependencies.operations.some(({ name, secrets }) => name === plan.tool && secrets !== undefined);
   const storedDecision: PlanDecision =
     decision === 'accept'
       ? { kind: 'accepted', person, at }
-      : { kind: 'declined', person, at, reason: refusedEarly.includes(code) ? boundedReason(reason) : undefined };
+      : { kind: 'declined', person, at, reason: takesSecrets ? undefined : boundedReason(reason) };
   const isFirst = await endWithRefusal(plan, storedDecision, outcome, dependencies);
   return isFirst ? outcome : undefined;
 }
@@ -169,7 +165,7 @@ async function resultOfEarlierDecision(
   const decidedPlan = storedPlan ?? plan;
   const outcome = await callOfPlan({ look: tokenClaimsOf(plan) });
   return {
-    outcome: tellsEnd(outcome) ? outcome : decidedBefore(decidedPlan),
+    outcome: tellsEnd(outcome) ? outcome : (decidedPlan.outcome ?? decidedBefore(decidedPlan)),
     earlierDecision: say`${describeDecision(decidedPlan)} This click sent nothing.`,
   };
 }

@@ -96,7 +96,7 @@ type ReadForm = (request: IncomingMessage) => Promise<URLSearchParams>;
 
 /** Creates middleware that requires that the person is signed in. Sets `session`. */
 const requireSession =
-  ({ signIn }: DecisionsOptions, sessionCookie: SessionCookie): Check =>
+  ({ signIn, log }: DecisionsOptions, sessionCookie: SessionCookie): Check =>
   async (context, next) => {
     const cookieSession = sessionCookie.read(context);
     let session: DecisionSession | undefined;
@@ -105,7 +105,8 @@ const requireSession =
       session = cookieSession && (await signIn.renew(cookieSession));
     } catch (error) {
       // The script of the page around the view sends POST requests, and shows the message of an error.
-      if (!(error instanceof HttpError) || error.status !== 503 || context.req.method === 'POST') throw error;
+      if (!(error instanceof HttpError) || context.req.method === 'POST') throw error;
+      log('debug', 'refused', { reason: error.reason, status: error.status });
       return context.html(problemPage(words('Your sign-in cannot be verified now'), retryText), 503, error.headers);
     }
     if (session !== undefined) {

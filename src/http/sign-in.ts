@@ -6,7 +6,7 @@ import { type SafeText, words } from '../util/safe-text.js';
 import type { SealingKeys } from '../util/seal.js';
 import type { Authenticate } from './auth.js';
 import { type DecisionSession, sessionMs } from './decision-session.js';
-import { unavailable } from './http-helpers.js';
+import { HttpError, unavailable } from './http-helpers.js';
 import { type Html, type PageEnv, requireForm } from './pages.js';
 import { decidesOnly } from './tokens-file.js';
 
@@ -56,10 +56,13 @@ export const namesAccount = (scope: string) => scope.startsWith(accountScopePref
  * accounts. `/mcp` refuses such a token, so agents have no use for it, and the token shows that a person decides.
  */
 export function signInByToken(authenticate: Authenticate, now: () => Date): SignIn {
-  /** The person with a token, and the rights. Undefined if the token is invalid or may not decide, `unavailable` if it cannot be verified now. */
+  /** The person with a token, and the rights. Undefined if the token is invalid or may not decide, an error if it cannot be verified now. */
   const rightsOf = async (token: string) => {
     const authentication = await authenticate(token);
-    if (authentication.kind === 'unavailable') return 'unavailable';
+    if (authentication.kind === 'unavailable')
+      return unavailable(authentication.reason, 'Your token cannot be verified now. Try again in a few seconds.', {
+        retryAfterSeconds: 5,
+      });
     if (authentication.kind === 'invalid') return undefined;
     const { name, scopes } = authentication.principal;
     return decidesOnly(scopes) ? { person: name, mayApprove: true, scopes: scopes.filter(namesAccount) } : undefined;
@@ -75,9 +78,10 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
         const token = form.get('token') ?? '';
         const rights = await rightsOf(token);
 
-        if (rights === 'unavailable') {
+        if (rights instanceof HttpError) {
           const text = words('Your token cannot be verified now. Try again in a few seconds.');
-          return refuse(context, { status: 503, text, logReason: 'unavailable' }, planNonce);
+          for (const [name, value] of Object.entries(rights.headers)) context.header(name, value);
+          return refuse(context, { status: 503, text, logReason: rights.reason }, planNonce);
         }
         if (rights === undefined) {
           const text = words('This token cannot decide here.');
@@ -89,10 +93,7 @@ export function signInByToken(authenticate: Authenticate, now: () => Date): Sign
       // A session without a token began at an issuer.
       if (session.token === undefined) return undefined;
       const rights = await rightsOf(session.token);
-      if (rights === 'unavailable')
-        throw unavailable('tokens', 'Your token cannot be verified now. Load this page again in a few seconds.', {
-          retryAfterSeconds: 5,
-        });
+      if (rights instanceof HttpError) throw rights;
       // The name is compared, because the file may have given the token to another person.
       return rights?.person === session.person ? { ...session, ...rights } : undefined;
     },

@@ -425,7 +425,7 @@ describe('who may not decide', () => {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
     expect(await answer.text()).toContain('<h1>Your sign-in cannot be verified now</h1>');
     const signIn = await browserOf(served).signIn('bob');
-    expect(signIn.status).toBe(503);
+    expect([signIn.status, signIn.headers.get('retry-after')]).toEqual([503, '5']);
     expect(await signIn.text()).toContain('Your token cannot be verified now.');
     isReadable = true;
     expect((await browser.get('/decisions')).status).toBe(200);

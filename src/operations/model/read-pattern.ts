@@ -1,6 +1,6 @@
 /** A pattern of an API model as a check of texts, or the reason why this server leaves the pattern to the cloud. */
 type ReadPattern =
-  /** `allows` is also true for a text that is so long that matching it could take very long. The cloud checks such a text. */
+  /** `allows` is also true for a text that is left to the cloud, because it is so long that matching it could take very long. */
   | { readonly kind: 'checked'; readonly allows: (text: string) => boolean }
   | { readonly kind: 'unchecked'; readonly reason: string };
 
@@ -9,7 +9,7 @@ const longestPattern = 1000;
 const maximumSteps = 3e6;
 /** A pattern is left to the cloud if a text of this length (characters) could take more than `maximumSteps`. */
 const usualLength = 25;
-/** No text that is matched is longer than this (characters). */
+/** A longer text is left to the cloud (characters). */
 const longestText = 1_000_000;
 
 /** Reads a pattern. As in Smithy, a pattern without `^` and `$` may match a part of a text. */
