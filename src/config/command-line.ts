@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { didYouMean } from '../util/did-you-mean.js';
 import { own, type SafeText, say, words } from '../util/safe-text.js';
 import { inputs, optionName, safeVariableName, settings } from './settings.js';
@@ -24,9 +25,6 @@ export interface CommandLine {
 /** Options that print the help of the command, or the version, and do not run the command. */
 const infoFlags = { '--help': 'help', '-h': 'help', '--version': 'version', '-v': 'version', '-V': 'version' } as const;
 const isInfoFlag = (arg: string): arg is keyof typeof infoFlags => Object.hasOwn(infoFlags, arg);
-
-/** Matches options. A hyphen alone is an argument: it stands for stdin. */
-const isOption = /^-./s;
 
 /** A flag such as `--http`, and the option that begins with it. */
 interface Flag {
@@ -55,27 +53,39 @@ export function parseCommandLine(
   const problems: SafeText[] = [];
   const values: Record<Flag['owner'], Record<string, string>> = { options: {}, settings: {} };
   let wants: CommandLine['wants'];
-  // By convention, no argument after `--` is an option.
-  const end = [...args, '--'].indexOf('--');
-  const rest = args.slice(0, end);
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    if (!isOption.test(arg)) {
+  /** Index of the argument that the last option took as its value. */
+  let valueIndex = -1;
+  for (const { arg, index, isOption } of tokensOf(args)) {
+    if (index === valueIndex) continue;
+    if (!isOption) {
       positionals.push(arg);
-    } else if (isInfoFlag(arg)) {
-      wants ??= infoFlags[arg];
-    } else {
-      const parsed = parseOption(arg, rest[0], flags);
-      if (parsed.takesNext) rest.shift();
-      if (parsed.kind === 'problem') problems.push(parsed.problem);
-      else values[parsed.flag.owner][parsed.flag.name] = parsed.value;
+      continue;
     }
+    if (isInfoFlag(arg)) {
+      wants ??= infoFlags[arg];
+      continue;
+    }
+
+    const parsed = parseOption(arg, args[index + 1], flags);
+    if (parsed.takesNext) valueIndex = index + 1;
+    if (parsed.kind === 'problem') problems.push(parsed.problem);
+    else values[parsed.flag.owner][parsed.flag.name] = parsed.value;
   }
-  positionals.push(...args.slice(end + 1));
 
   if (positionals.length > mostPositionals)
     problems.push(words('There is one argument too many: the command comes first, and options begin with --.'));
   // `values` has the fields `options` and `settings`.
   return { positionals: positionals.slice(0, mostPositionals), ...values, problems, wants };
+}
+
+/** Tells options from other arguments with Node's parser. It parses no values, because its error would show one, and only one problem. */
+function tokensOf(args: readonly string[]) {
+  // Node would take `-name` for four options with one letter each, so it gets a second hyphen here.
+  const longArgs = args.map((arg) => (/^-[^-]./.test(arg) ? `-${arg}` : arg));
+  const { tokens } = parseArgs({ args: longArgs, strict: false, tokens: true });
+  return tokens
+    .filter(({ kind }) => kind !== 'option-terminator')
+    .map(({ kind, index }) => ({ index, arg: args[index] ?? '', isOption: kind === 'option' }));
 }
 
 /** All flags, such as `--region`. If a setting and an option of the command have the same flag, the command's option counts. */
