@@ -15,7 +15,7 @@ export type ChangeDecision = { readonly kind: 'accepted'; readonly record: Decis
 export interface Decline {
   readonly kind: 'declined' | 'withdrawn';
   readonly record: DecisionRecord;
-  /** The error that the call throws. */
+  /** The error with which the call ends. */
   readonly refusal: Refusal;
   /** Set if the person only closed the question. A planId of the same change then stays valid. */
   readonly isDismissed?: boolean;
@@ -41,7 +41,7 @@ export async function claimPlan(
 }
 
 /**
- * Runs `work`, which carries out the decision on a plan. Stores its outcome, or its refusal, with the plan.
+ * Runs `work`, which carries out the consent to a plan. Stores its outcome, or its refusal, with the plan.
  * @param claimedNonce the result of `claimPlan`
  * @throws the error of `work`
  */
@@ -65,20 +65,25 @@ export async function settlePlan(
 }
 
 /**
- * Writes a decision against a change into the journal, and throws its refusal.
+ * Writes a decision against a change into the journal, and stores its refusal with the plan.
+ * @param claimedNonce the result of `claimPlan`
+ * @returns the refusal, with which the call ends
  * @throws Refusal `AlreadyDecided` if the journal has an earlier decision with the same nonce
  */
 export async function recordDecline(
+  claimedNonce: string | undefined,
   { kind, record, refusal, isDismissed }: Decline,
   draft: IntentDraft,
-  { refusals, now }: Pick<CallDependencies, 'refusals' | 'now'>,
-): Promise<never> {
+  { refusals, plans, now }: Pick<CallDependencies, 'refusals' | 'plans' | 'now'>,
+): Promise<Refusal> {
   const recorded = await refusals.decline(intentOf(draft, record, now()), isDismissed);
   if (recorded === 'spent') throw new Refusal('AlreadyDecided', []);
   const problems = [...refusal.problems];
   if (record.reason !== undefined) problems.push(reasonText(record.reason));
   if (recorded === 'unwritten' && kind === 'declined') problems.push(unwrittenNote);
-  throw new Refusal(refusal.code, problems, refusal.more);
+  const recordedRefusal = new Refusal(refusal.code, problems, refusal.more);
+  if (claimedNonce !== undefined) await plans.settle(claimedNonce, refusedChange(draft.tool, recordedRefusal));
+  return recordedRefusal;
 }
 
 const unwrittenNote = words(

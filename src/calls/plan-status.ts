@@ -9,7 +9,7 @@ import { next } from '../tools/next.js';
 import { errorName } from '../util/log.js';
 import { join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { shortestReadMs } from './approve-change.js';
-import { claimPlan, type Decline, recordDecline, settlePlan } from './claim-plan.js';
+import { claimPlan, type Decline, recordDecline } from './claim-plan.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome, Click } from './context.js';
 import { findRepetition } from './plan-change.js';
@@ -105,7 +105,7 @@ export async function answerPlanStatus(
   if (state.kind === 'underWay') return unendedAnswer(draft.tool, planId, state);
 
   if (pageReply !== undefined && isDeclinedByPerson(pageReply.visit, pageReply.claims.issuedAt, now()))
-    return declineUnopened(nonce, draft, dependencies);
+    throw await declineUnopened(nonce, draft, dependencies);
   if (withdraw) return withdrawPlan(nonce, draft, dependencies);
   // A call with a reply about the page leaves the decision to the person there.
   if (pageReply === undefined && canDecide(step, state, dependencies)) return undefined;
@@ -186,7 +186,7 @@ export async function sendToPage(
       answer: { address: pageUrl },
       claims: { use: 'handle', digest: consentDigest, nonce },
     };
-  if (isDeclinedByPerson(visit, askedAt, dependencies.now())) return declineUnopened(nonce, draft, dependencies);
+  if (isDeclinedByPerson(visit, askedAt, dependencies.now())) throw await declineUnopened(nonce, draft, dependencies);
   if (visit !== 'opened') return outcome;
 
   const waitOnPage = async () => {
@@ -315,37 +315,39 @@ const underWayAnswer = (tool: string, planId: string | undefined): Success => ({
 
 type Recording = Pick<CallDependencies, 'plans' | 'refusals' | 'now' | 'log'>;
 
-/** Withdraws a waiting plan. Throws a refusal if the plan was decided already. */
-export const withdrawPlan = (nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> =>
-  endPlan('withdrawn', { how: 'withdrawn', nonce }, new Refusal('Withdrawn', []), draft, recording).catch((error) => {
-    if (!(error instanceof Refusal) || error.code !== 'Withdrawn') throw error;
-    return {
-      kind: 'succeeded',
-      success: {
-        summary: say`The plan of ${own(draft.tool)} is withdrawn; nothing was sent.`,
-        outcome: 'withdrawn',
-        next: next('nobody', 'none', 'Nobody can decide on it any more. The same change needs a new plan.'),
-        warnings: [],
-        requestIds: {},
-      },
-    };
-  });
+/** Withdraws a waiting plan. @throws Refusal if the plan was decided already */
+export async function withdrawPlan(nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> {
+  await endPlan('withdrawn', { how: 'withdrawn', nonce }, new Refusal('Withdrawn', []), draft, recording);
+  return {
+    kind: 'succeeded',
+    success: {
+      summary: say`The plan of ${own(draft.tool)} is withdrawn; nothing was sent.`,
+      outcome: 'withdrawn',
+      next: next('nobody', 'none', 'Nobody can decide on it any more. The same change needs a new plan.'),
+      warnings: [],
+      requestIds: {},
+    },
+  };
+}
 
-/** Ends a waiting plan, because the user declined to open its page, and throws the refusal. The journal calls this decision `asked`. */
-export const declineUnopened = (nonce: string, draft: IntentDraft, recording: Recording): Promise<EndedOutcome> => {
+/** Ends a waiting plan, because the user declined to open its page. Returns the refusal. The journal calls this decision `asked`. */
+export function declineUnopened(nonce: string, draft: IntentDraft, recording: Recording): Promise<Refusal> {
   const refusal = new Refusal('Declined', [say`the user declined to open the page`]);
   return endPlan('declined', { how: 'asked', nonce }, refusal, draft, recording);
-};
+}
 
-/** Ends a waiting plan without sending anything, and throws the refusal, which is the outcome of the plan. */
+/**
+ * Ends a waiting plan without sending anything. Returns the refusal, which is the outcome of the plan.
+ * @throws Refusal if the plan was decided already
+ */
 async function endPlan(
   kind: Decline['kind'],
   record: DecisionRecord,
   refusal: Refusal,
   draft: IntentDraft,
   recording: Recording,
-): Promise<EndedOutcome> {
+): Promise<Refusal> {
   const decline = { kind, record, refusal };
   const claimedNonce = await claimPlan(decline, draft.tool, recording);
-  return settlePlan(claimedNonce, draft.tool, () => recordDecline(decline, draft, recording), recording);
+  return recordDecline(claimedNonce, decline, draft, recording);
 }

@@ -126,7 +126,7 @@ async function approveAndSend(
     // Tells the decision page that the plan is claimed, and that this call will store the outcome.
     context.click?.page?.onClaim();
     if (decision.kind === 'accepted') return { kind: 'claimed', consent: decision.record, claimedNonce } as const;
-    return settlePlan(claimedNonce, draft.tool, () => recordDecline(decision, draft, dependencies), dependencies);
+    throw await recordDecline(claimedNonce, decision, draft, dependencies);
   };
   // After the user's answer, the call waits for its place among the calls again. By then, the plan is claimed or the no is in the journal, so
   // that no later decision on the same change overtakes this one.

@@ -14,13 +14,25 @@ afterAll(() => browser.close());
 function heldAnswer() {
   const calls: unknown[] = [];
   let give: (result: CallToolResult) => void = () => undefined;
-  const answer: ShowOptions['answer'] = (name, given) => {
+  const answer: NonNullable<ShowOptions['answer']> = (name, given) => {
     calls.push([name, given]);
     return new Promise((resolve) => {
       give = resolve;
     });
   };
   return { calls, answer, give: (result: CallToolResult) => give(result) };
+}
+
+/** A click that has got no answer after 80 seconds. */
+async function lateClick(name: string, progress: string) {
+  const { answer, give } = heldAnswer();
+  const shown = await browser.show('change', { answer });
+  await shown.page.clock.install();
+  await shown.sendCall({}, planResult());
+  await button(shown, name).click();
+  await shown.view.getByText(progress).waitFor();
+  await shown.page.clock.fastForward(80_000);
+  return { shown, give };
 }
 
 async function shownPlan(options: ShowOptions = {}, given: Partial<ProposedChange> = {}): Promise<ShownView> {
@@ -159,26 +171,14 @@ describe('a change that may have happened is never shown as one that did not', (
   });
 
   test('no answer for long is said, and an answer that comes late is taken', async () => {
-    const { answer, give } = heldAnswer();
-    const shown = await browser.show('change', { answer });
-    await shown.page.clock.install();
-    await shown.sendCall({}, planResult());
-    await button(shown, 'Create server wiki').click();
-    await shown.view.getByText('Sending …').waitFor();
-    await shown.page.clock.fastForward(80_000);
+    const { shown, give } = await lateClick('Create server wiki', 'Sending …');
     await shown.view.getByRole('heading', { name: 'No answer came' }).waitFor();
     give(outcomeResult(accepted));
     await shown.view.getByRole('heading', { name: 'Accepted' }).waitFor();
   });
 
   test('a refusal that is answered late leaves the plan open until then', async () => {
-    const { answer, give } = heldAnswer();
-    const shown = await browser.show('change', { answer });
-    await shown.page.clock.install();
-    await shown.sendCall({}, planResult());
-    await button(shown, 'Do nothing').click();
-    await shown.view.getByText('Closing …').waitFor();
-    await shown.page.clock.fastForward(80_000);
+    const { shown, give } = await lateClick('Do nothing', 'Closing …');
     await shown.view.getByText('Nothing is done without a click').waitFor();
     give(outcomeResult({ ...accepted, kind: 'declined' }));
     await shown.view.getByRole('heading', { name: 'Nothing was done' }).waitFor();
@@ -249,17 +249,16 @@ test('an expired plan is planned again with a click, and the new one can be deci
 });
 
 test('the state of an expired plan that comes after a new plan is not that of the new plan', async () => {
-  let answerLook: (result: ReturnType<typeof outcomeResult>) => void = () => undefined;
-  const look = new Promise<ReturnType<typeof outcomeResult>>((resolve) => {
-    answerLook = resolve;
-  });
+  const look = heldAnswer();
   const shown = await shownPlan(
-    { answer: (_name, { decision }) => (decision === 'look' ? look : planResult({ ticket: 'new' })) },
+    {
+      answer: (name, given) => (given.decision === 'look' ? look.answer(name, given) : planResult({ ticket: 'new' })),
+    },
     { expiresAt: '2020-01-01T00:00:00.000Z', issuedAt: '2019-12-31T23:50:00.000Z' },
   );
   await button(shown, 'Plan again').click();
   await button(shown, 'Create server wiki').waitFor();
-  answerLook(outcomeResult(accepted));
+  look.give(outcomeResult(accepted));
   await shown.page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
   expect(await button(shown, 'Create server wiki').count()).toBe(1);
 });
