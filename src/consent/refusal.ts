@@ -56,8 +56,9 @@ function summaryOf(tool: string, result: SafeText, reason: SafeText): SafeText {
 }
 
 /**
- * The refusal of a change that is too large for a person to review, with the operation's own advice if it has any.
- * @param more replaces the usual reason
+ * The refusal of a change whose plan is too large for a person to review, or to be stored. The next step is `ifTooLarge`, if the operation has
+ * such advice.
+ * @param more with a reason that replaces the usual reason
  */
 export const tooLargeToShow = (
   { change: { ifTooLarge } }: { readonly change: Pick<Change, 'ifTooLarge'> },
