@@ -66,7 +66,7 @@ async function* filesNewestFirst(path: string, since: number) {
 /**
  * Streams all changes of a journal in a file, as `Journal.read` describes: each change when its outcome is read, a change with the outcome
  * `unknown` again when a known outcome follows, and unfinished changes last. Of a change with a known outcome, nothing stays in memory, except
- * for its ID in `distinctEntries` with `follow`.
+ * for its ID with `follow`, in `withoutRepeatedIntents`.
  * @throws if a file cannot be read or is not a journal
  */
 export async function* readChanges(
@@ -97,10 +97,13 @@ export async function* readChanges(
   yield* [...withoutKnownOutcome.values()].filter(({ ending }) => ending === undefined);
 }
 
-/** Yields the entries of a journal, oldest first. With `follow`, each intent once: if the file is replaced, its entries come again. */
-async function* distinctEntries(path: string, since: number, follow: ReadOptions['follow']): AsyncGenerator<Entry> {
+/** The entries of a journal, oldest first. With `follow`, each intent once: if the file is replaced, its entries come again. */
+function distinctEntries(path: string, since: number, follow: ReadOptions['follow']): AsyncGenerator<Entry> {
   const entries = entriesOldestFirst(path, since, follow);
-  if (follow === undefined) return yield* entries;
+  return follow === undefined ? entries : withoutRepeatedIntents(entries);
+}
+
+async function* withoutRepeatedIntents(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
   const ids = new Set<string>();
   for await (const entry of entries) {
     const isRepeated = 'intent' in entry && ids.has(entry.intent.id);
