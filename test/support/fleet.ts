@@ -115,6 +115,8 @@ async function startRoundRobin(ports: () => readonly number[], onPost: (port: nu
       onward.end(body);
     });
   });
+  // The replicas' header `keep-alive` goes to clients. The proxy must not close a connection earlier than it promises.
+  proxy.keepAliveTimeout = 120_000;
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   return {
     origin: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
