@@ -77,7 +77,7 @@ function toolLines(tool: ReturnType<typeof describeTool>, { width, paint }: Text
 }
 
 /** Time limit of the import of a file, and of each function that the check calls (milliseconds). */
-const timeLimitMs = 10_000;
+const timeLimitMs = 5_000;
 const maximumMegabytes = 512;
 /** The check waits for this time at its end, for errors in timers and promises of the operations (milliseconds). */
 const lateErrorsMs = 100;

@@ -172,13 +172,13 @@ describe('check', () => {
         '"get_thing: input"',
       ],
     ] as const;
-    // At once, because each takes the ten seconds of the limit.
+    // At once, because each takes the five seconds of the limit.
     const checks = await Promise.all(endless.map(([file, source]) => check(written(file, source))));
     expect(checks).toEqual(
       endless.map(([, , name]) =>
         expect.objectContaining({
           code: 1,
-          stderr: expect.stringContaining(`The check did not end: ${name} took more than 10 seconds`),
+          stderr: expect.stringContaining(`The check did not end: ${name} took more than 5 seconds`),
         }),
       ),
     );
