@@ -1,4 +1,4 @@
-import { type Intent, withoutRefusal } from '../journal/entry.js';
+import { type Intent, notRefusedByPerson } from '../journal/entry.js';
 import type { Journal } from '../journal/journal.js';
 import { createPersistence } from '../journal/retry-writes.js';
 import { type Log, reasonOf } from '../util/log.js';
@@ -136,7 +136,7 @@ export function createRefusals(
 
     // No `await` may come between the next two statements: a concurrent `againstPlanId` compares how often a change is in both collections.
     // A program's answer is not counted as a decline, so `dismissed` must not count it either.
-    const countsAsDismissed = isDismissed && !withoutRefusal.includes(intent.consent);
+    const countsAsDismissed = isDismissed && !notRefusedByPerson.includes(intent.consent);
     if (countsAsDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
     unwritten.set(key, intent);
 
@@ -171,6 +171,6 @@ const unreadable = () => new Refusal('JournalUnavailable', [say`the refusals in 
 
 /** True if a person declined this change of `caller`. Callers without a name are told apart by `client`, if that is set. */
 function isDeclinedBy(declined: Intent, caller: string | undefined, client: string | undefined): boolean {
-  if (declined.caller !== caller || withoutRefusal.includes(declined.consent)) return false;
+  if (declined.caller !== caller || notRefusedByPerson.includes(declined.consent)) return false;
   return caller !== undefined || client === undefined || declined.client === client;
 }

@@ -41,6 +41,10 @@ export type DatedChange = RecordedChange & { readonly endedAt?: number | undefin
 /**
  * Joins intents with their endings. An ending without its intent before it is left out. The changes are in the order of their intents, because
  * of two changes that ask for the same, only the one whose intent comes first may be sent.
+ *
+ * If an intent comes twice, its last place counts. An intent is written again if another process rotated the file during the write. Then
+ * some processes see only the second copy, in the new file, and all must agree on the order. At worst, neither of two equal changes A and B
+ * is sent: B is not, because its writer reads `A B`, and A is not, because its writer reads `A B A`, which counts as `B A`.
  */
 export function changesOf(entries: readonly Entry[]): RecordedChange[] {
   const changes = new Map<string, RecordedChange>();
@@ -48,10 +52,6 @@ export function changesOf(entries: readonly Entry[]): RecordedChange[] {
     if ('intent' in entry) {
       const { intent } = entry;
       const ending = changes.get(intent.id)?.ending;
-      // If another process rotates the file during the write of an intent, the writer writes a second copy of the intent into the new file. The
-      // change then moves to the place of the second copy, because some processes see only that copy, and all must agree on the order. At
-      // worst, neither of two equal changes A and B is sent: the writer of B reads `A B`, sees A first, and stops. Then the second copy of A
-      // arrives. The writer of A reads `A B A`, which counts as `B A`, and stops too.
       // `delete` makes `set` put the change at the end.
       changes.delete(intent.id);
       changes.set(intent.id, { ...intent, ending });

@@ -44,7 +44,7 @@ export class FileTail {
    */
   async *read(since: number, onRestart?: () => void): AsyncGenerator<Lines['lines']> {
     const lastPosition = this.#position;
-    // Undefined if there is no file. If another process renames the file from now on, `#readRotatedBefore` stops before it.
+    // Undefined if there is no file. Another process may rename the file while it is open here: see `#readRotatedBefore`.
     await using current = await openJournalFile(this.#path);
     // Usually, the last read ended in this file, which has only grown since.
     if (current !== undefined && lastPosition !== undefined && (await canContinue(current, lastPosition))) {
@@ -53,22 +53,24 @@ export class FileTail {
     }
 
     // The file of the last read may have been renamed. If its rest is not found, all files are read again.
-    const rotated = lastPosition && (await this.#rotatedSince(lastPosition));
-    yield* this.#readRotatedBefore(current, rotated ?? (await this.#restart(since, onRestart)));
+    let rotated = lastPosition && (await this.#rotatedSince(lastPosition));
+    if (rotated === undefined) {
+      this.#forgetReads(onRestart);
+      rotated = (await rotatedFiles(this.#path, since)).map(wholeFile);
+    }
+    yield* this.#readRotatedBefore(current, rotated);
     // The current file comes last, from its start, because the last read ended in another file or in content that is gone.
     if (current !== undefined) yield* this.#readFile(current, 0);
   }
 
-  /** Forgets the earlier reads, and makes the caller forget them. Returns all rotated files that were last written since `since`. */
-  async #restart(since: number, onRestart: (() => void) | undefined): Promise<readonly Rest[]> {
+  /** Forgets the earlier reads, and makes the caller forget them. */
+  #forgetReads(onRestart: (() => void) | undefined): void {
     // If earlier reads found no line at all, the caller has nothing to forget.
     const hasFoundNoLine = this.#isStarted && this.#position === undefined;
     if (!hasFoundNoLine) onRestart?.();
     this.#isStarted = true;
     // Set again when `#readFile` finds a line. If it finds none, the next read must not continue at the old place.
     this.#position = undefined;
-    const paths = await rotatedFiles(this.#path, since);
-    return paths.map((path) => ({ path, offset: 0 }));
   }
 
   /** Yields the lines of a file from `offset` on, and remembers how far it was read. */
@@ -84,7 +86,7 @@ export class FileTail {
   async *#readRotatedBefore(current: FileHandle | undefined, rotated: readonly Rest[]): AsyncGenerator<Lines['lines']> {
     const currentStats = await current?.stat();
     for (const { path, offset } of rotated) {
-      // `current` was renamed after it was opened. The caller reads it next.
+      // This is `current`, which was renamed after it was opened. The caller reads it next.
       if (currentStats !== undefined && (await isFile(path, currentStats))) return;
       await using file = await openRotatedFile(path);
       if (file !== undefined) yield* this.#readFile(file, offset);
@@ -99,12 +101,13 @@ export class FileTail {
       if (path === undefined || !(await isFile(path, position))) continue;
       await using file = await openRotatedFile(path);
       if (file === undefined || !(await canContinue(file, position))) return undefined;
-      const later = paths.slice(index + 1).map((laterPath) => ({ path: laterPath, offset: 0 }));
-      return [{ path, offset: position.offset }, ...later];
+      return [{ path, offset: position.offset }, ...paths.slice(index + 1).map(wholeFile)];
     }
     return undefined;
   }
 }
+
+const wholeFile = (path: string): Rest => ({ path, offset: 0 });
 
 /** True if this file was read up to the position, and since then has only grown or is unchanged. */
 async function canContinue(file: FileHandle, position: Position): Promise<boolean> {

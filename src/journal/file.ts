@@ -8,12 +8,12 @@ import {
   type Ending,
   type Entry,
   type Intent,
+  notRefusedByPerson,
   type RecordedChange,
   shorten,
   shortenEnding,
   shortenIntent,
   storedCaller,
-  withoutRefusal,
 } from './entry.js';
 import { append, checkWritable } from './file-open.js';
 import { listNewest, readChanges } from './file-read.js';
@@ -24,7 +24,7 @@ import { createPersistence } from './retry-writes.js';
 /**
  * A journal of JSON lines. Each entry is appended in one write and flushed to disk before its change is sent, so the order of the
  * lines decides which of several processes may send. There is no lock that a process could leave behind.
- * @param uptime milliseconds of a monotonic clock. Without it, a jump of this server's clock is not noticed
+ * @param uptime milliseconds of a monotonic clock. By default the wall clock, with which a jump of this server's clock is not noticed
  */
 export function createFileJournal(
   path: string,
@@ -68,7 +68,8 @@ export function createFileJournal(
     const position = window.positionOf(intent);
     const result = findConflict(window.related(intent, time, position), intent, allowRepeat, time);
     if (result.kind !== 'begun' || budget === undefined) return result;
-    return findOverspending(window.spent(intent.budget, time, position), budget, time);
+    const { budget: budgetKey } = intent;
+    return findOverspending(window.spent(budgetKey, time, position), budget, time);
   };
 
   const begin: Journal['begin'] = async (fullIntent, options) => {
@@ -164,6 +165,6 @@ function isDeclinedBetween({ ending }: RecordedChange, since: number, until: num
 
 /** True if a person refused the change, and it came from `caller` or, if callers are not authenticated, from `client`. */
 function isRefusalOf(change: RecordedChange, caller: string | undefined, client: string | undefined): boolean {
-  if (withoutRefusal.includes(change.consent) || change.caller !== storedCaller(caller)) return false;
+  if (notRefusedByPerson.includes(change.consent) || change.caller !== storedCaller(caller)) return false;
   return caller !== undefined || client === undefined || change.client === shorten(client, clientBytes);
 }

@@ -67,7 +67,10 @@ export function watchJournal(journal: Pick<Journal, 'healthCheck'>, log: Log): J
 
   void check();
   return {
-    isReady: () => hasEverSucceeded && !(last?.kind === 'failed' && last.error instanceof OtherVersion),
+    isReady: () => {
+      const isOtherVersion = last?.kind === 'failed' && last.error instanceof OtherVersion;
+      return hasEverSucceeded && !isOtherVersion;
+    },
     lastCheck: () =>
       last?.kind === 'failed' ? { problem: problemOf(last.error), warnings: [] } : { warnings: last?.warnings ?? [] },
     lastCheckSucceeded: () => last?.kind === 'succeeded',

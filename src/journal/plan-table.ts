@@ -2,14 +2,15 @@ import * as z from 'zod';
 import { mostDecided, type PlanStore, type StoredPlan } from './plan-store.js';
 import type { Database } from './postgres-database.js';
 
-const connections = 2;
+/** Limit of the connections for plans. The journal has connections of its own. */
+const mostConnections = 2;
 
 /** The most plans that `list` returns. The table may have the plans of many callers. */
 const mostListed = 1_000;
 
 /** A store in a table of the journal's database, which servers share. */
 export function createPlanTable(database: Database): PlanStore {
-  const { run, close } = database.connect(connections);
+  const { run, close } = database.connect(mostConnections);
   const query = (text: string, values: unknown[]) => run(({ client }) => client.query(text, values));
   return {
     add: ({ nonce, owner, expiresAt, sealed }, mostWaiting) =>

@@ -12,7 +12,7 @@ const defaultLimits = {
   /** Longer than `statementMs`, so that the database stops a slow statement first. After its error, the outcome is not in doubt. */
   answerMs: 7_000,
 };
-/** A commit has no time limit: Node's longest timeout is 25 days. With 0, `answerMs` would be its limit. */
+/** A commit has practically no time limit: Node's longest timeout is 25 days. With 0, `answerMs` would be its limit. */
 const commit = { text: 'commit', query_timeout: 2 ** 31 - 1 };
 /** After this silence, a connection is checked by TCP keep-alive. */
 const keepAliveMs = 10_000;
@@ -89,8 +89,8 @@ function createConnections(options: ConnectionOptions): ConnectionPool {
       });
 
       beforeCommit();
-      // Not given up when it waits for a standby, because the database would then either commit without the standby or go on waiting on a lost
-      // connection.
+      // The commit may wait for a standby. It is never cancelled, because the database would then commit without the standby. Nor is its
+      // connection closed, because the database would go on waiting.
       const committed = closeOnError(client, tables, async () => {
         await client.query(commit);
         client.release();

@@ -16,11 +16,11 @@ import {
   clientBytes,
   type Ending,
   type Intent,
+  notRefusedByPerson,
   shorten,
   shortenEnding,
   shortenIntent,
   storedCaller,
-  withoutRefusal,
 } from './entry.js';
 import {
   type BeginOptions,
@@ -149,7 +149,8 @@ async function lockAndCompare(
   const result = findConflict(earlier, intent, allowRepeat, transaction.databaseNow);
   if (result.kind !== 'begun' || budget === undefined) return result;
 
-  const spent = await selectSpent(transaction, intent.budget, budget);
+  const { budget: budgetKey } = intent;
+  const spent = await selectSpent(transaction, budgetKey, budget);
   return findOverspending(spent, budget, transaction.databaseNow);
 }
 
@@ -188,16 +189,16 @@ async function lockRelated(
   return selectRelated(transaction, { digest, nonce });
 }
 
-/** The times at which the changes began that count against a budget (milliseconds, by the database's clock). */
+/** The times at which the changes began that count against the budget with this key (milliseconds, by the database's clock). */
 async function selectSpent(
   { client, databaseNow }: Transaction,
-  key: string | undefined,
+  budgetKey: string | undefined,
   { windowMs }: Budget,
 ): Promise<readonly number[]> {
   const { rows } = await client.query(
     `select extract(epoch from time)::float8 * 1000 as time from cloudops_mutations
      where budget = $1 and time > $2 and (outcome is null or outcome = any($3))`,
-    [key, new Date(databaseNow - windowMs), spendingOutcomes],
+    [budgetKey, new Date(databaseNow - windowMs), spendingOutcomes],
   );
   return timesSchema()
     .parse(rows)
@@ -211,15 +212,14 @@ async function selectDeclined(
   caller: string | undefined,
   mcpClient: string | undefined,
 ): Promise<readonly string[]> {
-  // The MCP client matters only if callers are not authenticated. The journal has its name shortened. Null selects the changes of all clients.
+  // The client matters only if callers are not authenticated. Intents have the client's name shortened. Null selects the changes of all clients.
   const clientName = caller === undefined && mcpClient !== undefined ? shorten(mcpClient, clientBytes) : null;
-  // Some changes with the outcome `declined` were not declined by a person, because their caller withdrew them or a program answered. Their
-  // kinds of consent (`withoutRefusal`) are left out.
+  // Left out are changes with the outcome `declined` that their caller withdrew, or that a program declined in place of a person.
   const { rows } = await client.query(
     `select digest from cloudops_mutations
      where outcome = 'declined' and ended >= $1 and caller is not distinct from $2
        and intent->>'consent' <> all ($3) and ($4::text is null or intent->>'client' = $4)`,
-    [since, callerJson(caller), withoutRefusal, clientName],
+    [since, callerJson(caller), notRefusedByPerson, clientName],
   );
   return digestsSchema()
     .parse(rows)

@@ -53,9 +53,8 @@ export function createPersistence() {
     write,
     /** Makes one attempt, and resolves after it even if it fails. Further attempts then follow in the background. */
     writeNowOrLater: async (attempt: Attempt): Promise<void> => {
-      const once = async () => attempt();
       // `writeLater` follows a `Permanent` error too, and then gives up after one attempt.
-      await track(once()).catch(() => writeLater(attempt));
+      await track(attempt()).catch(() => writeLater(attempt));
     },
     /** The number of writes under way. */
     count: () => underWay.size,
@@ -69,7 +68,7 @@ export function createPersistence() {
     /** Stops retries: of each write, at most one more attempt begins. Resolves when all writes have ended. */
     close: async (): Promise<void> => {
       closing.abort();
-      // A write that ends may be followed by another: that of the outcome of its plan, or in `writeNowOrLater`.
+      // When a write ends, the function that waited for it may begin another, as `writeNowOrLater` does.
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };

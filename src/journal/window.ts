@@ -33,7 +33,7 @@ export class JournalWindow {
   readonly #byNonce: Index = new Map();
   /** Changes of earlier versions that may block every change. */
   readonly #older = new Set<WindowChange>();
-  /** Ids of endings whose intents were not in `#unsettled`. Undefined after `addUnfinished`, which alone needs them. */
+  /** Ids of endings whose intents were not in `#unsettled`. Only `addUnfinished` needs them, so they are undefined after it. */
   #orphanEndings: Set<string> | undefined = new Set();
   /** Changes with an ending, in the order of their endings. A change that had two endings is there twice. */
   #ended: WindowChange[] = [];
@@ -72,13 +72,13 @@ export class JournalWindow {
     return [...changesWith(this.#byDigest, digest)].some(({ intent }) => intent.id === id);
   }
 
-  /** Ends a change of the window. Most endings settle their change: no other ending follows. All advance the clock, even if they change nothing. */
+  /** Adds an ending. Most endings settle their change: no other ending follows. All advance the clock, even if they change nothing. */
   #addEnding(ending: EndingLine): void {
     const time = this.#clock.advance(ending.time);
     const change = this.#unsettled.get(ending.id);
     if (change === undefined) {
-      // The change is settled already, or its intent is older than the window. In the second case, `addUnfinished` must skip the intent.
-      // `#orphanEndings` is undefined after `addUnfinished`.
+      // The change is settled already, or its intent is older than the window. `addUnfinished`, which adds older intents, skips the intents
+      // with an ending here.
       this.#orphanEndings?.add(ending.id);
       return;
     }
@@ -224,9 +224,9 @@ export class JournalWindow {
    * The times of the changes before `position` that count against the budget with this key.
    * @throws like `requireOwnVersion`
    */
-  spent(budget: string | undefined, now: number, position = afterAll): number[] {
+  spent(budgetKey: string | undefined, now: number, position = afterAll): number[] {
     this.requireOwnVersion(now);
-    const earlier = [...changesWith(this.#byBudget, budget)].filter((change) => change.position < position);
+    const earlier = [...changesWith(this.#byBudget, budgetKey)].filter((change) => change.position < position);
     return earlier.map((change) => this.#begunAt(change, now));
   }
 

@@ -19,7 +19,7 @@ import {
   findOverspending,
   isNonceSpent,
 } from '../../src/journal/conflict.js';
-import { type Ending, type Entry, withoutRefusal } from '../../src/journal/entry.js';
+import { type Ending, type Entry, notRefusedByPerson } from '../../src/journal/entry.js';
 import { defaultLimit, type Journal } from '../../src/journal/journal.js';
 import { wireCalls } from '../../src/runtime.js';
 import { fixedKeys } from '../../src/signing/keys.js';
@@ -202,7 +202,7 @@ export function createMemoryJournal(now = () => new Date()): Journal {
         .filter(
           (each) =>
             each.ending?.outcome === 'declined' &&
-            !withoutRefusal.includes(each.consent) &&
+            !notRefusedByPerson.includes(each.consent) &&
             each.caller === caller &&
             Date.parse(each.ending.time) >= since,
         )
