@@ -78,18 +78,18 @@ function accountOfFile(
   const nameOf: NameOf = (setting) =>
     isGiven(setting) ? own(`accounts.${name}.${fieldOf(setting)}`) : safeVariableName(setting);
 
-  // The accounts file has the paths of key files. The keys take the place of the paths here.
+  // The settings of keys have the paths of files, which are replaced by the texts of these files.
   const keyFiles = readKeyFiles(written, nameOf, readFile, report);
-  const writtenValues = parseSettings({ ...written.values, ...keyFiles.texts }, nameOf, report);
+  const ownValues = parseSettings({ ...written.values, ...keyFiles.texts }, nameOf, report);
   // Values that the account or the environment gives, without defaults.
-  const explicit: ExplicitValues = { ...environment.explicit, ...writtenValues };
+  const explicit: ExplicitValues = { ...environment.explicit, ...ownValues };
   const values = withDefaults(explicit);
 
   // If the account gives any setting of keys, such as a profile, it inherits none, because parts of two keys do not match. Inherited keys need
   // no check here: their problems are reported for the environment.
   const givesKeys = settingNames.some((setting) => isKeySetting(setting) && isGiven(setting));
   if (givesKeys) reportKeys(isGiven, own(`accounts.${name}`), report);
-  const keys = givesKeys ? keysOf(writtenValues, keyFiles.files) : keysOf(environment.values, environment.files);
+  const keys = givesKeys ? keysOf(ownValues, keyFiles.files) : keysOf(environment.values, environment.files);
   reportWidening(values, environment, nameOf, report);
   reportContradictions(values, environment.operations, nameOf, report);
 
@@ -213,12 +213,13 @@ function reportWidening(values: SettingValues, environment: ParsedEnvironment, n
     const allowed = limits[setting];
     // Without a list in the environment, every name is allowed.
     if (allowed === undefined) continue;
-    // An account that gives no list has inherited `allowed`. There is no list only if the account's own is wrong, which has been reported.
+    // If the account gives no list, this is `allowed`, which it inherits. If its own list is wrong, which has been reported, this is undefined.
     const excluded = (values[setting] ?? []).filter((name) => !allowed.includes(name));
     if (excluded.length > 0)
       report(say`${nameOf(setting)} names ${namesOf(excluded)}, which ${safeVariableName(setting)} leaves out.`);
   }
 
+  // Of the values of CONFIRM_DELETE, `type` is the stricter.
   const isWeaker = {
     CONFIRM: limits.CONFIRM !== undefined && !isAsStrict(values.CONFIRM, limits.CONFIRM),
     CONFIRM_DELETE: limits.CONFIRM_DELETE === 'type' && values.CONFIRM_DELETE === 'click',

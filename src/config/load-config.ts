@@ -68,8 +68,8 @@ function parseEnvironment(
   const explicit = parseSettings(valuesOfTexts(texts), safeVariableName, report);
   const values = withDefaults(explicit);
 
-  // Only each service that operation files add has an endpoint here, from a variable such as CLOUDOPS_ENDPOINT_BILLING_URL. The endpoints of
-  // the built-in services are in `values`.
+  // Endpoints of the services that operation files add, from variables such as CLOUDOPS_ENDPOINT_BILLING_URL. The endpoints of the built-in
+  // services are in `values`.
   const urlsByService = Object.fromEntries(
     addedServices(ownOperations.operations).map((service) => [service, endpointTexts[endpointSetting(service)]]),
   );
@@ -77,6 +77,7 @@ function parseEnvironment(
   const endpoints = parseEndpoints(urlsByService, values.ALLOW_HTTP, nameOf, report);
 
   reportContradictions(values, operations, safeVariableName, report);
+
   const keyVariables = words('CLOUDOPS_ACCESS_KEY_ID, CLOUDOPS_CREDENTIAL_PROCESS and CLOUDOPS_PROFILE');
   reportKeySources((setting) => explicit[setting] !== undefined, keyVariables, report);
   return { explicit, values, files, endpoints, operations };
