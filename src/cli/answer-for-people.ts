@@ -53,8 +53,10 @@ function successFacts(success: Success): Row[] {
 
   // Only an accepted change has `where`, which names the account, too. Of other results, only the account may be known.
   const places = where.length > 0 || account === undefined ? where : [say`account ${own(account)}`];
-  // A success has the consent only in words. If a user was asked, it was the person at the terminal, and not a user of an MCP client.
-  const consentText = consent?.text === consentWays.asked ? words('you agreed at this terminal') : consent;
+  // A success has the consent only in words, so the text is compared. `asked` names the user of an MCP client, but here the person at this
+  // terminal was asked.
+  const wasAsked = consent?.text === consentWays.asked;
+  const consentText = wasAsked ? words('you agreed at this terminal') : consent;
   // A plan's next step tells an agent how to go on, which does not concern a person at a terminal.
   const nextStep = plan === undefined && next !== undefined ? textFor('operator', next.text) : undefined;
 

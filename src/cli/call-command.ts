@@ -193,9 +193,8 @@ async function execute({ operation, args, config }: Call, agreed: boolean, termi
   const spinner = createSpinner(terminal.stderr);
   const tool = own(operation.name);
   try {
-    // `stateKeys` sign tokens. Unless CLOUDOPS_STATE_KEY is set, these keys are random, and other processes do not have them. A planId is a token
-    // that should be valid in later processes, so it is signed with `planKeys`, from a file next to the journal. `planKeys` is undefined if
-    // CLOUDOPS_STATE_KEY is set, or if the journal is no file. Then `stateKeys` sign planIds, too.
+    // A planId should be valid in later processes, so `planKeys` sign it, if there are any. `stateKeys`, which may end with this process, sign
+    // all other tokens.
     const { stateKeys, planKeys } = runtime.server;
     const noCaller = '';
     const tokens = createConsentTokens(stateKeys, noCaller, terminal.now, planKeys);

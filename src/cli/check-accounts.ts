@@ -118,8 +118,8 @@ async function checkSignature(
   const { call, server } = runtime;
   // The bucket that the user names with `--bucket` takes the place of the probe's own, which usually does not exist.
   const bucketToRead = 'bucket' in probe.arguments ? bucket : undefined;
-  const input = bucketToRead === undefined ? probe.arguments : { ...probe.arguments, bucket: bucketToRead };
-  const args = server.accounts.areNamed ? { ...input, account: account.name } : input;
+  const probeInput = bucketToRead === undefined ? probe.arguments : { ...probe.arguments, bucket: bucketToRead };
+  const args = server.accounts.areNamed ? { ...probeInput, account: account.name } : probeInput;
   const noCaller = '';
   const tokens = createConsentTokens(server.stateKeys, noCaller, server.now);
   const outcome = await call(operation, args, { signal: new AbortController().signal, tokens, client: 'doctor' });
@@ -135,14 +135,14 @@ async function checkSignature(
   if (probe.accepted.includes(code))
     return ok(check, say`accepted (${own(code)}, as expected: doctor asks for an upload that does not exist)`);
 
-  // After any other answer of storage, the wrong kind of signed headers may be the cause, because stores refuse even a valid key with it.
+  // After any other answer of storage, the kind of signed headers may be wrong, because stores then refuse even a valid key.
   // Only storage has a setting for this kind (CLOUDOPS_STORAGE_HEADERS).
-  if (operation.service === 'storage' && status !== undefined) {
+  const hasAnswered = status !== undefined;
+  if (operation.service === 'storage' && hasAnswered) {
     const cloud = await account.cloud();
     const otherHeaders = cloud.storageHeaders === 'amz' ? 'ext' : 'amz';
-    if (
-      await isAccepted({ ...probe, arguments: input }, operation, { ...cloud, storageHeaders: otherHeaders }, options)
-    )
+    const otherCloud: Cloud = { ...cloud, storageHeaders: otherHeaders };
+    if (await isAccepted({ ...probe, arguments: probeInput }, operation, otherCloud, options))
       return problem(
         check,
         say`refused with ${own(cloud.storageHeaders)} headers, accepted with ${own(otherHeaders)} headers`,

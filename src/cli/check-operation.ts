@@ -65,7 +65,7 @@ export async function exampleAnswer(operation: Operation, example: ExampleInput)
   const operationWithRecord: Operation = { ...operation, extract: () => record, ...onePage(operation) };
   const [successReply] = probeReplies(operation);
   const { outcome } = await callOffline({ operation: operationWithRecord, args: example, reply: successReply });
-  // Never happens, because with `confirm: 'off'`, no call ends with a question.
+  // Never happens, because `callOffline` asks nobody unless `confirm` says so.
   if (outcome.kind === 'inputRequired') return [];
 
   const text = resultText(outcome.kind === 'succeeded' ? outcome.success : outcome.failure);

@@ -141,7 +141,7 @@ function remoteInstructions(
 ): Instructions {
   checkUrl(url);
 
-  // For a client with a form for the URL, `remote` describes the form. For all others, it is a function that makes the block.
+  // For a client with a form for the URL, `remote` describes the form. For all others, it makes the block for the configuration file.
   if (typeof remote !== 'function') {
     const { place, about } = remote;
     return { places: [place], urlToEnter: url, secrets: [], notes: [noteOf(about)] };
@@ -154,7 +154,7 @@ function remoteInstructions(
     block: blockText(remote(server)),
     command: commands?.remote(server, quote),
     secrets: [tokenVariable],
-    notes: [...notes.map(noteOf), ...sentences(permissions !== undefined && noteOf(permissions)), tokenNote],
+    notes: sentences(...notes.map(noteOf), permissions !== undefined && noteOf(permissions), tokenNote),
   };
 }
 

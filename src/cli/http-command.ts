@@ -167,8 +167,8 @@ async function decisionsOf(
   const signIn = await identity.signIn(publicUrl);
   /** Finds the caller of a plan. If a person accepts the plan, its change is made in the name and with the scopes of this caller. */
   const callerOf: DecisionsOptions['callerOf'] = async ({ caller, scopes = [] }) =>
-    // Only a server without authentication that shares the database, such as one on stdio, makes plans without a caller. As on that server,
-    // such a plan's change has no caller, and no scopes limit it.
+    // A plan without a caller is from a server that authenticates no callers, such as one on stdio, and that shares the database. As there,
+    // its change is made without a caller, and no scopes limit it.
     caller === undefined ? undefined : identity.callerNamed(caller, scopes);
   return { publicUrl, signIn, plans, accounts, operations, call, stateKeys, callerOf, now, log };
 }

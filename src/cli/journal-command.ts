@@ -160,9 +160,9 @@ export function changeLines(change: RecordedChange, layout: TextLayout, now: Dat
   const outcomePrefix = `  ${outcome} `;
   const about = cut(say`${ageOf(time, now, layout)}, ${facts}`, width - outcomePrefix.length);
 
-  // The description is in double quotation marks, so double marks inside become single. `shortNames` shortens the text between the marks,
-  // which take two columns themselves. `cut` would drop a quoted text as a whole.
+  // The description is in double quotation marks, so double marks inside become single.
   const quotedDescription = quoted(description.replaceAll('"', "'"), longestText);
+  // Not `cut`, which would drop the whole quotation. `shortNames` shortens the text between the quotation marks, which take two columns.
   const shortDescription = shortNames(quotedDescription, width - 2);
   return [paint('bold', shortDescription.text), `  ${paint(outcomeColour, outcome)} ${paint('dim', about.text)}`];
 }

@@ -155,9 +155,10 @@ async function checkAndPrint(operation: Operation, stdout: Terminal['stdout']): 
 
   const example = exampleOf(operation);
   if (example === undefined) return problems.length;
-  // If a text of a change throws, which is among the problems above, there are no lines to show.
+  // If a function of the operation throws, which is among the problems above, no example is shown.
   const lines = await exampleLines(operation, example).catch((error: unknown) => {
     if (problems.length === 0) throw error;
+    return undefined;
   });
   if (lines === undefined) return problems.length;
   // With a problem, the operation may be unable to read an answer, so none is shown.

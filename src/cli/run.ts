@@ -88,8 +88,9 @@ async function run(name: string, command: Command, args: readonly string[], term
     return helpCommand.run({ ...invocation, positionals: topic });
   }
 
-  // The problems of the configuration include those of the command line. If there are more, a setting is wrong.
-  if (command.serves && !configResult.ok && configResult.problems.length > commandLine.problems.length)
+  // The problems of the configuration include those of the command line, which the command itself refuses. All others are of wrong settings.
+  const isOfSetting = (problem: SafeText) => !commandLine.problems.includes(problem);
+  if (command.serves && !configResult.ok && configResult.problems.some(isOfSetting))
     return refuse(say`cloudops-mcp cannot start`, configResult.problems, terminal);
   return command.run({ ...invocation, positionals });
 }

@@ -51,10 +51,10 @@ async function serveClient(
       inFlight.detach();
       resolve();
     };
-    // These listeners are added before the transport adds its own, which abort running calls. So changes are detached first. `stop` cannot
-    // have aborted before, because nothing was awaited since its creation.
+    // These listeners are added before the transport adds its own, which abort running calls. So changes are detached first.
     for (const event of ['end', 'close', 'error']) stdin.once(event, end);
     stdout.once('error', end);
+    // `stop` has not aborted yet, because `runUntilSignal` creates it just before it calls `serve`, which comes here without waiting.
     stop.addEventListener('abort', end);
   });
 

@@ -110,7 +110,7 @@ async function showInBrowser(
   const url = exact(page.url);
   printLine(stdout, stdout.isTTY ? join([content.hint, url], '\n') : url);
   // Without a browser, the person can still open the address.
-  const browser = opens && stdout.isTTY ? await openBrowser(page.url, platform).catch(() => undefined) : undefined;
+  const addressFile = opens && stdout.isTTY ? await openBrowser(page.url, platform).catch(() => undefined) : undefined;
   if (!end.aborted) await once(end, 'abort');
 
   // A change that a click has started goes on without the page.
@@ -118,7 +118,7 @@ async function showInBrowser(
   if (inFlight.count() > 0) printLine(stderr, 'A change is under way: it gets ten seconds to end.');
   await inFlight.finish(graceMs);
   await page.close();
-  await browser?.remove();
+  await addressFile?.remove();
   return content.exitCode();
 }
 

@@ -106,6 +106,11 @@ test.each([
 });
 
 test('a server that a setting keeps from starting says so', async () => {
-  const { stderr } = await run([], { CLOUDOPS_TIMEOUT_MS: 'soon' });
+  const env = { CLOUDOPS_TIMEOUT_MS: 'soon' };
+  const { stderr } = await run([], env);
   expect(stderr).toMatch(/^cloudops-mcp cannot start: CLOUDOPS_TIMEOUT_MS is "soon"/);
+  // The problem of a repeated option is shown once.
+  expect((await run(['--bogus', '--bogus'], env)).stderr).toMatch(
+    /^cloudops-mcp cannot start:\n- --bogus .*\n- CLOUDOPS_T/,
+  );
 });
