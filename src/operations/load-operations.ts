@@ -35,7 +35,7 @@ interface LoadOptions {
 type Context = Required<LoadOptions> & {
   readonly hosts: HostRules;
   readonly parse: DefinitionParser;
-  /** The schemas that hosts see. The key is a definition that `fromModel` made: `schemas` is no field of it, because files must not set it. */
+  /** The schemas that hosts see, by the definition that `fromModel` made. They are no field of the definition, because files must not set them. */
   readonly modelSchemas: WeakMap<object, NonNullable<Operation['schemas']>>;
 };
 
@@ -66,9 +66,9 @@ export async function loadOperations(
   const { files, problem } = await filesAt(path);
   const problems = problem === undefined ? [] : [problem];
   for (const file of files) {
-    // One after the other, because an operation may name the operations of earlier files.
-    const found = await loadFile(file, loaded, context);
-    problems.push(...found.slice(0, maximumProblems).map((text) => `${quoteName(basename(file))}: ${text}.`));
+    // Adds to `loaded`. One after the other, because an operation may name the operations of earlier files.
+    const fileProblems = await loadFile(file, loaded, context);
+    problems.push(...fileProblems.slice(0, maximumProblems).map((text) => `${quoteName(basename(file))}: ${text}.`));
   }
 
   if (problems.length > 0) {
@@ -101,8 +101,8 @@ async function loadFile(path: string, loaded: Loaded, context: Context): Promise
     for (const [index, entry] of entries.entries()) {
       const isExtension = isObject(entry) && 'extends' in entry;
       const label = isExtension ? `entry ${index + 1}` : `operation ${index + 1}${nameInBrackets(entry)}`;
-      const found = isExtension ? addExtension(entry, loaded) : await addOperation(entry, loaded, context);
-      problems.push(...found.map((problem) => `${label}: ${problem}`));
+      const entryProblems = isExtension ? addExtension(entry, loaded) : await addOperation(entry, loaded, context);
+      problems.push(...entryProblems.map((problem) => `${label}: ${problem}`));
     }
   } catch (error) {
     problems.push(...problemsIn(error));
@@ -246,6 +246,7 @@ async function addOperation(
   try {
     const parsed = parse(definition);
     if (parsed.kind === 'problems') return parsed.problems;
+    // Undefined unless `fromModel` made the definition.
     const schemas = isObject(definition) ? modelSchemas.get(definition) : undefined;
     const operation = { ...parsed.operation, ...(schemas && { schemas }) };
     operations.push(await checkDefinition(operation, [...builtIn, ...operations], hosts));

@@ -19,10 +19,10 @@ export function changeTexts(
   apiName: string,
 ): Change {
   const title = defined(sentenceCase(nameInWords(operation.name)));
-  // For example, `clusterId` and `nodeId` identify a node, and `nodeId` is the resource argument. If no argument identifies the resource, the
-  // resource argument is undefined.
   // Secrets are left out, because the texts of a change must not show them.
   const visible = toolArguments.filter((argument) => !isSecret(argument));
+  // For example, `clusterId` and `nodeId` identify a node, and `nodeId` is the resource argument. If no argument identifies the resource, the
+  // resource argument is undefined.
   const identifying = identifyingArguments(visible, operation.http.uri);
   const resourceArgument = resourceArgumentOf(identifying, operation.name);
   const otherIdentifying = identifying.filter((argument) => argument !== resourceArgument);

@@ -53,6 +53,7 @@ type FitListing = (sizeLimit: number) => Listing;
 export function listingFitter(chosen: ChosenOperation): FitListing {
   // Each listing is made when it is first needed, because most tools are listed at the first level.
   const all = levels.map((level) => lazy(() => listingAt(level, chosen)));
+  // The input schema of any operation has this limit. It does not depend on `sizeLimit`, which is for the whole listing.
   const firstSmallEnough = all.findIndex((listing) => JSON.stringify(listing().input).length <= maximumSchema);
   const [mostDetailed, ...others] = firstSmallEnough < 0 ? [] : all.slice(firstSmallEnough);
   if (mostDetailed === undefined)
@@ -60,12 +61,12 @@ export function listingFitter(chosen: ChosenOperation): FitListing {
       `its arguments need a schema of more than ${maximumSchema} characters: choose arguments with only, or leave some out with omit`,
     );
   return (sizeLimit) => {
-    let shortest = mostDetailed();
+    let shortestYet = mostDetailed();
     for (const listing of others) {
-      if (shortest.size <= sizeLimit) break;
-      if (listing().size < shortest.size) shortest = listing();
+      if (shortestYet.size <= sizeLimit) break;
+      if (listing().size < shortestYet.size) shortestYet = listing();
     }
-    return shortest;
+    return shortestYet;
   };
 }
 
@@ -80,12 +81,14 @@ function listingAt(level: Level, chosen: ChosenOperation): Listing {
   const description =
     settings.description ?? (shortenText(texts.description, toolDescriptionLimit) || `${texts.title}.`);
 
-  const folded =
-    foldedNamesLimit === 0 ? undefined : foldArguments(toolArguments, (field) => isNeverFolded(field, depth, chosen));
+  const isFolding = foldedNamesLimit > 0;
+  const folded = isFolding
+    ? foldArguments(toolArguments, (argument) => isNeverFolded(argument, depth, chosen))
+    : undefined;
   const foldedListing = folded && {
     [folded.name]: { type: 'string', description: namesHint(folded.fields, foldedNamesLimit) },
   };
-  const single = toolArguments.filter((field) => folded?.fields.includes(field) !== true);
+  const single = toolArguments.filter((argument) => folded?.fields.includes(argument) !== true);
   const { properties, ...schema } = argumentListing(single, depth, level);
   const input = { ...schema, properties: { ...properties, ...foldedListing, ...controlArguments.listing } };
 
@@ -93,13 +96,15 @@ function listingAt(level: Level, chosen: ChosenOperation): Listing {
   return { description, depth, folded, input, size };
 }
 
-function isNeverFolded(field: Argument, depth: number, { isSecret, settings }: ChosenOperation): boolean {
+function isNeverFolded(argument: Argument, depth: number, { isSecret, settings }: ChosenOperation): boolean {
   // An argument with a secret is not folded, because a plan would then hide all folded arguments.
-  if (secretPaths([field], depth, isSecret).length > 0) return true;
+  if (secretPaths([argument], depth, isSecret).length > 0) return true;
   // An argument that the read after a change needs is not folded, because the read takes the argument by its path. The path may go on inside
   // the argument: `input.cluster.id`. So `cluster` also matches `input.clusters`, which only means that one argument more is not folded.
   const followPaths = Object.values(settings.follow?.arguments ?? {});
-  return followPaths.some((path) => [field.name, field.memberName].some((name) => path.startsWith(`input.${name}`)));
+  return followPaths.some((path) =>
+    [argument.name, argument.memberName].some((name) => path.startsWith(`input.${name}`)),
+  );
 }
 
 /** Returns the size limit of a single tool with which all tools fit into the list of tools. The largest tools lose detail first. */

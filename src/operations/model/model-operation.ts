@@ -91,7 +91,7 @@ function changeFields(
     change: changeTexts(chosen, prefix ?? api),
     takesToken: operation.input.members.some(isIdempotencyToken),
     ...(repeatable !== undefined && { repeatable }),
-    // `failures` is the path of a list in records, which have the names in the model. The file may also name the list as in answers.
+    // The path of a list. The file may have the names of the API's answer or of the model. Records have the names of the model.
     ...(failures !== undefined && { failures: translatePath(failures, getAnswerFields(), 'memberName') }),
     ...(follow !== undefined && { follow: translateFollow(context, follow, toolArguments, getAnswerFields()) }),
   };

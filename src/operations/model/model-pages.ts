@@ -62,10 +62,11 @@ interface PagesTrait {
   readonly pageSize?: string | undefined;
 }
 
+/** Returns the functions that join the records of pages with `joinRecords`: lists are appended, and other fields are kept if they are equal. */
 const createReducer = ({ inputTokens, outputTokens, moreResults, items }: PagesTrait): ModelPages['reducer'] => ({
   start: () => ({}),
   add(state, { record, number: pageNumber }) {
-    // The first page is not joined with the empty state, because joining drops fields that are not on both sides, or differ.
+    // The first page is not joined with the empty state, because joining would drop its fields that are no lists.
     const joined = pageNumber === 1 ? record : joinRecords(state, record);
 
     // `false` ends the pages even if the answer has a token.

@@ -91,6 +91,7 @@ const isReference = (text: string) => /^\\[1-9k]/.test(text);
 interface Cost {
   /** Number of ways in which the part can match. The parts after it are tried with each way. */
   readonly ways: number;
+  /** Number of attempts to match a token, until every way was tried. */
   readonly steps: number;
 }
 
@@ -105,7 +106,8 @@ const choice = (first: Cost, second: Cost): Cost => ({
 
 /**
  * Removes the tokens of a group, with its end, or of the whole pattern from `tokens`, and returns their cost.
- * @param starts number of positions at which an alternative is tried, unless it begins with `^`
+ * @param length of the text
+ * @param starts number of positions in the text at which an alternative is tried. One that begins with `^` goes on at only one of them
  * @param isBackwards true in a lookbehind such as `(?<=ab)`, of which the last part is matched first
  */
 function takeAlternatives(tokens: Token[], length: number, starts: number, isBackwards: boolean): Cost {
