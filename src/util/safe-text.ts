@@ -76,7 +76,7 @@ function renderPart(part: Part): string {
     case 'words':
       return part.text;
     case 'quoted':
-      // `quote` applies the value's own limit. `longest` is set if `shortNames` has shortened the values and names of the text.
+      // `quote` applies the value's own limit. If `shortNames` has set `longest`, `shortQuotation` quotes less of the value.
       return shortQuotation(quote(part.value, part.limit), part.value, part.longest);
     case 'name':
       return shortQuotation(quoteName(part.name), part.name, part.longest);
