@@ -22,6 +22,8 @@ interface ConnectionTimes {
 const maximumConnections = 32;
 /** Only this number of the last parts is examined, which is five rounds of a client with `maximumConnections` connections. */
 const examinedParts = 160;
+/** A client may begin some parts a little out of order. So an order fits even if it needs up to this many times as many connections. */
+const orderTolerance = 1.5;
 /** A shorter time of a part counts as `shortestMs`. Some services give times in whole seconds, so a very short time is mostly rounding. */
 const shortestMs = 100;
 
@@ -49,8 +51,8 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   const isStartWrong = uploadStart !== undefined && arrivals.some(({ uploadedAt }) => uploadedAt < uploadStart);
   const startedAt = areFirstExamined && !isStartWrong ? uploadStart : undefined;
 
-  // The least number of connections that explains in which order parts arrived, if the client begins parts by rising numbers (ascending) and
-  // if by falling numbers (descending). `leastNeeded` is for rising numbers, so falling numbers are negated.
+  // The more parts arrive out of order, the more connections the client must have. It may begin parts by rising numbers (ascending) or by
+  // falling numbers (descending). `leastNeeded` is for rising numbers, so falling numbers are negated.
   const numbers = arrivals.map(({ partNumber }) => partNumber);
   const neededIfAscending = leastNeeded(numbers);
   const neededIfDescending = leastNeeded(numbers.map((number) => -number));
@@ -69,11 +71,10 @@ export function connectionsOf(all: readonly UploadPart[], uploadStart: number | 
   const factor = startedAt === undefined ? tuned.doubtfulFactor : tuned.sureFactor;
   const acceptedUnevenness = Math.max(tuned.evenEnough, factor * leastUnevenness);
   // The candidates are sorted by `count`, so this is the smallest number that explains the times well enough. There is always one, because
-  // the least uneven candidate is accepted.
+  // the least uneven candidate is accepted. The default is for the compiler.
   const count = candidates.find(({ unevenness }) => unevenness <= acceptedUnevenness)?.count ?? 1;
 
-  // A client may begin some parts a little out of order. So an order also fits if it needs up to 1.5 times `count` connections.
-  const acceptedNeed = 1.5 * count;
+  const acceptedNeed = orderTolerance * count;
   const order = { ascending: neededIfAscending <= acceptedNeed, descending: neededIfDescending <= acceptedNeed };
   return { count, order, arrivals, startedAt };
 }

@@ -120,12 +120,11 @@ function divideGaps(lowest: number, highest: number, { numbers, connectionCount 
  * Groups the missing parts within `bounds`, if the client begins parts in the order of their numbers. Then its connections may be sending
  * three kinds of missing parts: those in gaps between stored parts (`begun`), the next parts above the highest stored part (`next`) and, if
  * none is missing there, failed parts again (`retried`). Returns undefined if the gaps contradict this order.
- * @param bounds from part 1 to the upload's last part or, if the number of missing parts is unknown, to the highest stored part. If the
- * client begins with the highest number, all numbers are negated, so that they rise
+ * @param bounds from part 1 to the part of `lastPartOf`. If the client begins with the highest number, all numbers are negated, so that they rise
  */
 function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | undefined {
   const { numbers, connectionCount, missingCount, isSending } = numbering;
-  // The distance between numbers that the client uses: usually 1, or 2 if it counts in twos.
+  // The distance between numbers that the client uses.
   const step = stepOf(numbers);
   // Without stored parts, the next number, `highest + step`, is `bounds.from`.
   const highest = numbers.at(-1) ?? bounds.from - step;
@@ -148,8 +147,9 @@ function missingInOrder(numbering: Numbering, bounds: Range): MissingNumbers | u
   const firstLater = highest + step * nextCount + 1;
   const later = firstLater > bounds.to ? [] : [{ from: firstLater, to: bounds.to }];
 
-  // If no part is missing above the highest stored part, all other missing parts failed, and the client may be sending them again. Their
-  // numbers are known only if `otherMissing` is exactly the number of gaps of one part. Wider gaps are then numbers that the client never uses.
+  // If no part is missing above the highest stored part, all other missing parts failed, and the client may be sending them again. If there
+  // are exactly as many gaps of one part, these are the failed parts, because a wider gap of failed parts would make `otherMissing` larger. The
+  // wider gaps are then numbers that the client never uses.
   const singleParts = passedOver.filter(isSinglePart);
   const areFailedKnown = missingAbove === 0 && singleParts.length === otherMissing;
   const retried = areFailedKnown ? singleParts : [];

@@ -13,7 +13,7 @@ import { tuned } from './tuned.js';
  * - Effort of a part: the time that the part took, and its size. All efforts together give the rate. Efforts of the first round count only
  *   until a second round has arrived, because in the first round clients also prepare, such as opening connections.
  * - Unevenness: the usual distance of efforts from their median. Noise: the unevenness before and since a change of speed.
- * - Pause: a silence that is much longer than all others. The clock of the model stands still in a pause, so no part seems slow.
+ * - Pause: a silence that is much longer than all others. Times are by a clock that stands still in a pause, so no part seems slow.
  * - Change of speed: a time that divides the efforts into two rates, which explain the efforts clearly better than one rate does. Only
  *   efforts since the change count.
  * - Overdue part: a part that has been in flight for much longer than usual. If most are overdue, the rate is unknown until they arrive.
@@ -121,8 +121,8 @@ export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefin
 
   // The service cuts times to whole seconds. On average, `lostMs` makes up for that.
   const serviceNow = Math.max(checkedAt + lostMs, last.uploadedAt);
-  // The model has a clock that stands still in a pause, so that no part seems slow because of it. A pause is between two arrivals, so the
-  // start of the upload and the time since the last arrival are the same on both clocks.
+  // From here on, times are by a clock that stands still in a pause, so that no part seems slow because of it. A pause is between two arrivals,
+  // so the start of the upload and the time since the last arrival are the same on both clocks.
   const pause = pauseIn(arrivals, startedAt);
   const idleMs = serviceNow - last.uploadedAt;
   const activeArrivals = arrivals.map((part) => ({ ...part, uploadedAt: activeTime(part.uploadedAt, pause) }));
@@ -142,7 +142,8 @@ export function paceOf(parts: readonly UploadPart[], checkedAt: number | undefin
   }
 
   // If the start is known, the first parts have efforts. But while the first round arrives, it may still get more parts, so neither the
-  // number of connections nor the rate is certain. If the start is unknown, this round has already ended, because there are later parts.
+  // number of connections nor the rate is certain. If the start is unknown, this round has ended, because there are later parts, so
+  // `firstRoundEndsAt` is past.
   const firstRoundEndsAt = firstRoundEnd(connections);
   if (observed.now < firstRoundEndsAt) {
     // An infinite time means that only another part can end the first round.
@@ -158,7 +159,7 @@ function withoutShortFirstPart(arrivals: readonly UploadPart[]): readonly Upload
   return isShort ? arrivals.slice(1) : arrivals;
 }
 
-/** A silence that is much longer than all others. The clock of the model stands still from `from` on for `ms`. */
+/** A silence that is much longer than all others. The clock of `activeTime` stands still from `from` on for `ms`. */
 interface Pause {
   readonly from: number;
   readonly ms: number;
@@ -206,23 +207,24 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
   const changeIndex = indexOfChange(relevantEfforts, connectionCount);
   // Only efforts since the last change of speed show how fast the upload is now. Without a change, all efforts do.
   const sinceChange = relevantEfforts.slice(changeIndex ?? 0);
-  const usualMs = median(sinceChange.map(({ ms }) => ms));
-  if (idleMs > stoppedAfter(usualMs))
+  const usualPartMs = median(sinceChange.map(({ ms }) => ms));
+  if (idleMs > stoppedAfter(usualPartMs))
     return { kind: 'stopped', rate: rateOf(sinceChange, connectionCount), ...observed };
 
   // A part is overdue if it has been in flight for much longer than usual. Its time until now already counts as an effort.
   const overdue = overdueEfforts(observed, msPerByteOf(sinceChange));
   const rate = rateOf([...sinceChange, ...overdue], connectionCount);
 
-  // The rate is unclear if no part arrives and most connections are late. Otherwise, the parts that arrive still show the rate.
-  const isNextPartLate = idleMs > usualMs;
+  // The rate is unclear if no part arrives and most connections are late. Otherwise, the parts that arrive still show the rate. The next part
+  // is late if even the connection that sent the last part should have sent another since then.
+  const isNextPartLate = idleMs > usualPartMs;
   const areMostOverdue = overdue.length > connectionCount / 2;
   if (isNextPartLate && areMostOverdue) {
     // Either this is a pause, and the upload will go on at its rate, or the overdue parts show how slow it has become at least. The range
     // of the rate has to allow both. It is in milliseconds per byte, so its slow end is the larger number.
     const slowest = Math.max(rate.slowest, msPerByteOf(overdue));
     // This time is past. It tells users for how long the part has been late.
-    const nextPartDueAt = now - idleMs + usualMs;
+    const nextPartDueAt = now - idleMs + usualPartMs;
     return { kind: 'unclear', why: 'late', dueAt: nextPartDueAt, rate: { ...rate, slowest }, ...observed };
   }
 
@@ -231,9 +233,9 @@ function paceOfEfforts(allEfforts: readonly Effort[], observed: Observed, idleMs
   return { kind: 'live', rate, isEven, change, ...observed };
 }
 
-/** The silence after which an upload has stopped (milliseconds). `usualMs` is the usual time of a part. See `promised` for the rules. */
-function stoppedAfter(usualMs: number): number {
-  const roundsMs = promised.stoppedRounds * usualMs;
+/** The silence after which an upload has stopped (milliseconds). `usualPartMs` is the usual time of a part. See `promised` for the rules. */
+function stoppedAfter(usualPartMs: number): number {
+  const roundsMs = promised.stoppedRounds * usualPartMs;
   const longMs = Math.max(promised.longSilenceMs, roundsMs / 2);
   return Math.max(promised.stoppedMs, Math.min(roundsMs, longMs));
 }
@@ -425,15 +427,14 @@ export function secondsLeft({ connections, now }: Observed, rate: Rate, bytesLef
   const mayAllBeInFlight = bytesLeft <= mostConnectionsFactor * roundSize;
   if (!isCountCertain && mayAllBeInFlight) return undefined;
 
-  // All connections together keep their rate until the end, because in the last round, the share of a free connection goes to the others. So
-  // the time since a connection became free counts as bytes that the others sent, which may be more than a part. Before the last round, no
-  // connection is free, and each has sent at most the whole of its part.
+  // Each connection has sent bytes at its rate since it last became free. Before the last round, no connection stays free, and each has sent at
+  // most the whole of its part. In the last round, the share of a free connection goes to the others, so this may be more than a part.
   const isLastRound = bytesLeft <= roundSize;
   const mostSentByOne = isLastRound ? bytesLeft : partSize;
   const secondsAt = (millisecondsPerByte: number) => {
     let sentBytes = 0;
-    for (const busyOrFreeSince of lastFreedTimes(connections)) {
-      sentBytes += Math.min(mostSentByOne, (now - busyOrFreeSince) / millisecondsPerByte);
+    for (const freedAt of lastFreedTimes(connections)) {
+      sentBytes += Math.min(mostSentByOne, (now - freedAt) / millisecondsPerByte);
     }
     // At least 1 second, because the parts in flight have not arrived, even if all of their bytes are sent.
     return Math.max(1, Math.round((bytesLeft - sentBytes) / bytesPerSecond(millisecondsPerByte, count)));

@@ -185,12 +185,10 @@ interface Progress {
  * `tooSmall`, if nothing is expected, or if the stored parts contradict the expectation.
  */
 function progressOf(parts: readonly UploadPart[], expectation: Expectation): Progress {
-  // Only the last part of an upload may be small. The highest stored part counts as the last, unless more parts are missing than numbers are
-  // free below it. With a contradicted expectation, no part is known to be missing.
-  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts, 0) };
+  // With a contradicted expectation, it is unknown how many parts are missing.
+  if (isContradicted(parts, expectation)) return { tooSmall: smallParts(parts) };
   const missingCount = countMissing(parts, expectation);
-  const tooSmall = smallParts(parts, missingCount ?? 0);
-
+  const tooSmall = smallParts(parts, missingCount);
   const usableParts = parts.length - tooSmall.length;
   const { expectedBytes, expectedParts } = expectation;
 
@@ -224,9 +222,10 @@ function isContradicted(parts: readonly UploadPart[], { expectedBytes, expectedP
 
 /**
  * The parts that are too small. Only the last part of an upload may be small. The highest stored part may be the last, unless more parts are
- * missing than there are free numbers below it. If it is unknown how many are missing (0), it may be the last, too.
+ * missing than there are free numbers below it, because then some are missing above it.
+ * @param missingCount if it is unknown, the highest stored part may be the last
  */
-function smallParts(parts: readonly UploadPart[], missingCount: number): readonly UploadPart[] {
+function smallParts(parts: readonly UploadPart[], missingCount = 0): readonly UploadPart[] {
   const freeNumbersBelow = (parts.at(-1)?.partNumber ?? 0) - parts.length;
   const mayHaveLast = missingCount <= freeNumbersBelow;
   return parts.filter(({ size }, index) => size < minimumPartSize && (index < parts.length - 1 || !mayHaveLast));
@@ -254,7 +253,7 @@ function missingByPace(
   const numbers = parts.map(({ partNumber }) => partNumber);
   if (pace.kind === 'unknown') {
     // The upload is complete, or nothing shows how the client sends. So any order is possible, and no part counts as in flight. With one
-    // connection, a gap counts as passed over as soon as a single part above it is stored.
+    // connection, every part missing below a stored part counts as passed over, because nothing shows that it is still awaited.
     const order = { ascending: true, descending: true };
     return missingPartsOf({ numbers, connectionCount: 1, order, missingCount: exactCount ?? 0, isSending: false });
   }
@@ -269,9 +268,8 @@ function missingByPace(
   const missing = missingPartsOf({ numbers, connectionCount, order, missingCount, isSending });
   if (exactCount !== undefined) return { ...missing, inFlightSeconds };
 
-  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named in ranges below the highest stored
-  // part. No range crosses this part, because it is stored. Parts in flight are named above it too, because the client sends the next
-  // numbers.
+  // With an estimate, the number of the upload's last part is uncertain. So parts to come are named only below the highest stored part. No range
+  // crosses this part, because it is stored. Parts in flight are named above it too, because the client sends the next numbers.
   const highest = numbers.at(-1) ?? 0;
   const toCome = missing.toCome.filter(({ to }) => to < highest);
   return { ...missing, toCome, inFlightSeconds };
