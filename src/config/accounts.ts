@@ -189,8 +189,8 @@ function problemEnding(url: string, allowHttp: boolean): SafeText | undefined {
 }
 
 /** Reports keys that are set in several ways. They could be mixed, and the ID of one key does not match the secret of another. */
-export function reportKeySources(isGiven: (setting: Setting) => boolean, what: SafeText, report: Report): void {
-  if (haveSeveralSources(isGiven)) report(say`${what}: set one of keys, a program that prints them, and a profile.`);
+export function reportKeySources(isGiven: (setting: Setting) => boolean, subject: SafeText, report: Report): void {
+  if (haveSeveralSources(isGiven)) report(say`${subject}: set one of keys, a program that prints them, and a profile.`);
 }
 
 function reportKeys(isGiven: (setting: Setting) => boolean, account: SafeText, report: Report): void {

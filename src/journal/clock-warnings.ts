@@ -2,11 +2,11 @@ import type { Log } from '../util/log.js';
 import { type SafeText, say, words } from '../util/safe-text.js';
 
 /** Operators are warned if two clocks differ by more than this (milliseconds). */
-const tellableMs = 1_000;
+const warnAboveMs = 1_000;
 
 /** @param offsetMs this server's clock minus the journal's clock, in milliseconds */
 export function clockWarnings(offsetMs: number): readonly SafeText[] {
-  if (Math.abs(offsetMs) <= tellableMs) return [];
+  if (Math.abs(offsetMs) <= warnAboveMs) return [];
   const seconds = Math.round(Math.abs(offsetMs) / 1000);
   return [
     say`the clock of this server is ${seconds} s ${words(offsetMs < 0 ? 'behind' : 'ahead of')} that of the journal`,
@@ -19,10 +19,10 @@ export const clockWasSet = (byMs: number): string =>
 
 /** Returns a function that logs a difference between the clocks once, and again if the clocks agreed in between. */
 export function createClockWarning(log: Log) {
-  let isTold = false;
+  let isLogged = false;
   return (offsetMs: number): void => {
     const [warning] = clockWarnings(offsetMs);
-    if (warning !== undefined && !isTold) log('warn', 'clock', { problem: warning });
-    isTold = warning !== undefined;
+    if (warning !== undefined && !isLogged) log('warn', 'clock', { problem: warning });
+    isLogged = warning !== undefined;
   };
 }

@@ -212,7 +212,7 @@ async function selectDeclined(
   caller: string | undefined,
   mcpClient: string | undefined,
 ): Promise<readonly string[]> {
-  // The client matters only if callers are not authenticated. Intents have the client's name shortened. Null selects the changes of all clients.
+  // The MCP client matters only if callers are not authenticated. Intents have its name shortened. Null selects the changes of all MCP clients.
   const clientName = caller === undefined && mcpClient !== undefined ? shorten(mcpClient, clientBytes) : null;
   // Left out are changes with the outcome `declined` that their caller withdrew, or that a program declined in place of a person.
   const { rows } = await client.query(
@@ -252,7 +252,7 @@ async function selectNewest({ client }: Transaction, { since = 0, limit = defaul
 
 /**
  * Writes an intent, and its ending if there is one. `begin` calls this again, with an ending, if it does not know whether the first call was
- * committed. If the row exists, only its ending and its nonce are replaced. PostgreSQL first waits for a commit of that row.
+ * committed. If the row exists, only its ending and its nonce are replaced. If a commit of that row is under way, PostgreSQL waits for it.
  */
 async function insert({ client, databaseNow }: Transaction, intent: Intent, ending: Ending | undefined): Promise<void> {
   const { id, digest, caller, budget, keyFormat } = intent;

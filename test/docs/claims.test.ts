@@ -161,7 +161,7 @@ const figures: readonly (readonly [page: string, sentence: string])[] = [
   ['docs/OPERATE.md', `tokens at ${constant('src/http/issuer.ts', 'clockToleranceSeconds')} s`],
   [
     'docs/OPERATE.md',
-    `a server that is more than ${seconds(constant('src/journal/clock-warnings.ts', 'tellableMs'))} off says so in its log, and one that is more than ${inMinutes(constant('src/journal/postgres-health-check.ts', 'toleratedMs'))} off refuses changes`,
+    `a server that is more than ${seconds(constant('src/journal/clock-warnings.ts', 'warnAboveMs'))} off says so in its log, and one that is more than ${inMinutes(constant('src/journal/postgres-health-check.ts', 'toleratedMs'))} off refuses changes`,
   ],
   ['docs/OPERATE.md', `a change that is older than ${duplicates} may count as a repetition`],
   ['docs/OPERATE.md', `let ${duplicates} pass before anybody repeats a change`],
