@@ -108,7 +108,7 @@ export function failureText(failure: Failure, layout: TextLayout): string {
   ]);
 }
 
-/** The lines of a plan, for display above the question. The headline and the risks come last, so that a small screen still shows them. */
+/** The lines of a plan, for display above the question. The headline and the cautions come last, so that a small screen still shows them. */
 export function planForQuestion(plan: Plan, layout: TextLayout): string[] {
   const { headline, cautions, details } = planParts(plan);
   return [
@@ -132,12 +132,12 @@ const tablesOf = ({ tables = [] }: Plan, layout: TextLayout): string[] =>
     ...(more === 0 ? [] : [`and ${more} more`]),
   ]);
 
-/** The headline in bold, and the risks in yellow, or in red if the change cannot be undone. */
-const headLines = (headline: SafeText, risks: readonly SafeText[], plan: Plan, layout: TextLayout): string[] => {
+/** The headline in bold, and the cautions in yellow, or in red if the change cannot be undone. */
+const headLines = (headline: SafeText, cautions: readonly SafeText[], plan: Plan, layout: TextLayout): string[] => {
   const colour = plan.risks.includes('no way back') ? 'red' : 'yellow';
   return [
     ...paragraph(headline, layout).map((line) => layout.paint('bold', line)),
-    ...risks.flatMap((risk) => paragraph(risk, layout)).map((line) => layout.paint(['bold', colour], line)),
+    ...cautions.flatMap((caution) => paragraph(caution, layout)).map((line) => layout.paint(['bold', colour], line)),
   ];
 };
 
@@ -168,8 +168,8 @@ function row<const Label extends string>(
 const inLocalTime = (text: SafeText, { localTime }: TextLayout): SafeText =>
   withTimes(text, (time) => localTime(time) ?? words(''));
 
-const paragraph = (text: SafeText, layout: TextLayout, first: '- ' | 0 = 0) =>
-  wrapped(inLocalTime(text, layout), layout.width, first);
+const paragraph = (text: SafeText, layout: TextLayout, start: '- ' | 0 = 0) =>
+  wrapped(inLocalTime(text, layout), layout.width, start);
 
 /** Formats rows in two columns, with times in the reader's time zone. */
 const factLines = (rows: readonly Row[], layout: TextLayout) =>

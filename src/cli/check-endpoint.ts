@@ -54,14 +54,21 @@ export async function checkEndpoint(
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** The finding that an endpoint answers, with its IP addresses and the days until its certificate expires. `now` is in milliseconds. */
-async function addressFinding(check: string, { origin, hostname, port, protocol }: URL, now: number): Promise<Finding> {
+/**
+ * The finding that an endpoint answers, with its IP addresses and the days until its certificate expires.
+ * @param machineTime the time of this machine (milliseconds)
+ */
+async function addressFinding(
+  check: string,
+  { origin, hostname, port, protocol }: URL,
+  machineTime: number,
+): Promise<Finding> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [] : await lookup(host, { all: true }).catch(() => []);
   const addressText = addresses.length === 0 ? words('') : say` (${namesOf(addresses.map(({ address }) => address))})`;
   const expiry = protocol === 'https:' ? await certificateExpiry(host, Number(port || 443)) : undefined;
   if (expiry === undefined) return ok(check, say`${exact(origin)}${addressText} answers`);
-  const days = Math.floor((expiry - now) / dayMs);
+  const days = Math.floor((expiry - machineTime) / dayMs);
   const detail = say`${exact(origin)}${addressText} answers; its certificate expires in ${days} days`;
   return days >= 14 ? ok(check, detail) : warning(check, detail, 'Ask the operator of the endpoint to renew it.');
 }

@@ -50,8 +50,8 @@ const noApiCheckedCode = 3;
 
 function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const recent = major > 20 || (major === 20 && minor >= 19);
-  return recent
+  const isRecent = major > 20 || (major === 20 && minor >= 19);
+  return isRecent
     ? ok('Node.js', say`${own(version)}`)
     : problem('Node.js', say`${own(version)}`, 'Install 20.19 or later.');
 }

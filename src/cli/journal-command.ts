@@ -156,7 +156,7 @@ export function changeLines(change: RecordedChange, layout: TextLayout, now: Dat
   const outcomeColour = ending === undefined ? 'yellow' : colours[ending.outcome];
   const code = ending?.code === undefined ? [] : [say`code ${quoted(ending.code, longestName)}`];
   // The reason comes early, because a terminal of 80 columns has no room for the last facts, and the reason is shown nowhere else.
-  const facts = join([...code, ...reasonOf(change), shownTool(change), ...peopleOf(change)], ', ');
+  const facts = join([...code, ...declineReason(change), shownTool(change), ...peopleOf(change)], ', ');
   const outcomePrefix = `  ${outcome} `;
   const about = cut(say`${ageOf(time, now, layout)}, ${facts}`, width - outcomePrefix.length);
 
@@ -178,7 +178,7 @@ function changeRow(change: RecordedChange, { localTime }: TextLayout): string {
     shownTool(change),
     say`${quoted(target, longestText)}`,
     ...peopleOf(change),
-    ...reasonOf(change),
+    ...declineReason(change),
   ].join('  ');
 }
 
@@ -214,7 +214,7 @@ const declinedTexts: Readonly<Partial<Record<RecordedChange['consent'], SafeText
   option: words('declined beforehand with --yes'),
 };
 
-const reasonOf = ({ reason }: RecordedChange): SafeText[] =>
+const declineReason = ({ reason }: RecordedChange): SafeText[] =>
   reason === undefined ? [] : [say`reason ${quoted(reason, longestReason)}`];
 
 /** The consent to a change, and its approver, caller, agent and client. */

@@ -26,15 +26,15 @@ export const operationsCommand: Command = {
   options: { json: 'switch', inside: 'switch' },
   run: async (invocation) => {
     const { positionals, options, terminal } = invocation;
-    const [what = 'list', file] = positionals;
-    if (what === 'list' && file === undefined) return list(invocation);
-    if (what === 'draft' && file !== undefined) {
+    const [action = 'list', file] = positionals;
+    if (action === 'list' && file === undefined) return list(invocation);
+    if (action === 'draft' && file !== undefined) {
       const { draftOperations } = await import('./draft-operations.js');
       // Here, the setting `--operations` has another meaning: it names operations of the model, and no file to load.
       const { OPERATIONS: operations } = invocation.settings;
       return draftOperations({ path: file, operations, asJson: options.json !== undefined }, terminal);
     }
-    if (what !== 'check' || file === undefined)
+    if (action !== 'check' || file === undefined)
       throw new UsageError(say`operations takes nothing, or: check <file>, or: draft <model>.`);
     return options.inside === undefined ? checkInChild(file, terminal) : checkInside(file, terminal);
   },
