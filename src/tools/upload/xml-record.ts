@@ -14,9 +14,7 @@ interface XmlShape {
 
 /**
  * Turns the content of an XML element into a record: `LastModified` becomes the field `lastModified`, `ID` becomes `id`. The shape names the
- * exceptions. Elements in `lists` become a list under the given field name (`{ Upload: 'uploads' }`), even if there is only one. Elements in
- * `values` become numbers or booleans if their text is one, empty elements in `structures` become empty objects, and elements in `names` get
- * the given field name.
+ * exceptions.
  * @returns undefined if `element` is no object with child elements
  */
 export function xmlRecord(
