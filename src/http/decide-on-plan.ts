@@ -102,15 +102,14 @@ async function callWithClick(
   callOfPlan: CallOfPlan,
   dependencies: DecisionDependencies,
 ): Promise<EndedOutcome | undefined> {
-  let hasStoredDecision = false;
+  let isPlanClaimed = false;
   /** The part of the click that a click in a chat does not have. */
   const page = {
     person,
     // The earlier change that the plan repeats, if there is one. The person's consent is for this repetition only.
     repeats: plan.repeats,
-    // Called when the call has claimed the plan, and so stored the decision.
     onClaim: () => {
-      hasStoredDecision = true;
+      isPlanClaimed = true;
     },
   };
   const outcome = await callOfPlan({ click: { decision, reason, typedName, claims: tokenClaimsOf(plan), page } });
@@ -121,13 +120,13 @@ async function callWithClick(
 
   const { code } = outcome.failure;
   if (code === 'AlreadyDecided') return undefined;
-  // After a temporary failure, the plan continues to wait for another click.
-  if (hasStoredDecision || temporaryFailures.includes(code)) return outcome;
+  // A call that has claimed the plan also stores its outcome. After a temporary failure, the plan continues to wait for another click.
+  if (isPlanClaimed || temporaryFailures.includes(code)) return outcome;
 
   // Any other failure is a refusal, for example by the policy, and another click would be refused too. So the decision is stored here, with the
   // refusal as its outcome.
   const at = dependencies.now().getTime();
-  // The call has not removed its secrets from the reason, so the reason is kept only if the operation takes none.
+  // The call was refused before it removed its secrets from the reason, so the reason is kept only if the operation takes none.
   const takesSecrets = dependencies.operations.some(({ name, secrets }) => name === plan.tool && secrets !== undefined);
   const storedDecision: PlanDecision =
     decision === 'accept'
@@ -287,6 +286,7 @@ type PlanClick = z.output<typeof clickSchema>['arguments'];
 
 /** A click that accepts or declines. */
 type DecidingClick = PlanClick & { readonly decision: 'accept' | 'decline' };
+const isDeciding = (click: PlanClick): click is DecidingClick => click.decision !== 'look';
 
 /** Reads a tool call of the change view as a click. Undefined for any other call, which a page does not answer. */
 export const readClick = (params: unknown): PlanClick | undefined => clickSchema.safeParse(params).data?.arguments;
@@ -302,15 +302,14 @@ export async function answerClick(
   dependencies: DecisionDependencies,
 ): Promise<object> {
   const { accounts, plans, log } = dependencies;
-  const { decision } = click;
-  if (decision === 'look') return shownPlan(plan, reasonAgainst(plan, user, accounts) === undefined);
+  if (!isDeciding(click)) return shownPlan(plan, reasonAgainst(plan, user, accounts) === undefined);
 
-  const { outcome, earlierDecision } = await decideOnPlan(plan, { ...click, decision }, user, dependencies);
+  const { outcome, earlierDecision } = await decideOnPlan(plan, click, user, dependencies);
   // Every click is logged, also a click that came too late or failed.
-  log('info', 'decision', { tool: plan.tool, decision, person: user.person, caller: plan.caller });
+  log('info', 'decision', { tool: plan.tool, decision: click.decision, person: user.person, caller: plan.caller });
   // An earlier click decided the plan, so this click did nothing.
   if (earlierDecision !== undefined) return resultOf(outcome, plan, earlierDecision);
-  // Only the person at this machine has no name, and knows who decided.
+  // A user without a name is the person at this machine, who knows who decided.
   if (user.person === undefined) return resultOf(outcome, plan);
 
   // A signed-in person reads who decided and when, as everybody does who opens the plan later.
