@@ -98,14 +98,17 @@ type ReadForm = (request: IncomingMessage) => Promise<URLSearchParams>;
 const requireSession =
   ({ signIn, log }: DecisionsOptions, sessionCookie: SessionCookie): Check =>
   async (context, next) => {
+    // POST requests come from the script of the page around the view, which shows an error and cannot show another page. Only signing out is a
+    // form. It gets an error too, because a person without a session is signed out already.
+    const answersWithError = context.req.method === 'POST';
     const cookieSession = sessionCookie.read(context);
     let session: DecisionSession | undefined;
     try {
       // The person's rights may have changed since the cookie was made.
       session = cookieSession && (await signIn.renew(cookieSession));
     } catch (error) {
-      // The script of the page around the view sends POST requests, and shows the message of an error.
-      if (!(error instanceof HttpError) || context.req.method === 'POST') throw error;
+      // `renew` throws an `HttpError` only if the rights cannot be verified now.
+      if (!(error instanceof HttpError) || answersWithError) throw error;
       log('debug', 'refused', { reason: error.reason, status: error.status });
       return context.html(problemPage(words('Your sign-in cannot be verified now'), retryText), 503, error.headers);
     }
@@ -114,9 +117,7 @@ const requireSession =
       return next();
     }
 
-    // POST requests come from the script of the page around the view, which shows an error and cannot show the sign-in page. Only signing
-    // out is a form. It gets the error too, because a person without a session is signed out already.
-    if (context.req.method === 'POST') throw new HttpError(401, 'session', 'Sign in again.');
+    if (answersWithError) throw new HttpError(401, 'session', 'Sign in again.');
     sessionCookie.clear(context);
     return context.redirect(`/decisions/sign-in${queryOf(planInPath(context.req.path))}`, 303);
   };
