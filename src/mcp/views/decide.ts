@@ -42,18 +42,18 @@ export async function decide(
   if (opened === undefined || operation === undefined) return refused('TicketRefused');
 
   const { tool, args: plannedArgs, claims } = opened.token;
-  const callPlanned = async (context: ClickContext, callArgs = plannedArgs): Promise<ClickResult> => {
-    const outcome = await callTool(operation, callArgs, context);
+  const callPlanned = async (context: ClickContext, extraArgs: ActionToken['args'] = {}): Promise<ClickResult> => {
+    const outcome = await callTool(operation, { ...plannedArgs, ...extraArgs }, context);
     // Cannot happen, because a call with a click, with `look` or with `planOnly` never asks its user.
     if (outcome.kind === 'inputRequired') return refused('TicketRefused');
-    // Without `planOnly`, so that a click on a new plan carries it out.
+    // The ticket of a new plan seals this call. Its arguments have no `planOnly`, so that a click on the new plan carries it out.
     return { outcome, call: { tool, args: plannedArgs } };
   };
 
   // `look` and `again` do not send the change, so the token may have expired.
   if (decision === 'look') return callPlanned({ look: claims });
   // A new plan has nothing to do with the old plan or its click, so the context is empty.
-  if (decision === 'again') return callPlanned({}, { ...plannedArgs, planOnly: true });
+  if (decision === 'again') return callPlanned({}, { planOnly: true });
 
   // The click accepts or declines the plan.
   const result = opened.isExpired
