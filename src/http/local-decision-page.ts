@@ -89,9 +89,9 @@ export async function serveLocalPage({ open, ...dependencies }: LocalPageOptions
     port: 0,
     pageHtml: await readView('page'),
     viewHtml: await readView('change'),
-    content: showOldestPlan,
+    firstCall: showOldestPlan,
     callTool: decide,
-    poll: waitForOtherPlan,
+    waitForNext: waitForOtherPlan,
   });
 
   return {

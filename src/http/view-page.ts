@@ -12,12 +12,12 @@ interface ViewPage {
   readonly pageHtml: string;
   /** The HTML of the view. */
   readonly viewHtml: string;
-  /** Returns what the page shows, for example a tool result for the view, and a note above the view. */
-  content(): Promise<object>;
+  /** Returns the content of the page: usually a tool call and its result for the view, and a note above the view. */
+  firstCall(): Promise<object>;
   /** Calls a tool for the view. Rejects if the view may not call it. */
   callTool(params: unknown): Promise<object>;
-  /** Answers a poll of the page: when it has something else to show, or after a time limit. `gone` aborts when the connection closes. */
-  poll?(params: unknown, gone: AbortSignal): Promise<object>;
+  /** Answers a poll of the page: when there is something else to show, or after a time limit. `gone` aborts when the connection closes. */
+  waitForNext?(params: unknown, gone: AbortSignal): Promise<object>;
 }
 
 /** Maximum number of connections. A browser opens six, and other users of the machine can open some without knowing the address. */
@@ -34,7 +34,7 @@ const maximumBodies = 4 * maximumBody;
  * user of the machine and no other page in the browser can guess it.
  * @throws NodeJS.ErrnoException if the port cannot be listened on
  */
-export async function serveViewPage({ port, pageHtml, viewHtml, content, callTool, poll }: ViewPage) {
+export async function serveViewPage({ port, pageHtml, viewHtml, firstCall, callTool, waitForNext }: ViewPage) {
   const readBody = createBodyReader(maximumBody, maximumBodies);
   const jsonOf = async ({ env }: Context<PageEnv>): Promise<unknown> =>
     JSON.parse(String(await readBody(env.incoming)));
@@ -44,16 +44,13 @@ export async function serveViewPage({ port, pageHtml, viewHtml, content, callToo
   pages.get(`${path}/`, hostHeaders('no-referrer'), (context) => context.html(pageHtml));
   pages.get(`${path}/view`, viewHeaders('no-referrer'), (context) => context.html(viewHtml));
   pages.post(`${path}/*`, requireJson);
-  // The page asks for what it shows.
-  pages.post(`${path}/call`, async (context) => context.json(await content()));
-  // The view calls a tool.
+  pages.post(`${path}/call`, async (context) => context.json(await firstCall()));
   pages.post(`${path}/tool`, async (context) => context.json(await callTool(await jsonOf(context))));
-  if (poll !== undefined) {
-    // The page polls until it has something else to show.
+  if (waitForNext !== undefined) {
     pages.post(`${path}/next`, async (context) => {
       const gone = new AbortController();
       context.env.outgoing.once('close', () => gone.abort());
-      return context.json(await poll(await jsonOf(context), gone.signal));
+      return context.json(await waitForNext(await jsonOf(context), gone.signal));
     });
   }
 
