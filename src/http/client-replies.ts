@@ -96,12 +96,13 @@ export function createInbox({ shared, stateKeys, log }: InboxOptions) {
     // If this wait has ended before, the receiver may belong to a later call with the same ID, which goes on waiting.
     if (receiver?.receive !== receive) return;
     receivers.delete(replyKey);
-    const forget = async () => {
-      // The announcement may be under way, and would come after the end. By then, a later call with the same ID may wait.
+    const forgetWhenAnnounced = async () => {
+      // An announcement that is under way could otherwise arrive after `shared.forget`, and would stay.
       await receiver.announced;
+      // By now, a later call with the same ID may wait.
       if (!receivers.has(replyKey)) await shared?.forget(replyKey);
     };
-    forget().catch(logFailure);
+    forgetWhenAnnounced().catch(logFailure);
   };
 
   /** Gives a message to the call that waits for it. Returns false if no call of this process does. */

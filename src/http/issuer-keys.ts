@@ -68,7 +68,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 
   /**
    * Fetches the keys again, or joins a fetch under way, and waits until new keys or the last good keys are in the cache. In the pause after a
-   * success, waits for the end of the pause first.
+   * success, `source.fetchKeys` waits for the end of the pause first.
    * @throws IssuerProblem if there are no good keys, or if too many requests wait
    */
   const reloadCache = async (): Promise<void> => {
@@ -81,10 +81,9 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 
   /** Fetches the keys again if those in the cache are too old, or in the background if the last attempt to fetch them failed. */
   const reloadCacheIfOld = async (): Promise<void> => {
-    // `fresh` is true for `freshMs` after the cache got keys, even if these were the last good keys. So their own age counts too.
+    // After a failed attempt, `source` returns the last good keys, which are `fresh` for `freshMs` whatever their age. So their age is checked
+    // here too, and the next attempt begins here, once the pause is over.
     if (!joseCache.fresh || source.isLastGoodTooOld()) return reloadCache();
-    // After a failed attempt, the cache takes the last good keys for fresh, and would not fetch. So the next attempt begins here, once the pause
-    // is over.
     if (source.lastProblem() !== undefined && source.pauseLeft() === 0) void fetchInBackground();
   };
 
@@ -182,13 +181,13 @@ function createKeySource(options: IssuerKeysOptions & { readonly onAttempt: () =
       let problem = lastAttempt?.problem;
       const isPauseAfterProblem = pauseLeft() > 0 && problem !== undefined;
       if (!isPauseAfterProblem) {
-        // In the pause after a success, `fetchKeys` is called only for a key that was not found. The issuer may just have added this key, so
+        // In the pause after a success, only `keyOf` needs a fetch, for a key that it did not find. The issuer may just have added this key, so
         // the keys are fetched again at the end of the pause.
         if (pauseLeft() > 0) await sleep(pauseLeft());
         problem = await attempt();
       }
       if (lastGood !== undefined && !isLastGoodTooOld()) return lastGood.keys;
-      // Without good keys, the last attempt has failed, so `problem` is defined.
+      // A success would have renewed `lastGood`, so the last attempt has failed, and `problem` is defined.
       throw problem;
     },
     /** Milliseconds until the next attempt may begin. */

@@ -77,7 +77,7 @@ export function createConcurrencyLimiter(limits: HttpLimits) {
         throw error;
       }
 
-      // Not called during `waitOutside`, which has left already: a call ends only after its wait for a person.
+      // `waitOutside` also calls this, and takes a place again before the call can end. So no place is given up twice.
       const leave = () => {
         uncountCall();
         places.leave();

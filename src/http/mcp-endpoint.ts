@@ -48,8 +48,8 @@ interface Exchange {
 }
 
 /**
- * Serves requests to `/mcp`. `sessions` keeps no sessions, because the state of a session is in its ID. The checks run from cheap to expensive:
- * token, method, rate, content type, number of the caller's messages that are being received, size, number of the caller's calls and of all
+ * Serves requests to `/mcp`. `sessions` keeps no sessions, because the state of a session is in its ID. The token is
+ * checked first, because each caller has limits of their own. Then the checks run from cheap to expensive: method, rate, content type, number of the caller's messages that are being received, size, number of the caller's calls and of all
  * calls, JSON, scope. Then the SDK answers. Only a short message is parsed earlier, because it may be a client's reply to a question.
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
@@ -79,8 +79,8 @@ export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics,
   /** @throws HttpError if the request is refused */
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const principal = await admit(request);
-    const arrived = concurrency.receive(principal?.name);
-    const body = await readBody(request).finally(arrived);
+    const endReceiving = concurrency.receive(principal?.name);
+    const body = await readBody(request).finally(endReceiving);
     // For sessions and replies, '' stands for all callers that are not authenticated.
     const caller = principal?.name ?? '';
     const session = sessions.find(caller, request.headers['mcp-session-id']?.toString());

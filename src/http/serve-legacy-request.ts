@@ -45,10 +45,11 @@ export async function serveLegacyRequest(
   conversation: Conversation,
 ): Promise<void> {
   const wait: Wait = async (work) => {
-    // The client's cancellation of this request comes with another HTTP request. Undefined without a session, in which none can arrive.
+    // The client's cancellation of this request comes with another HTTP request. Undefined without a session, because then no cancellation can
+    // be matched. Calls begin, and so wait, only after `transport` was created.
     const cancellation = conversation.expect?.({ kind: 'cancellation', id: message.id }, (notification) => {
       transport.onmessage?.(notification);
-      // A cancelled request gets no result, so its stream ends with a comment.
+      // A cancelled request gets no result. The comment makes the answer a stream of events, even if no event was sent before.
       writeEvent(response, ': cancelled\n\n');
       response.end();
     });
