@@ -58,6 +58,8 @@ const heldOutputMs = 500;
  */
 function outcomeOf(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOptions): Promise<ProgramResult> {
   return new Promise((resolve) => {
+    /** Runs from the end of the program to the end of its output. */
+    let outputTimer: NodeJS.Timeout | undefined;
     const kill = () => killAll(child);
     // Called twice for a killed program: in `killAndFinish`, and at the child's `close`. Only the first result counts.
     const finish = (result: ProgramResult) => {
@@ -73,9 +75,9 @@ function outcomeOf(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOpt
       child.stdout?.destroy();
       finish(result);
     };
-    const fail = (problem: SafeText) => killAndFinish(failed(problem));
+    const killAndFail = (problem: SafeText) => killAndFinish(failed(problem));
 
-    const limitTimer = setTimeout(() => fail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
+    const limitTimer = setTimeout(() => killAndFail(say`did not end within ${limitMs / 1000} seconds`), limitMs);
     const onStop = () => killAndFinish(stopped);
     stop?.addEventListener('abort', onStop);
     // A program with its own process group would outlive this process, so it is killed when this process exits.
@@ -86,7 +88,7 @@ function outcomeOf(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOpt
     child.stdout?.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       chunks.push(chunk);
-      if (bytes > maximumOutputBytes) fail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
+      if (bytes > maximumOutputBytes) killAndFail(say`printed more than ${maximumOutputBytes / 1024} KiB`);
     });
 
     // The program could not be started, so there is no process to kill. Of the error, only the code is shown (by `own`, without quotation
@@ -99,7 +101,6 @@ function outcomeOf(child: ChildProcess, { limitMs = longestRunMs, stop }: RunOpt
     };
     // At the child's `exit`, the program has ended. At its `close`, which usually follows at once, the output has ended, too. If processes
     // that the program started keep the output open for `heldOutputMs`, they are killed, and the output so far counts as complete.
-    let outputTimer: NodeJS.Timeout | undefined;
     child.once('exit', (code, signal) => {
       outputTimer = setTimeout(() => killAndFinish(resultOf(code, signal)), heldOutputMs);
     });
