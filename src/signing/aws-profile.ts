@@ -73,7 +73,7 @@ interface ProfileOptions extends FileAccess {
 }
 
 /** Settings for temporary keys by a role, single sign-on or a login. Only AWS's own tools can get these, so the profile is refused. */
-const federated = /^(role_arn|source_profile|credential_source|web_identity_token_file|login_session|sso_\w+)$/;
+const roleOrSignIn = /^(role_arn|source_profile|credential_source|web_identity_token_file|login_session|sso_\w+)$/;
 
 /** The settings of a profile that are used here. */
 interface Profile extends ProfileFacts {
@@ -153,8 +153,9 @@ function readProfile(name: string, settings: Readonly<Record<string, string | un
 
   // Only AWS's own tools can get keys by a role or a sign-in. Keys in such a profile are not used, because they may be meant only for
   // getting those of the role.
-  const needsAwsTools = Object.keys(settings).some((setting) => federated.test(setting));
-  // The message has the command twice: as the JSON list for the variable (`say` puts the name in quotation marks), and as people type it.
+  const needsAwsTools = Object.keys(settings).some((setting) => roleOrSignIn.test(setting));
+  // The message has the command twice: as the JSON list for the variable (`say` puts the name in quotation marks), and as people type it,
+  // here without the profile.
   if (needsAwsTools)
     throw new KeysUnavailable(
       say`the profile ${name} signs in elsewhere; set CLOUDOPS_CREDENTIAL_PROCESS to ["aws", "configure", "export-credentials", "--profile", ${name}, "--format", "process"], which is aws configure export-credentials --format process`,
