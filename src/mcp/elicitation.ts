@@ -35,9 +35,10 @@ const answerMs = 10 * 60 * 1000;
 const progressMs = 10_000;
 
 /**
- * Returns the way to ask the client's user; undefined if the client cannot show forms. In protocols before 2026-07-28, `ask` sends the
+ * Returns the way to ask the client's user; undefined if the client cannot show forms. The `Elicitor` of a call that brings the user's answer
+ * also has the answer (`resumedReply`). In protocols before 2026-07-28, `ask` sends the
  * question to the client during the call. Since 2026-07-28, `ask` returns `later`: the caller ends the call with the question as its result,
- * and the client makes the same call a second time with the user's answer, which is then in `resumedReply`.
+ * and the client makes the same call a second time with the answer.
  * @param onWaiting called every ten seconds while a question waits for its answer
  */
 export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
@@ -59,13 +60,13 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   }
 
   const ask: Elicitor['ask'] = async () => 'later';
-  // The first call has no answer. The second call has the answer, and the claims that this server gave to the client with the question. Claims
-  // with another use come with the answer to a URL (`guideFor`).
+  // The first call has no answer. The second call has the answer, and the claims that this server gave to the client with the form or the URL.
+  // The use of these claims is `question` for a form, and `handle` for a URL (`guideFor`).
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
   const isAnswerToForm = answer.kind === 'elicit' && claims?.use === 'question';
   if (!isAnswerToForm) return { ask };
-  // After a wrong name, the second call needs `ask` to ask again.
+  // The second call needs `ask` too, to ask again if the user did not type `typedName`.
   return { ask, resumedReply: { claims, read: (acceptLabel, typedName) => replyOf(answer, acceptLabel, typedName) } };
 }
 
@@ -113,8 +114,8 @@ export function guideFor(client: Client, context: ServerContext, onWaiting: () =
   }
 
   const send: Guide['send'] = async () => 'later';
-  // The first call has no answer. The second call has the answer, and the claims that this server gave to the client with the URL. `handle`
-  // claims only name the plan, and give no right to carry it out. Claims with another use come with the answer to a form (`elicitorFor`).
+  // The second call has the answer and the claims, as in `elicitorFor`. Claims with the use `handle` only name the plan, and give no right to
+  // carry it out.
   const answer = inputResponse(inputResponses, 'consent');
   const claims = requestState<ConsentClaims>();
   const isAnswerToUrl = answer.kind === 'elicit' && claims?.use === 'handle';

@@ -45,7 +45,6 @@ function changeTexts(
   const overview = sentences(
     `${listText(names)} ${verb(names, 'change')} things.`,
     costly.length > 0 && `${listText(costly)} ${verb(costly, 'cost')} money.`,
-    // An operation's own sentences. Some are left out if another tool is offered.
     ...instructionsOf(changing, offered),
     ...consentTexts(accounts),
   );
@@ -56,7 +55,7 @@ function changeTexts(
     overview.join(' '),
     'Leave out what you do not know. A plan lists the defaults of the cloud, and the missing values that decide the cost: ask the user for those. cloudops://reference/{operation} lists rules, defaults and what is not possible here.',
     'If an error says that the change may have happened (mayHaveHappened), do not repeat the call: follow its "next".',
-    unfollowed.length > 0 && unfollowedText(unfollowed, changing.length),
+    unfollowed.length > 0 && unfollowedText(unfollowed, { areAll: unfollowed.length === changing.length }),
   );
 }
 
@@ -66,10 +65,9 @@ function whyNoChanges({ all, areNamed }: Accounts): string {
   return 'The tools that change something are not available here: CLOUDOPS_TOOLS or the scopes of your token leave them out.';
 }
 
-/** Returns the text about the changes that no read follows. It names no tools if these are all of the `changeCount` tools. */
-function unfollowedText(names: readonly string[], changeCount: number): string {
-  const isEvery = names.length === changeCount;
-  const subject = isEvery ? 'A change that was accepted' : `What ${listText(names)} ${verb(names, 'start')}`;
+/** Returns the text about the changes that no read follows. `areAll` is true if no read follows any change. The text then names no tools. */
+function unfollowedText(names: readonly string[], { areAll }: { readonly areAll: boolean }): string {
+  const subject = areAll ? 'A change that was accepted' : `What ${listText(names)} ${verb(names, 'start')}`;
   return `${subject} is not finished when it is accepted. No tool here reads its progress: do not call again to check.`;
 }
 

@@ -54,7 +54,8 @@ interface NamedList {
 
 /** Returns a row for each argument of an operation, at any depth. */
 export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'defaults'>): ArgumentRow[] {
-  // `namedListOf(schema)` returns the allowed values as a list named A, B and so on. Undefined if they are few enough for a row.
+  // `namedListOf(schema)` returns the allowed values as a list, which the rules name as A, B and so on. Undefined if there are no allowed values,
+  // or if they are few enough for a row.
   const namedListOf = createNamedLists();
   const defaultByPath = new Map(defaults.map(({ path, value }) => [path, value]));
   return argumentsOf(inputJsonSchema(input())).map(({ path, field, isRequired }) => {
@@ -64,8 +65,8 @@ export function argumentRows({ input, defaults }: Pick<Operation, 'input' | 'def
     const textItems = items?.type === 'string' ? items : undefined;
     // Of an array, only the texts in it can have allowed values, and not the array itself.
     const namedList = namedListOf(textItems ?? field);
-    const rules =
-      textItems === undefined ? rulesOf(field, namedList) : [...rulesOf(field), ...rulesOf(textItems, namedList)];
+    const schemasOfRow = textItems === undefined ? [field] : [field, textItems];
+    const rules = schemasOfRow.flatMap((schema) => rulesOf(schema, namedList));
 
     return {
       path,
@@ -163,7 +164,7 @@ const typeNames = new Map<unknown, string>([
 const typeName = ({ type }: JsonSchema) => typeNames.get(type) ?? String(type);
 
 /** Returns the rules of a schema, such as `1 to 40 characters`. `namedList` has the allowed values if they are too many for a row. */
-function rulesOf(schema: JsonSchema, namedList?: NamedList): string[] {
+function rulesOf(schema: JsonSchema, namedList: NamedList | undefined): string[] {
   return sentences(
     Array.isArray(schema.enum) && allowedValues(schema.enum, namedList),
     ...range(schema.minimum, schema.maximum),

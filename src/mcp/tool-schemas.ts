@@ -54,7 +54,7 @@ export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
     }
 
     // Some hosts refuse an enumeration of numbers, so bounds and a description replace it. `oneOfNumbers` puts a schema around the literal with
-    // the numbers. zod calls this function for both, and the outer schema's description replaces that of the literal, so only the outer is changed.
+    // the numbers, and zod calls this function for both. Only the outer schema is changed, because its description replaces that of the literal.
     const isLiteral = zodSchema._zod.def.type === 'literal';
     if (!isLiteral && jsonSchema.enum?.every(Number.isInteger)) {
       describeNumbers(jsonSchema, jsonSchema.enum.map(Number));
