@@ -240,7 +240,7 @@ function questionResult(
       ? inputRequired.elicitUrl({ message: message.text, url: answer.address })
       : inputRequired.elicit({
           message: message.text,
-          requestedSchema: consentForm(client, answer.accept.text, answer.typedName),
+          requestedSchema: consentForm(client, answer.accept.text, answer.nameToType),
         });
   return inputRequired({ inputRequests: { consent }, requestState: consentTokens.issue(claims) });
 }

@@ -136,7 +136,7 @@ async function askUser(
   if (reply === 'later') {
     const requiredName = nameToType(call);
     // After a wrong name, a second call asks again. Both questions have the same digest and nonce, so together they allow one decision.
-    return { kind: 'inputRequired', message, answer: { accept: acceptOf(call), typedName: requiredName }, claims };
+    return { kind: 'inputRequired', message, answer: { accept: acceptOf(call), nameToType: requiredName }, claims };
   }
 
   const { kind } = reply;

@@ -118,7 +118,7 @@ export interface Question {
   readonly message: SafeText;
   /** The way to answer: the label of the accepting option and the name to type, if there is one, or the URL to open. */
   readonly answer:
-    | { readonly accept: SafeText; readonly typedName?: string | undefined }
+    | { readonly accept: SafeText; readonly nameToType?: string | undefined }
     | { readonly address: string };
   readonly claims: Omit<ConsentClaims, 'issuedAt'>;
 }

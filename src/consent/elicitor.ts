@@ -30,11 +30,11 @@ export interface Elicitor {
    * `later`, because the call ends with the question, and the client makes the same call again with the reply.
    * @param accept label of the accepting option
    * @param cancel aborts when the reply is not needed any more
-   * @param typedName the name that the person types to accept, for a deletion
+   * @param nameToType the name that the person has to type to accept, for a deletion
    */
-  ask(message: SafeText, accept: SafeText, cancel: AbortSignal, typedName?: string): Promise<UserReply | 'later'>;
+  ask(message: SafeText, accept: SafeText, cancel: AbortSignal, nameToType?: string): Promise<UserReply | 'later'>;
   /** Set if this request is the second call, which brings the reply. `claims` are the claims of the question. */
-  readonly resumedReply?: { readonly claims: ConsentClaims; read(accept: string, typedName?: string): UserReply };
+  readonly resumedReply?: { readonly claims: ConsentClaims; read(accept: string, nameToType?: string): UserReply };
 }
 
 /** The reply of a user who was asked to open an address. `opened` is no decision, because the person decides on the page. */

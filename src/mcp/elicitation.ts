@@ -14,12 +14,12 @@ import { canLeaveFieldsEmpty } from './client-quirks.js';
 const declineLabel = 'Do nothing';
 
 /** The form of a question: two labels to choose from, the name if it has to be typed, and an optional reason for declining. */
-export const consentForm = (client: Pick<Client, 'name'>, acceptLabel: string, typedName?: string) => ({
+export const consentForm = (client: Pick<Client, 'name'>, acceptLabel: string, nameToType?: string) => ({
   type: 'object' as const,
   properties: {
     decision: { type: 'string' as const, title: 'Decision', enum: [acceptLabel, declineLabel], default: declineLabel },
-    ...(typedName !== undefined && {
-      name: { type: 'string' as const, title: 'Name', description: say`Type ${typedName} to agree.`.text },
+    ...(nameToType !== undefined && {
+      name: { type: 'string' as const, title: 'Name', description: say`Type ${nameToType} to agree.`.text },
     }),
     ...(canLeaveFieldsEmpty(client) && {
       reason: { type: 'string' as const, title: 'Reason, if you decline', maxLength: longestReason },
@@ -48,13 +48,13 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   // Without an envelope, the protocol is older than 2026-07-28.
   if (envelope === undefined) {
     return {
-      ask: async (message, accept, cancelSignal, typedName) => {
+      ask: async (message, accept, cancelSignal, nameToType) => {
         const acceptLabel = accept.text;
-        const requestedSchema = consentForm(client, acceptLabel, typedName);
+        const requestedSchema = consentForm(client, acceptLabel, nameToType);
         const params = { mode: 'form', message: message.text, requestedSchema };
         // Not sent with the SDK's `elicitInput`, which drops answers that choose none of the options. `replyOf` makes them `notChosen`.
         const answer = await sendQuestion(context, params, cancelSignal, onWaiting);
-        return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, acceptLabel, typedName);
+        return answer === undefined ? { kind: 'unanswered' } : replyOf(answer, acceptLabel, nameToType);
       },
     };
   }
@@ -66,8 +66,8 @@ export function elicitorFor(client: Client, context: ServerContext, onWaiting: (
   const claims = requestState<ConsentClaims>();
   const isAnswerToForm = answer.kind === 'elicit' && claims?.use === 'question';
   if (!isAnswerToForm) return { ask };
-  // The second call needs `ask` too, to ask again if the user did not type `typedName`.
-  return { ask, resumedReply: { claims, read: (acceptLabel, typedName) => replyOf(answer, acceptLabel, typedName) } };
+  // The second call needs `ask` too, to ask again if the user did not type `nameToType`.
+  return { ask, resumedReply: { claims, read: (acceptLabel, nameToType) => replyOf(answer, acceptLabel, nameToType) } };
 }
 
 /** Sends a question during the call, and cancels the question when `cancelSignal` aborts. Returns undefined if there is no answer. */
@@ -139,13 +139,13 @@ const answerSchema = lazy(() => {
 function replyOf(
   { action, content }: { action: string; content?: unknown },
   acceptLabel: string,
-  typedName: string | undefined,
+  nameToType: string | undefined,
 ): UserReply {
   if (action === 'decline') return { kind: 'declined' };
   if (action !== 'accept') return { kind: 'cancelled' };
 
   // The form was submitted. The label that was chosen decides.
   const { data } = answerSchema().safeParse(content);
-  if (data?.decision === acceptLabel) return { kind: isTyped(typedName, data.name) ? 'agreed' : 'wrongName' };
+  if (data?.decision === acceptLabel) return { kind: isTyped(nameToType, data.name) ? 'agreed' : 'wrongName' };
   return data?.decision === declineLabel ? { kind: 'declined', reason: data.reason } : { kind: 'notChosen' };
 }
