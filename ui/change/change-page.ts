@@ -24,19 +24,19 @@ export interface HostFacts {
 }
 
 interface ChangePageEvents {
-  /** Called for a click on the first button, whose label may also be "Plan again" or "Ask again". */
-  onAccept(): Promise<void>;
+  /** Called for a click on the first button, which accepts, asks again or plans again. */
+  onFirst(): Promise<void>;
   onDecline(): Promise<void>;
 }
 
 /** Creates the elements of the change view, from top to bottom, and returns the functions that update them. */
-export function createChangePage({ onAccept, onDecline }: ChangePageEvents): ChangePage {
+export function createChangePage({ onFirst, onDecline }: ChangePageEvents): ChangePage {
   const outcome = element('div', { role: 'status' });
   const plan = createPlanPanel();
   const expiry = element('p', { class: 'quiet' });
   const progress = element('div', { role: 'status' }, 'Waiting for the plan …');
   const inputs = createInputs();
-  const buttons = createButtons(onAccept, onDecline);
+  const buttons = createButtons(onFirst, onDecline);
   const main = element('main', { class: 'change' });
   main.append(outcome, plan.element, expiry, progress, ...inputs.elements, buttons.element);
 
@@ -123,9 +123,9 @@ function createInputs() {
       nameField.hidden = !canDecide || nameToType === undefined;
       if (nameToType !== undefined) setText(namePrompt, `Type ${nameToType} to agree`);
     },
-    typedArguments({ typedName }: ProposedChange, decision: Decision['decision']): Pick<Decision, 'reason' | 'name'> {
+    typedArguments({ typedName: nameToType }: ProposedChange, decision: Decision['decision']) {
       // "Ask again" sends a lost `accept` once more. The name input is hidden by then, but keeps its text, so the name is the same.
-      if (decision === 'accept' && typedName !== undefined) return { name: nameInput.value };
+      if (decision === 'accept' && nameToType !== undefined) return { name: nameInput.value };
       const reason = reasonInput.value.trim();
       return decision === 'decline' && reason !== '' ? { reason } : {};
     },
@@ -133,12 +133,12 @@ function createInputs() {
 }
 
 /** The two buttons. While a click is sent, `ariaDisabled` makes them ignore clicks: a button with `disabled` would lose the focus. */
-function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<void>) {
-  const accept = element('button', { type: 'button' });
+function createButtons(onFirst: () => Promise<void>, onDecline: () => Promise<void>) {
+  const first = element('button', { type: 'button' });
   const decline = element('button', { type: 'button' });
-  const buttons = element('div', { class: 'buttons', hidden: '' }, accept, decline);
-  accept.addEventListener('click', () => {
-    if (accept.ariaDisabled !== 'true') void onAccept();
+  const buttons = element('div', { class: 'buttons', hidden: '' }, first, decline);
+  first.addEventListener('click', () => {
+    if (first.ariaDisabled !== 'true') void onFirst();
   });
   decline.addEventListener('click', () => {
     if (decline.ariaDisabled !== 'true') void onDecline();
@@ -151,11 +151,11 @@ function createButtons(onAccept: () => Promise<void>, onDecline: () => Promise<v
       buttons.hidden = shown === undefined;
       if (shown === undefined) return;
       const { firstLabel, declineLabel, areBusy, hasNoWayBack } = shown;
-      setText(accept, firstLabel);
-      accept.className = hasNoWayBack ? 'accept final' : 'accept';
+      setText(first, firstLabel);
+      first.className = hasNoWayBack ? 'accept final' : 'accept';
       setText(decline, declineLabel ?? '');
       decline.hidden = declineLabel === undefined;
-      for (const button of [accept, decline]) button.ariaDisabled = areBusy ? 'true' : null;
+      for (const button of [first, decline]) button.ariaDisabled = areBusy ? 'true' : null;
     },
   };
 }
@@ -174,17 +174,18 @@ interface ShownButtons {
 function buttonsAt(stage: Stage, { callsTools }: HostFacts): ShownButtons | undefined {
   // Each click is a tool call with the ticket of the plan.
   if (!callsTools || changeOf(stage)?.ticket === undefined) return undefined;
+  const areBusy = stage.kind === 'sending' || stage.kind === 'planning';
   switch (stage.kind) {
     case 'open':
-      return decisionButtons(stage.change, false);
+      return decisionButtons(stage.change, areBusy);
     case 'sending':
-      return stage.earlierAcceptLost ? singleButton('Ask again', true) : decisionButtons(stage.change, true);
+      return stage.earlierAcceptLost ? singleButton('Ask again', areBusy) : decisionButtons(stage.change, areBusy);
     case 'lost':
-      return singleButton('Ask again', false);
+      return singleButton('Ask again', areBusy);
     case 'planning':
-      return singleButton('Plan again', true);
+      return singleButton('Plan again', areBusy);
     default:
-      return expiredPlan(stage) === undefined ? undefined : singleButton('Plan again', false);
+      return expiredPlan(stage) === undefined ? undefined : singleButton('Plan again', areBusy);
   }
 }
 

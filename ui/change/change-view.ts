@@ -9,14 +9,14 @@ import {
   answered,
   begin,
   changeOf,
-  click,
   expire,
   expiredPlan,
   mayBeDecided,
   notPassedOn,
-  planAgain,
   plannedAgain,
+  planningStage,
   type Stage,
+  sendingStage,
   settlesPlan,
   stateReported,
   textForModel,
@@ -40,7 +40,7 @@ export const startChangeView = (): Promise<void> => new ChangeView().start();
 
 class ChangeView {
   readonly #page = createChangePage({
-    onAccept: () => (expiredPlan(this.#stage) === undefined ? this.#decide('accept') : this.#makeNewPlan()),
+    onFirst: () => (expiredPlan(this.#stage) === undefined ? this.#decide('accept') : this.#makeNewPlan()),
     onDecline: () => this.#decide('decline'),
   });
   #stage: Stage = { kind: 'waiting' };
@@ -97,7 +97,7 @@ class ChangeView {
    * goes on, or may have made a new plan when it ends.
    */
   async #decide(decision: 'accept' | 'decline'): Promise<void> {
-    const sending = click(this.#stage, decision);
+    const sending = sendingStage(this.#stage, decision);
     if (sending === undefined) return;
     this.#enter(sending);
     this.#lastClick = sending;
@@ -110,7 +110,7 @@ class ChangeView {
     try {
       const result = await this.#call(sending.change, decision, answerMs);
       if (changeOf(this.#stage) !== sending.change) return;
-      // Any other answer to an earlier click must not end the stage of a later one, which may be making the change.
+      // An answer to an earlier click counts only if it settles the plan, because the later click may be making the change.
       if (!isLastClick() && !settlesPlan(result)) return;
       const stage = answered(this.#stage, result);
       if (stage.kind === 'ended' && stage !== this.#stage) this.#host?.updateModelContext(textForModel(stage, result));
@@ -126,7 +126,7 @@ class ChangeView {
   }
 
   async #makeNewPlan(): Promise<void> {
-    const planning = planAgain(this.#stage);
+    const planning = planningStage(this.#stage);
     if (planning === undefined) return;
     this.#enter(planning);
     const result = await this.#call(planning.change, 'again', shortAnswerMs).catch(() => undefined);

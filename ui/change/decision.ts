@@ -79,7 +79,7 @@ export function stateReported(stage: Stage, result: ToolResult): Stage {
 }
 
 /** The stage while a click is sent. Undefined if a click is not possible, for example during another click. */
-export function click(stage: Stage, decision: 'accept' | 'decline'): SendingStage | undefined {
+export function sendingStage(stage: Stage, decision: 'accept' | 'decline'): SendingStage | undefined {
   if (stage.kind === 'open' && stage.change.ticket !== undefined)
     return { kind: 'sending', change: stage.change, decision, earlierAcceptLost: false };
   // "Ask again" is safe because cloudops-mcp accepts a ticket only once.
@@ -95,8 +95,8 @@ export function expiredPlan(stage: Stage): ProposedChange | undefined {
   return change?.ticket !== undefined && change.canPlanAgain ? change : undefined;
 }
 
-/** The stage after a click on "Plan again". Undefined if the view does not offer that. */
-export function planAgain(stage: Stage): PlanningStage | undefined {
+/** The stage while "Plan again" makes a new plan. Undefined if the view does not offer "Plan again". */
+export function planningStage(stage: Stage): PlanningStage | undefined {
   const change = expiredPlan(stage);
   return change && { kind: 'planning', change };
 }
@@ -119,10 +119,10 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   const isChangeMade = outcome?.kind === 'accepted' || outcome?.kind === 'partly';
   // The answer to the first click may arrive last. It knows the outcome, which the answer to "Ask again" did not have.
-  const lacksOutcome = stage.kind === 'ended' && ['unknown', 'used'].includes(stage.outcome.kind);
-  if (lacksOutcome && isChangeMade) return { ...stage, outcome };
+  const isOutcomeUnknown = stage.kind === 'ended' && ['unknown', 'used'].includes(stage.outcome.kind);
+  if (isOutcomeUnknown && isChangeMade) return { ...stage, outcome };
 
-  // The late answer to a click to decline, after which the plan has stayed open, and may have expired.
+  // A click to decline leaves the plan open if no answer comes in time. The late answer then reports the state of the plan.
   if (stage.kind === 'open' || stage.kind === 'expired') return stateReported(stage, result);
   // Otherwise, an answer counts only while a click waits for it: at `sending`, and at `lost`, where the answer is late.
   if (stage.kind !== 'sending' && stage.kind !== 'lost') return stage;

@@ -12,9 +12,9 @@ import {
   mayBeDecided,
   notPassedOn,
   plannedAgain,
-  click as possibleClick,
-  planAgain as possibleNewPlan,
+  planningStage,
   type Stage,
+  sendingStage,
   settlesPlan,
   stateReported,
   textForModel,
@@ -42,8 +42,8 @@ const change: ProposedChange = {
   otherWays: [],
 };
 /** The stage after a click, which is the same stage if the click is not possible. */
-const click = (stage: Stage, decision: 'accept' | 'decline'): Stage => possibleClick(stage, decision) ?? stage;
-const planAgain = (stage: Stage): Stage => possibleNewPlan(stage) ?? stage;
+const click = (stage: Stage, decision: 'accept' | 'decline'): Stage => sendingStage(stage, decision) ?? stage;
+const planAgain = (stage: Stage): Stage => planningStage(stage) ?? stage;
 const open: Stage = { kind: 'open', change };
 const after = Date.parse(change.expiresAt);
 
