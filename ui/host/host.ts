@@ -50,7 +50,7 @@ const protocolVersion = '2026-01-26';
 /** Time limit for requests that the host answers itself, without cloudops-mcp (milliseconds). */
 const hostAnswerMs = 30_000;
 
-/** Connects a view to the page around it, which is the host. @throws RequestFailed if the page does not support MCP Apps */
+/** Connects a view to the page around it, which is the host. @throws RequestFailed if the host does not support MCP Apps */
 export async function connectHost(
   window: Window,
   appInfo: { name: string; version: string },

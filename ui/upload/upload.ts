@@ -56,9 +56,9 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
   // figures. The sizes in `parts` are rounded to multiples of `unit` bytes. With the unit 1, they are exact.
   const { parts, unit = 1 } = (await unpackParts(readText(meta[partsKey]) ?? '')) ?? {};
 
-  // Missing part numbers that the client is probably sending now, and those that are not expected any more: the client left them behind, or does
-  // not use them.
+  // Missing part numbers that the client is probably sending now.
   const inFlight = rangesIn(answer.inFlight);
+  // Missing part numbers that are not expected any more, because the client left them behind, or does not use them.
   const passedOver = rangesIn(answer.passedOver);
 
   // The map of the parts ends with the highest number that is stored, in flight or still to come. `parts` is sorted by number.
@@ -82,7 +82,7 @@ export async function readUpload({ structured, text, meta }: ToolResult, args: F
     highestNumber,
     percent: numberOf(answer.percent),
     percentWithInFlight: numberOf(answer.percentWithInFlight),
-    // A function, because the caller knows in which time zone the sentences have to name times.
+    // A function, because only the caller knows the time zone of the times in the sentences.
     pace: (formatTime) => paceIn(answer, formatTime),
     rateSince: timeOf(answer.rateSince),
     // `noRate` is the tool's reason why it gives no rate. 'begun' and 'one round' mean that too few parts have arrived. 'late' means that the
@@ -106,7 +106,7 @@ const rangesIn = (value: unknown): Range[] =>
 
 /** The tool's sentences about speed and time left, with times in the zone of the host. */
 function paceIn(answer: Fields, formatTime: FormatTime): string {
-  // `paceSentences` takes only texts that are marked as safe. A formatted time is safe, because it has no words from outside.
+  // `paceSentences` takes only safe texts, which `fromServer` makes of our own words. The view formats these times itself.
   const formatSafely = (time: string, style: 'minute' | 'zone') => fromServer(formatTime(Date.parse(time), style));
   // Undefined for an invalid time, which could not be formatted.
   const validTime = (time: unknown) => (timeOf(time) === undefined ? undefined : readText(time));
