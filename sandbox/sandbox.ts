@@ -73,7 +73,7 @@ async function serveState(state: State, rules: FaultRules, options: SandboxOptio
       const [path] = splitOnce(incoming.url ?? '', '?');
       // Requests come only after `listen`, so `describe`, which needs the port, is defined by then.
       if (path === statePagePath) await respond(incoming, outgoing, statePage(incoming, describe));
-      else await answerRequest({ cloud: simulatedCloud, keys, faults, requestLog }, incoming, outgoing);
+      else await answerRequest({ simulatedCloud, keys, faults, requestLog }, incoming, outgoing);
     } catch {
       // An answer is no longer possible, for example because the client closed the connection.
       outgoing.destroy();
@@ -147,7 +147,7 @@ function createRequestLog(now: () => Date) {
 
 /** The parts of a sandbox that `answerRequest` needs. */
 interface RequestHandling {
-  readonly cloud: Cloud;
+  readonly simulatedCloud: Cloud;
   readonly keys: Keys;
   readonly faults: ReturnType<typeof createFaults>;
   readonly requestLog: RequestLog;
@@ -155,7 +155,7 @@ interface RequestHandling {
 
 /** Answers a request to one of the three APIs. A fault that is due may change or drop the normal answer. */
 async function answerRequest(
-  { cloud, keys, faults, requestLog }: RequestHandling,
+  { simulatedCloud, keys, faults, requestLog }: RequestHandling,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
@@ -163,11 +163,11 @@ async function answerRequest(
   const route = findOperation(request);
   const operationName = route?.operation.name ?? 'unknown';
   const logEntry = requestLog.add(request, operationName);
-  const extraHeaders = { ...requestIds(request), date: cloud.now().toUTCString() };
+  const extraHeaders = { ...requestIds(request), date: simulatedCloud.now().toUTCString() };
 
   let content: Readable | undefined;
   const answerNormally = async () => {
-    const normalAnswer = await answerSigned(route, request, keys, cloud);
+    const normalAnswer = await answerSigned(route, request, keys, simulatedCloud);
     content = normalAnswer.content;
     // The status in the log if a fault drops this answer.
     logEntry.status = normalAnswer.status;

@@ -14,17 +14,17 @@ export class SandboxProblem extends Error {
 const version = 2;
 
 /** The first line of a state file. Access keys and IDs are derived from the seed, and the times of the demo uploads from `started`. */
-const origin = z.object({
+const originSchema = z.object({
   sandbox: z.literal(version),
   seed: z.string(),
   /** Time of the first start (ISO 8601, UTC). */
   started: z.string(),
 });
-export type Origin = Omit<z.output<typeof origin>, 'sandbox'>;
+export type Origin = Omit<z.output<typeof originSchema>, 'sandbox'>;
 
 /** Any later line of a state file: the changes of one request, each with table, key and new record, or null if the record was deleted. */
-const changesLine = z.array(z.tuple([z.string(), z.string(), z.unknown()]).readonly());
-export type Change = z.output<typeof changesLine>[number];
+const changesSchema = z.array(z.tuple([z.string(), z.string(), z.unknown()]).readonly());
+export type Change = z.output<typeof changesSchema>[number];
 
 /** The memory of a sandbox: its seed, all changes of records, and the folder with the bodies of objects. */
 export type State = ReturnType<typeof createState>;
@@ -178,16 +178,16 @@ async function readStateFile(path: string) {
   const wholeLines = bytes.toString('utf8', 0, wholeBytes).split('\n').slice(0, -1);
   const [firstLine, ...laterLines] = wholeLines.map(parseJson);
 
-  const { data: storedOrigin } = origin.safeParse(firstLine);
-  if (storedOrigin === undefined)
+  const { data: origin } = originSchema.safeParse(firstLine);
+  if (origin === undefined)
     throw new SandboxProblem(`${path} is not the state of a sandbox of this version; name another file.`);
 
   const changes = laterLines.flatMap((line, index) => {
-    const { data: changesOfLine } = changesLine.safeParse(line);
+    const { data: changesOfLine } = changesSchema.safeParse(line);
     if (changesOfLine !== undefined) return changesOfLine;
     throw new SandboxProblem(`Line ${index + 2} of ${path} cannot be read: it is damaged.`);
   });
-  return { origin: storedOrigin, changes, wholeBytes };
+  return { origin, changes, wholeBytes };
 }
 
 /** Creates a lock file with the process ID, and returns the function that deletes it. The lock of a process that has ended is replaced. */

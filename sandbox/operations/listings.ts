@@ -29,7 +29,8 @@ export const listParts = defineOperation({
       Key: encode(upload.key),
       UploadId: upload.uploadId,
       ...aboutUpload(upload),
-      // docs/API.md does not name this element. The tools of cloudops-mcp read it with and without a hyphen, so each listing has one spelling.
+      // docs/API.md does not name this element. The tools of cloudops-mcp read it with and without a hyphen. This listing writes the hyphen and
+      // ListMultipartUploads does not, so that both spellings are tried.
       'Encoding-Type': type,
       // The sample in docs/API.md has these elements only if more parts follow.
       ...(isTruncated && { PartNumberMarker: marker, MaxParts: maximum, NextPartNumberMarker: nextMarker }),

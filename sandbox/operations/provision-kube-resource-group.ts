@@ -210,8 +210,8 @@ function loadBalancerRecord({ adminCluster, networkConfig }: ProvisionInput): Fi
 
   return {
     type: 'elastic-load-balancer',
-    // As in the sample of docs/API.md, a `vip` that was not requested stays empty here, and its invented address is only in the interface
-    // below. The system addresses are in both places.
+    // As in the sample of docs/API.md, a `vip` that was not requested stays empty here, although `elasticLoadBalancer` has an invented address
+    // for it. The system addresses are in both places.
     vip: requested.vip ?? '',
     systemIpAddresses,
     elasticLoadBalancer: {

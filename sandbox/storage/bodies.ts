@@ -35,7 +35,8 @@ export async function receiveBody<Stored>(
   const md5 = createHash('md5');
   const sha256OfBody = declaredSha256 === undefined ? undefined : createHash('sha256');
 
-  // `request.checkNext` checks the signature of a chunk. It is missing only in tests, where the signature of the request is not checked.
+  // `request.checkNext` checks the signature of a chunk. Requests without a checked signature, which exist only in tests, have no `checkNext`.
+  // Then signed chunks are refused.
   const checkNext = hasSignedChunks ? (request.checkNext ?? refuseSignedChunks) : undefined;
   /** The trailers that came. `unchunked` adds them at the end of the body. */
   const trailers: Record<string, string> = {};
@@ -57,7 +58,8 @@ export async function receiveBody<Stored>(
   if (sha256OfBody !== undefined && sha256OfBody.digest('hex') !== declaredSha256)
     throw new ServiceError(400, 'XAmzContentSHA256Mismatch', 'The content-sha256 header does not match the body.');
   // Without chunks, Node.js itself ends the body after `content-length` bytes, and fails if fewer come.
-  if (isChunked && Number(headers['x-amz-decoded-content-length'] ?? size) !== size)
+  const declaredSize = isChunked ? headers['x-amz-decoded-content-length'] : undefined;
+  if (declaredSize !== undefined && Number(declaredSize) !== size)
     throw new ServiceError(400, 'IncompleteBody', `The body has ${size} bytes: not x-amz-decoded-content-length.`);
 
   const md5OfBody = md5.digest();
