@@ -48,9 +48,10 @@ interface Exchange {
 }
 
 /**
- * Serves requests to `/mcp`. `sessions` keeps no sessions, because the state of a session is in its ID. The token is
- * checked first, because each caller has limits of their own. Then the checks run from cheap to expensive: method, rate, content type, number of the caller's messages that are being received, size, number of the caller's calls and of all
- * calls, JSON, scope. Then the SDK answers. Only a short message is parsed earlier, because it may be a client's reply to a question.
+ * Serves requests to `/mcp`. `sessions` keeps no sessions, because the state of a session is in its ID. The token is checked first, because each
+ * caller has limits of their own. Then the checks run from cheap to expensive: method, rate, content type, number of the caller's messages that
+ * are being received, size, number of the caller's calls and of all calls, JSON, scope. Then the SDK answers. Only a short message is parsed
+ * earlier, because it may be a client's reply to a question.
  */
 export function createMcpEndpoint(options: McpEndpointOptions, metrics: Metrics, concurrency: ConcurrencyLimiter) {
   const { authenticate, resource, limits, newId, log, now } = options;

@@ -35,10 +35,9 @@ const answerMs = 10 * 60 * 1000;
 const progressMs = 10_000;
 
 /**
- * Returns the way to ask the client's user; undefined if the client cannot show forms. The `Elicitor` of a call that brings the user's answer
- * also has the answer (`resumedReply`). In protocols before 2026-07-28, `ask` sends the
- * question to the client during the call. Since 2026-07-28, `ask` returns `later`: the caller ends the call with the question as its result,
- * and the client makes the same call a second time with the answer.
+ * Returns the way to ask the client's user, with the user's answer if the call brings it (`resumedReply`); undefined if the client cannot show
+ * forms. In protocols before 2026-07-28, `ask` sends the question to the client during the call. Since 2026-07-28, `ask` returns `later`: the
+ * caller ends the call with the question as its result, and the client makes the same call a second time with the answer.
  * @param onWaiting called every ten seconds while a question waits for its answer
  */
 export function elicitorFor(client: Client, context: ServerContext, onWaiting: () => void): Elicitor | undefined {
@@ -92,10 +91,10 @@ async function sendQuestion(
 }
 
 /**
- * Returns the way to send the client's user to a URL, where the user decides on a plan; undefined if the client cannot open URLs. The client
- * and its model may read the URL, so its page must ask people to sign in. In protocols before 2026-07-28, `send` sends the URL during the call,
- * and returns what the user did with it (`Visit`). Since 2026-07-28, `send` returns `later`: the caller ends the call with the URL as its result,
- * and the client makes the same call a second time with the user's answer, which is then in `resumedReply`.
+ * Returns the way to send the client's user to a URL, where the user decides on a plan, with the user's answer if the call brings it
+ * (`resumedReply`); undefined if the client cannot open URLs. The client and its model may read the URL, so its page must ask people to sign in.
+ * In protocols before 2026-07-28, `send` sends the URL during the call, and returns the answer (`Visit`). Since 2026-07-28, `send` returns
+ * `later`: the caller ends the call with the URL as its result, and the client makes the same call a second time with the answer.
  * @param onWaiting called every ten seconds while the request to open the URL waits for its answer
  */
 export function guideFor(client: Client, context: ServerContext, onWaiting: () => void): Guide | undefined {
