@@ -18,7 +18,7 @@ interface ChangePage {
 }
 
 export interface HostFacts {
-  /** True if the host forwards tool calls. Every click is one, so without them the page shows no buttons. */
+  /** True if the host forwards tool calls. Every click is a tool call, so otherwise the page shows no buttons. */
   readonly callsTools: boolean;
   readonly formatTime: FormatTime;
 }

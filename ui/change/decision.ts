@@ -156,7 +156,7 @@ const stillUnknown = ({ sentence, details, requestIds }: ChangeOutcome): ChangeO
   next: whereToLook,
 });
 
-/** True in both cases, if the first click was answered late, and if "Ask again" was answered. */
+/** Says that the first click got no answer in time. Fits both cases: its answer came late, or only "Ask again" was answered. */
 const clickLost = (whose: string) =>
   `${whose} first click got no answer in time, so the change may have happened. The click that was answered sent nothing.`;
 
