@@ -64,7 +64,7 @@ export async function unlessStopped<Result>(
 ): Promise<Result> {
   if (stop?.aborted) throw new Refusal('Stopping', []);
 
-  /** Its signal goes to the work. When `signal` aborts, `abort` aborts it, and on shutdown the `finally` below. */
+  /** Gives the work its signal. `abort` aborts that signal when `signal` aborts, and the `finally` below in all other cases. */
   const workController = new AbortController();
   const abort = () => workController.abort(signal?.reason);
   signal?.addEventListener('abort', abort);

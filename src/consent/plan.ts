@@ -108,8 +108,8 @@ export function makePlan(call: PlanInput): Plan {
   /** Replaces names of arguments in a text by words: `diskSize` becomes `disk size`. Consequences and warnings may name arguments. */
   const inWords = (text: SafeText) => withArgumentNames(text, (path) => fieldInWords(schema, path));
 
-  // The own texts get `input`, because they must not name secrets. `also` and `tables` show arguments of any kind, so they get `shownInput`. The
-  // functions that get `call`, such as `requestOf`, replace secrets or show none.
+  // The operation's own texts get `input` with its secrets, because no operation may name a secret in them. `also` and `tables` show any argument, so
+  // they get `shownInput`. The functions that get `call`, such as `requestOf`, replace secrets or show none.
   const shownInput = withoutSecrets(call, input);
   // The arguments that neither the headline nor the consequences name. They are shown after `Also:`.
   const also = otherArguments(ownTexts.named, shownInput, longestListInText);

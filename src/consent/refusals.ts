@@ -42,8 +42,8 @@ const mostRemembered = 1000;
 /**
  * Creates `Refusals` on a journal. A person declines a change, or dismisses (only closes) the question about it. The journal records both as
  * declined. The class `Refusal` is the error of a call that is refused.
- * @param newId makes another ID for each retry. The journal may already have the first attempt, which has spent the nonce. With the same ID, the
- *   retry would turn that entry from `declined` into `not sent`.
+ * @param newId makes a new ID for each retry. If the journal has the failed attempt after all, the nonce is spent, and the retry ends as
+ *   `not sent`. With the same ID, PostgreSQL would write that ending over the `declined` of the attempt.
  */
 export function createRefusals(
   journal: Pick<Journal, 'decline' | 'listDeclined'>,
@@ -92,6 +92,8 @@ export function createRefusals(
     const refusal = await againstAsking(change);
     if (refusal !== undefined) return refusal;
 
+    // `declinedDigests` has dismissed changes too, so a change that is there more often than in `dismissed` was declined. `dismissed` is counted
+    // first. A question that is dismissed after that counts as declined, which is safe.
     const since = countsSince();
     const timesDismissed = dismissed.filter(
       ({ caller, digest, time }) => caller === change.caller && digest === change.digest && Date.parse(time) >= since,
@@ -100,9 +102,7 @@ export function createRefusals(
     const digests = await declinedDigests(change.caller).catch(() => undefined);
     if (digests === undefined) return unreadable();
     const timesDeclinedOrDismissed = digests.filter((digest) => digest === change.digest).length;
-    // A question that was dismissed during the call above counts as declined, which is safe.
-    const isDeclined = timesDeclinedOrDismissed > timesDismissed;
-    return isDeclined
+    return timesDeclinedOrDismissed > timesDismissed
       ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
       : undefined;
   };
@@ -127,15 +127,15 @@ export function createRefusals(
    */
   const decline: Refusals['decline'] = async (intent, isDismissed = false) => {
     const key = intent.nonce ?? intent.id;
-    // An earlier refusal with this nonce waits to be written. An intent without a nonce is never `spent`, because its ID is new.
+    // A change that was declined earlier with this nonce is not written yet. An intent without a nonce is never `spent`, because its ID is new.
     if (unwritten.has(key)) return 'spent';
 
     // A program has answered in place of the user, so its client gets no more questions. `declinedDigests` leaves this change out.
     if (intent.consent === 'program')
       answeringClients = [...answeringClients, clientKey(intent)].slice(-mostRemembered);
 
-    // No `await` may come between the next two statements: a concurrent `againstPlanId` compares how often a change is in both collections.
-    // A program's answer is not counted as a decline, so `dismissed` must not count it either.
+    // `declinedDigests` leaves out a change that no person declined, so `dismissed` must not have it either. No `await` may come between adding
+    // to `dismissed` and to `unwritten`, because a concurrent `againstPlanId` compares how often a change is in each.
     const countsAsDismissed = isDismissed && !notRefusedByPerson.includes(intent.consent);
     if (countsAsDismissed) dismissed = [...dismissed, intent].slice(-mostRemembered);
     unwritten.set(key, intent);
