@@ -2,7 +2,7 @@
  * The part of a companion read's record that never changes. A companion read adds facts to the answer of the main read. The `witness` comes
  * from the main read, and proves that a later call is about the same thing.
  */
-interface LastingRecord {
+export interface LastingRecord {
   readonly part: Readonly<Record<string, unknown>>;
   readonly witness: string | undefined;
 }

@@ -79,14 +79,15 @@ async function readSuccess(
   if (apparent !== undefined) return failed(apparent);
 
   // An HTML page comes from a proxy, so the request may not have reached the API. An unusable body may also hold an error of the operation.
-  const mayHaveFailed = reply.body.kind === 'html' || mayAnswerWithErrors(operation);
+  const mayHoldError = mayAnswerWithErrors(operation);
+  const mayHaveFailed = reply.body.kind === 'html' || mayHoldError;
   const unusable = (problem: SafeText): Answer => ({ kind: 'unusable', status, requestIds, problem, mayHaveFailed });
   if (problemOfFormat !== undefined) return unusable(problemOfFormat);
 
   const answered = { kind: 'read', status, requestIds, answeredAt: isoDate(headers.date) } as const;
   if (expectsEmptyBody) return { ...answered, record: {}, warnings: [], missingFields: [] };
   // A read is worth nothing without a value. For a change, the status is enough, unless there may be an error in place of the value.
-  const needsValue = operation.effect === 'read' || mayHaveFailed;
+  const needsValue = operation.effect === 'read' || mayHoldError;
   if (value === undefined && needsValue) return unusable(say`it is not an answer to ${own(operation.api)}`);
   const createSchema = operation.pages?.page ?? operation.output;
   // For a change without a value, `readRecord` makes an empty record with a warning.

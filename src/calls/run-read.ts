@@ -9,7 +9,7 @@ import { timeLimit } from '../util/time-limit.js';
 import type { CallContext, CallDependencies, PageListeners } from './context.js';
 import { wireRequest } from './endpoint.js';
 import { inconsistentPages, tooManyReads, unreadableAnswer } from './failure.js';
-import type { LastingRecords } from './lasting-records.js';
+import type { LastingRecord, LastingRecords } from './lasting-records.js';
 import { isAllowed } from './policy.js';
 import type { ReachedLimit, ReadMemoryLimit, ReadShare } from './read-memory-limit.js';
 import { missingWarning, truncateRecord } from './read-record.js';
@@ -30,8 +30,8 @@ interface SharedByReads {
 
 /**
  * Runs a read: reads its pages, and reduces them to one record. Some operations have a companion, a second read at the same time. Its record
- * adds facts, such as the start of an upload. If a part of the companion's record never changes, this process keeps this lasting part, and
- * later calls about the same thing, such as the same upload, use it in place of the companion read.
+ * adds facts, such as the start of an upload. If a part of that record never changes (the lasting part), this process keeps it, and later calls
+ * about the same thing, such as the same upload, use it in place of the companion read.
  */
 export async function runRead(
   call: ResolvedRead,
@@ -46,10 +46,8 @@ export async function runRead(
   /** Returns the companion's record. Undefined if the call has no companion, or if the companion read fails. */
   const readCompanionNow = async () => companion && readCompanion(companion, call, memory, context, dependencies);
 
-  // `lasting` has the operation's functions for the lasting part. `lastingKey` is the name of the thing, under which an earlier call may have
-  // kept the part. Without a kept part, the companion is read together with the pages.
-  const { lasting, lastingKey } = companion ?? {};
-  const kept = lastingKey === undefined ? undefined : lastingRecords.get(lastingKey);
+  // The lasting part that an earlier call has kept. Without it, the companion is read together with the pages.
+  const kept = companion?.lastingKey === undefined ? undefined : lastingRecords.get(companion.lastingKey);
   const [reduced, simultaneousRecord] = await Promise.all([
     readPages(call, pages, { client, share: memoryShare, listeners: context }),
     kept === undefined ? readCompanionNow() : undefined,
@@ -59,19 +57,36 @@ export async function runRead(
   if (missingFields.length > 0)
     dependencies.log('debug', 'answer', { tool: call.operation.name, lacks: missingFields });
 
-  // The name may belong to another thing by now. Then the pages have another witness, a value that tells things with the same name apart. If
-  // the pages had no witness in both calls (undefined), the same name counts as the same thing.
-  const witness = lasting?.witness(state);
-  const isSameThing = kept !== undefined && kept.witness === witness;
   // The kept part takes the place of the companion's record. The facts that do not last are then missing in the answer.
-  if (isSameThing) return outcomeOfPages(call, pages, reduced, kept.part, context);
-
+  if (kept !== undefined && isOfSameThing(kept, companion, state))
+    return outcomeOfPages(call, pages, reduced, kept.part, context);
   // The kept part of another thing is useless, so the companion is read now, after the pages.
   const companionRecord = kept === undefined ? simultaneousRecord : await readCompanionNow();
-  const lastingPart = companionRecord && lasting?.part(companionRecord, call.input);
-  if (lastingPart !== undefined && lastingKey !== undefined)
-    lastingRecords.keep(lastingKey, { part: lastingPart, witness });
+  if (companionRecord !== undefined) keepLastingPart(companionRecord, companion, call.input, state, lastingRecords);
   return outcomeOfPages(call, pages, reduced, companionRecord, context);
+}
+
+/**
+ * True if a kept part is about the same thing as the pages. The name of the thing, under which the part was kept, may belong to another thing by
+ * now. Then the pages have another witness, a value that tells things with the same name apart. If the pages had no witness in both calls
+ * (undefined), the same name counts as the same thing.
+ * @param state the pages, reduced
+ */
+const isOfSameThing = (kept: LastingRecord, companion: Companion | undefined, state: unknown): boolean =>
+  kept.witness === companion?.lasting?.witness(state);
+
+/** Keeps the lasting part of a companion's record, if it has one, together with the witness of the pages. */
+function keepLastingPart(
+  companionRecord: Fields,
+  companion: Companion | undefined,
+  input: Fields,
+  state: unknown,
+  lastingRecords: LastingRecords,
+): void {
+  const { lasting, lastingKey } = companion ?? {};
+  const part = lasting?.part(companionRecord, input);
+  if (part === undefined || lastingKey === undefined) return;
+  lastingRecords.keep(lastingKey, { part, witness: lasting?.witness(state) });
 }
 
 /**
@@ -260,7 +275,10 @@ type PageReply =
   | { readonly kind: 'stopped'; readonly limit: ReachedLimit }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** Requests the page at `start`, or the first page if `start` is undefined. If the page cannot be parsed, the call fails, even after other pages. */
+/**
+ * Requests the page at `start`, or the first page if `start` is undefined. If the page cannot be parsed, the call fails, even after other pages.
+ * @param share counts the bytes that `client` receives, and interrupts a reply beyond its limits
+ */
 async function requestPage(
   call: ResolvedRead,
   start: PageStart | undefined,
@@ -270,7 +288,8 @@ async function requestPage(
   const { operation, input, endpoint } = call;
   const request =
     start === undefined ? call.request : wireRequest(operation, await operation.request(input, start), endpoint);
-  if (!(await share.enter())) return { kind: 'stopped', limit: 'others' };
+  const hasRoom = await share.enter();
+  if (!hasRoom) return { kind: 'stopped', limit: 'others' };
   const reply = await client.send(request).finally(() => share.leave());
   if (share.exceeded !== undefined) return { kind: 'stopped', limit: share.exceeded };
 
