@@ -40,7 +40,7 @@ export type AskingCall = Pick<DraftedChange, 'draft'> & { readonly call: Followe
 /**
  * Finds the state of a plan by its `claims`, the content of its planId. Their nonce finds the stored plan, and the journal entry of the
  * change. A stored plan has the outcome as the caller gets it. A journal entry has only an ending, from which a shorter outcome is made. A
- * plan with neither was not decided, and waits until the claims expire.
+ * plan without a decision waits until it expires or, if it was never stored, until the claims expire.
  * @throws Refusal if the plan belongs to another change, or has expired; the error if the plan or its change cannot be read
  */
 export async function stateByClaims(
@@ -73,7 +73,7 @@ export async function stateByClaims(
   // The change is being sent, or the journal does not have it yet because its plan was decided a moment ago.
   if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
 
-  // No decision is recorded with this nonce, so the plan is waiting, even if it was never stored. A stored plan may wait for hours.
+  // No decision is recorded with this nonce. A stored plan may wait for hours.
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
   const expiresAt = plan?.expiresAt ?? tokenExpiresAt;
   if (time > expiresAt) throw new Refusal('PlanRefused', [say`the planId has expired`]);
