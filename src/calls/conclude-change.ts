@@ -190,8 +190,9 @@ function nextOf(
     return next('user', 'check', text);
   }
 
-  // `mayRepeat` is the ID of an earlier change with the same request.
-  if (typeof mayRepeat === 'string' && mayRepeat !== '') {
+  // Only an ID in `mayRepeat` names an earlier change with the same request. True, false and an empty text name none.
+  const repeatsEarlierChange = typeof mayRepeat === 'string' && mayRepeat !== '';
+  if (repeatsEarlierChange) {
     const { verificationHint } = call;
     const text = forReader({
       agent: say`Tell the user the request IDs. The same change was sent before, so have them check in the console that there is only one, unless they asked for more: ${verificationHint}.`,

@@ -80,18 +80,18 @@ export async function planChange(
   const { call } = drafted;
   const { control, account } = call;
 
-  // `duplicate` is an earlier change with the same request, and `mayRepeat` tells the journal later which earlier change may be repeated.
+  // `duplicate` is an earlier change with the same request, and `earlier` is as much of it as this caller may know. `mayRepeat` tells the journal
+  // later which earlier change may be repeated.
   const { duplicate, mayRepeat, consentDigest } = await findRepetition(drafted, context, dependencies);
-  const visibleDuplicate = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
+  const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
   // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
-  if (visibleDuplicate !== undefined && !control.allowRepeat && !control.planOnly)
-    throw repeated(visibleDuplicate, call);
+  if (earlier !== undefined && !control.allowRepeat && !control.planOnly) throw repeated(earlier, call);
 
   const budgetText = await checkBudget(dependencies.journal, call.budget, control.planOnly);
   // Only the body of the request can be too large. The remarks below do not change the body.
   if (account.confirm !== 'off' && !canBeShown(drafted.plan)) throw tooLargeToShow(call);
 
-  const plan = withRemarks(drafted.plan, visibleDuplicate, budgetText);
+  const plan = withRemarks(drafted.plan, earlier, budgetText);
   const others = await otherPlans(drafted, ownNonces, context, dependencies);
   const otherTexts = others.map(({ text }) => text);
   const shown = withOtherPlans(plan, otherTexts);
@@ -125,7 +125,7 @@ async function otherPlans(
   }));
 }
 
-/** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. `mayRepeat`: see `PlannedChange`. */
+/** Finds the change that a call would repeat, and makes the digest of the consent that the call needs. */
 export async function findRepetition(
   { call, draft, plan }: DraftedChange,
   { click }: CallContext,
@@ -139,10 +139,13 @@ export async function findRepetition(
       return undefined;
     });
   const duplicate = repeatable ? undefined : await lookUp();
-  const mayRepeat = repeatable || (call.control.allowRepeat && (duplicate?.id ?? ''));
+  // True for any earlier change, false for none, or the ID of the only one (empty if none was found): see `PlannedChange`.
+  const idToRepeat = duplicate?.id ?? '';
+  const mayRepeat = repeatable || (call.control.allowRepeat && idToRepeat);
   // While a plan waited on the page, the repeated change may have become too old to be found. The person agreed to the repetition that the
   // page showed, so the digest is made with that repetition.
-  const shownRepetition = mayRepeat === '' ? (click?.page?.repeats ?? '') : mayRepeat;
+  const isNoneFound = mayRepeat === '';
+  const shownRepetition = isNoneFound ? (click?.page?.repeats ?? mayRepeat) : mayRepeat;
   return { duplicate, mayRepeat, consentDigest: digestForConsent(call, plan, shownRepetition) };
 }
 
