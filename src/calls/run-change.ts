@@ -28,14 +28,14 @@ export async function runChange(
   dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: principal?.name });
   // A click is the decision itself, so the call withdraws no other plan and does not tell the state of its own.
   if (click !== undefined) {
-    const clickedChange = await planChange(drafted, [], context, dependencies);
-    return approveAndSend(step, clickedChange, undefined, context, dependencies);
+    const clickedChange = await planChange(drafted, [click.claims.nonce], context, dependencies);
+    return approveAndSend(step, clickedChange, context, dependencies);
   }
 
   // The argument `replaces` names another waiting plan, which this call withdraws in favour of its own plan.
   const replaced = await findReplaced(drafted, context, dependencies);
-  // With a planId, an earlier call has made the own plan. `answerPlanStatus` may wait for a decision or end this call, so the other plan is
-  // withdrawn before. It stays if the own plan was declined, for example.
+  // With a planId, an earlier call has made the own plan. `answerPlanStatus` may wait until that plan ends, or end this call, so the replaced plan
+  // is withdrawn first, unless the own plan was declined or has failed (`mayReplace`).
   const own = await findOwnPlan(step, drafted, context, dependencies);
   if (own !== undefined && mayReplace(own)) await withdrawReplaced(replaced, drafted, context, dependencies);
   const status = own && (await answerPlanStatus(own, step, drafted, context, dependencies));
@@ -66,17 +66,18 @@ async function planAndApprove(
 
   // `planChange` adds remarks from the journal, and they may make the plan too long for a question. Then another step takes the place of `ask`.
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
-  // Without an own plan yet, the other plan is withdrawn before the user is asked or the own plan is stored, so that the two never wait together.
-  // The other plan stays withdrawn if the call fails after that. Only the step `refuse` leaves it waiting.
+  // With an own plan, `runChange` has withdrawn the replaced plan. Without one, that happens before the user is asked or the new plan is stored, so
+  // that the two never wait together. Only the step `refuse` leaves the replaced plan waiting, and no later failure brings it back.
   if (own === undefined && finalStep.kind !== 'refuse')
     await withdrawReplaced(replaced, drafted, context, dependencies);
 
-  // The question no longer fits, so only a person can decide, and the call gets the state of its plan.
+  // The question no longer fits, so only a person can decide, and the call gets the state of its plan. A call with an invalid planId has no own
+  // plan, and `getDecision` refuses it.
   if (finalStep.kind === 'status' && own !== undefined) {
     const status = await answerPlanStatus(own, finalStep, drafted, context, dependencies);
     if (status !== undefined) return status;
   }
-  if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, own?.claims, context, dependencies);
+  if (finalStep.kind !== 'plan') return await approveAndSend(finalStep, planned, context, dependencies, own?.claims);
   const answer = await answerWithPlan(finalStep, planned, context, dependencies);
   return await sendToPage(answer, planned, context, dependencies);
 }
@@ -105,14 +106,15 @@ function consentStep(
 
 /**
  * Gets the decision on a change, claims the plan for it, and carries it out.
- * @param claims the content of the call's planId, if the call decides on its plan
+ * @param claims the content of the call's planId, if the call decides on its plan. A click brings its own claims
+ * @throws Refusal if there is no consent, or if the plan was decided before
  */
 async function approveAndSend(
   step: ConsentStep,
   planned: PlannedChange,
-  claims: ConsentClaims | undefined,
   context: CallContext,
   dependencies: CallDependencies,
+  claims?: ConsentClaims,
 ): Promise<CallOutcome> {
   const { draft } = planned;
   const asksPerson = step.kind === 'ask' && context.click === undefined;
@@ -128,8 +130,8 @@ async function approveAndSend(
     if (decision.kind === 'accepted') return { kind: 'claimed', consent: decision.record, claimedNonce } as const;
     throw await recordDecline(claimedNonce, decision, draft, dependencies);
   };
-  // After the user's answer, the call waits for its place among the calls again. By then, the plan is claimed or the no is in the journal, so
-  // that no later decision on the same change overtakes this one.
+  // `waitForPerson` frees this call's place among the concurrent calls, and takes a place again after `decideAndClaim`. By then, the plan is claimed
+  // or the no is in the journal, so that no later decision on the same change overtakes this one.
   const approval = await (asksPerson ? waitForPerson(context, decideAndClaim) : decideAndClaim());
   if (approval.kind !== 'claimed') return approval;
 
