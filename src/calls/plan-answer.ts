@@ -48,16 +48,17 @@ export async function answerWithPlan(
   // All ways share one nonce, so that no model carries out a plan by planId after a person has declined it elsewhere.
   const claims = { digest: consentDigest, nonce: newNonce() };
 
-  // An offered way is open unless the user has declined too much before. The page also needs a stored plan. A click in a view does not,
-  // because it brings the plan's arguments and claims along.
-  const refusalInChat = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
-  const inChat = step.withPlanId && refusalInChat === undefined;
-  const clicks = await openClicks(step, planned, claims.nonce, context, dependencies);
+  // An offered way is open unless the user has declined too much before. After a yes in the chat, the planId is the consent. The page also needs
+  // a stored plan. A click in a view does not, because it brings the plan's arguments and claims along.
+  const refusalOfPlanId = step.withPlanId ? await refusals.againstPlanId(draft) : undefined;
+  const inChat = step.withPlanId && refusalOfPlanId === undefined;
+  const clicks = await storeForClicks(step, planned, claims.nonce, context, dependencies);
+  const { isStored } = clicks;
   const byClick = step.withClick && clicks.areOpen;
-  const onPage = step.withPage && clicks.isStored;
+  const onPage = step.withPage && isStored;
 
   // What has closed the offered ways. With `planOnly`, the plan is shown even if nobody can agree to it.
-  const refusal = clicks.refusal ?? refusalInChat;
+  const refusal = clicks.refusal ?? refusalOfPlanId;
   const hasOpenWay = inChat || byClick || onPage;
   if (!hasOpenWay && refusal !== undefined && !call.control.planOnly) throw refusal;
 
@@ -72,7 +73,7 @@ export async function answerWithPlan(
     decideAt,
     // Set only with `planOnly`, if the same call without `planOnly` would be refused.
     isDeadEnd: step.isDeadEnd === true,
-    planId: inChat || clicks.isStored ? context.tokens.issue({ use, ...claims }) : undefined,
+    planId: inChat || isStored ? context.tokens.issue({ use, ...claims }) : undefined,
   });
 }
 
@@ -80,7 +81,7 @@ export async function answerWithPlan(
  * Stores a plan if a person can decide on it by a click, unless the user has declined too many changes. A click in a view needs no stored plan,
  * but the agent can ask for the outcome only if the plan is stored.
  */
-async function openClicks(
+async function storeForClicks(
   { withClick, withPage }: PlanStep,
   planned: PlannedChange,
   nonce: string,
@@ -150,12 +151,12 @@ function planOutcome({ call, shown, others }: PlannedChange, time: Date, ways: W
   const byClick = claimsForClick !== undefined;
 
   // A planId that is the consent (`inChat`) and a click in a view count for ten minutes, and a decision on the page often longer. The plan
-  // shows the deadline of its planId or, if the planId is no consent, the deadline on the page, even if a click ends before.
+  // shows the deadline of its planId or, if the planId is no consent, the deadline on the page, even if clicks in a view stop counting before.
   const issuedAt = time.getTime();
   const tokenExpiresAt = issuedAt + tokenLifetimeMs;
   const expiresAt = inChat ? tokenExpiresAt : (onPageUntil ?? tokenExpiresAt);
   const expiresIso = new Date(expiresAt).toISOString();
-  // A plan on the page always has a planId. So nobody can agree to a plan without planId and click, and its text has no deadline.
+  // Without planId and click, there is no way to agree, because a plan on the page has a planId. The text then has no deadline.
   const isOnlyShown = planId === undefined && !byClick;
   const deadlineText = isOnlyShown ? undefined : `${expiresIso.slice(0, 16).replace('T', ' ')} UTC`;
 
