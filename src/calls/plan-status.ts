@@ -53,7 +53,7 @@ export async function findOwnPlan(
   const { withdraw, planId: givenPlanId } = drafted.call.control;
   const { guide, tokens } = context;
   // A call that ended with the request to open the page (`sendToPage`) is repeated with the user's reply and without a planId. The claims of
-  // the reply name the plan.
+  // the reply name the plan, and become a planId, which the answer gives to the agent.
   const pageReply = guide?.resumedReply;
   const planId = pageReply === undefined ? givenPlanId : tokens.issue(pageReply.claims);
   if (planId === undefined) {
@@ -69,6 +69,7 @@ export async function findOwnPlan(
     const isRecorded = own.state.kind !== 'waiting' || own.state.isStored;
     if (isRecorded || claims.digest === (await findRepetition(drafted, context, dependencies)).consentDigest)
       return own;
+    // Caught below, like the refusal of any other invalid planId.
     throw ofAnotherCall();
   } catch (error) {
     const isInvalidPlanId = error instanceof Refusal && error.code === 'PlanRefused';
@@ -85,6 +86,7 @@ export const mayReplace = ({ state }: OwnPlan): boolean => state.kind !== 'ended
  * Answers a call with a planId: tells the state of the plan, or withdraws the plan.
  * @param step the next step towards consent
  * @returns undefined if the plan waits for a decision that this call makes
+ * @throws Refusal if the user declined to open the page, or if the plan to withdraw was decided already
  */
 export async function answerPlanStatus(
   own: OwnPlan,
@@ -98,6 +100,7 @@ export async function answerPlanStatus(
   const { page, now } = dependencies;
   const { nonce } = claims;
   const { withdraw } = call.control;
+  // The user's reply to the request to open the page, if this call brings it.
   const pageReply = context.guide?.resumedReply;
   const mustWait = waitsForEnd(own.state, step, withdraw, pageReply, dependencies);
   const state = mustWait ? await waitForEnd(own, drafted, context, dependencies) : own.state;
@@ -283,6 +286,7 @@ export function unendedAnswer(
   return { kind: 'succeeded', success };
 }
 
+/** @param planId undefined if a view asks. It shows only the end of its plan, so it shows nothing of this answer */
 const waitingAnswer = (
   tool: string,
   planId: string | undefined,
