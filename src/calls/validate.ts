@@ -112,6 +112,7 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
   }
 
   const region = textAt(valid, 'region') ?? configuredRegion;
+  // A default replaces only an absent argument, so `hintsOf` also gets the invalid ones.
   const { defaults, warnings } = hintsOf(operation, operation.change, valid, region, args);
   return { defaults: defaults.map(defaultText), warnings };
 }
