@@ -37,7 +37,8 @@ export async function getDecision(
       throw new Refusal('NeedsHuman', [step.problem], context.isUnknownClient ? { next: reconnect } : {});
     case 'status':
     case 'plan':
-      // `runChange` answers such a call with the plan or its state. Only an invalid planId with a question that no longer fits comes here.
+      // `planAndApprove` answers these steps itself, except `status` with an invalid planId. The step of such a call was `ask`, which needs no
+      // planId, until the journal's remarks made the question too long.
       throw new Refusal('PlanRefused', [say`only a person can decide on this plan`]);
     case 'redeem':
       return planIdDecision(planned, claims, dependencies);
@@ -143,10 +144,10 @@ async function askUser(
   // A wrong name is no decision, even if a program sent the name.
   if (kind === 'wrongName') throw new Refusal('WrongName', []);
   const answeredAfterMs = now().getTime() - askedAt;
-  // A reply that is too early for a person comes from a program. But a person at this process's own terminal (`isDirect`) may answer at once,
-  // and `unanswered` means that the client came back without a reply.
-  const isTooEarly = answeredAfterMs < shortestReadMs;
-  const isByProgram = isTooEarly && elicitor.isDirect !== true && kind !== 'unanswered';
+  // A client that replies too early for a person has answered by itself. At this process's own terminal (`isDirect`), no client can do that, and
+  // `unanswered` is no reply.
+  const isClientsReply = elicitor.isDirect !== true && kind !== 'unanswered';
+  const isByProgram = isClientsReply && answeredAfterMs < shortestReadMs;
   const record = { how: isByProgram ? 'program' : 'asked', nonce: claims.nonce, answeredAfterMs } as const;
   const shownQuestion = say`the question was: ${upTo(questionText, '\n') ?? questionText}`;
   // What a program says is never consent, even if it agreed.
