@@ -227,7 +227,7 @@ async function accessOf(host: string, { http, proxies, publicUrl }: Config, now:
 /** The authentication of callers, by a tokens file or by an OAuth issuer. */
 interface Identity {
   readonly authenticate: Authenticate;
-  /** Returns a caller with its current scopes. Undefined if the caller may no longer make calls. */
+  /** Returns a caller with its current scopes. Undefined if the caller may no longer make calls. @throws HttpError if unknown now */
   callerNamed(name: string, scopesAtPlan: readonly string[]): Promise<Principal | undefined>;
   /** Returns the way in which people sign in to the page for decisions. */
   signIn(publicUrl: string): Promise<SignIn>;

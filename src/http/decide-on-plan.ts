@@ -27,7 +27,10 @@ export interface DecisionDependencies {
   readonly stateKeys: SealingKeys;
   readonly now: () => Date;
   readonly log: Log;
-  /** Finds the caller of a plan with its present scopes. Undefined if the caller no longer exists, or if the plan has no `caller`. */
+  /**
+   * Finds the caller of a plan with its present scopes. Undefined if the caller no longer exists, or if the plan has no `caller`.
+   * @throws HttpError if it is not known now if the caller exists
+   */
   readonly callerOf: (plan: FoundPlan) => Promise<Principal | undefined>;
 }
 
@@ -197,7 +200,7 @@ const decidedBefore = (plan: FoundPlan): EndedOutcome => {
 /** Makes the call of a plan in the name of its caller: with a click that decides, or only to look up the outcome. */
 type CallOfPlan = (action: Pick<CallContext, 'click' | 'look'>) => Promise<CallOutcome>;
 
-/** Prepares the call of a plan. Undefined if the caller, or the tool, no longer exists. */
+/** Prepares the call of a plan. Undefined if the caller, or the tool, no longer exists. @throws HttpError as `callerOf` does */
 async function createCall(
   plan: FoundPlan,
   { operations, call, stateKeys, now, callerOf }: DecisionDependencies,
@@ -294,6 +297,7 @@ export const readClick = (params: unknown): PlanClick | undefined => clickSchema
 /**
  * Carries out a click. Returns the new content of the change view: the plan for `look`, and otherwise the outcome, with a description of the
  * decision on the plan if there is one to show.
+ * @throws HttpError as `callerOf` does. Then nothing is decided
  */
 export async function answerClick(
   plan: FoundPlan,

@@ -6,6 +6,7 @@ import { approveScope, type Principal, readScope, scopes as serverScopes, writeS
 import { type Log, reasonOf } from '../util/log.js';
 import { namesOf, own, type SafeText, say } from '../util/safe-text.js';
 import type { Authenticate } from './auth.js';
+import { unavailable } from './http-helpers.js';
 
 /** A line of the tokens file. This server does not know the token itself, only its SHA-256. */
 interface StaticToken extends Principal {
@@ -84,9 +85,12 @@ interface TokensFileOptions {
 
 const rereadAfterMs = 1000;
 
+/** The reason, for the log and the metrics, if the file cannot be read. */
+const unreadable = 'tokens file';
+
 /** Authenticates by the present tokens file, in which it can also find a caller by name. */
 type AuthenticateByFile = Authenticate & {
-  /** The caller with this name. Undefined if the file does not name the caller, or cannot be read now. */
+  /** Finds a caller by name. Undefined if the file does not name the caller. @throws HttpError if the file cannot be read now */
   readonly principalNamed: (name: string) => Promise<Principal | undefined>;
 };
 
@@ -143,16 +147,19 @@ export function authenticateByTokensFile({ text, read, now, log }: TokensFileOpt
     return contents;
   };
 
-  /** Finds a caller by name. Undefined if the file does not name the caller, or cannot be read now. */
   const principalNamed = async (wantedName: string): Promise<Principal | undefined> => {
-    const { tokens } = await currentContents();
+    const { text: currentText, tokens } = await currentContents();
+    if (currentText === undefined)
+      throw unavailable(unreadable, 'The caller of this change cannot be verified now. Try again in a few seconds.', {
+        retryAfterSeconds: 5,
+      });
     const owner = tokens.find(({ name }) => name === wantedName);
     return owner && { name: owner.name, scopes: owner.scopes };
   };
 
   const authenticate: Authenticate = async (token) => {
     const current = await currentContents();
-    if (current.text === undefined) return { kind: 'unavailable', reason: 'tokens file' };
+    if (current.text === undefined) return { kind: 'unavailable', reason: unreadable };
 
     const digest = createHash('sha256').update(token).digest();
     // Compares with all tokens, each in constant time, so that the duration reveals neither a part of a digest nor the line of a token.

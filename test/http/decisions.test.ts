@@ -292,6 +292,25 @@ describe('approval', () => {
     expect(requests).toEqual([]);
   });
 
+  test('a caller who cannot be looked up now is not taken for gone, and the next click decides', async () => {
+    const principal = { name: 'bob', scopes: [approveScope] };
+    const authenticate = async () => ({ kind: 'authenticated', principal }) as const;
+    const { requests, setTokensReadable, plans } = await start({
+      signIn: signInByToken(authenticate, () => new Date()),
+    });
+    const { nonce } = await waiting(served);
+    const browser = await signedIn();
+    setTokensReadable(false);
+    for (const decision of ['accept', 'decline']) {
+      const answer = await browser.decide(nonce, decision);
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    }
+    expect((await plans.find(nonce))?.state).toBe('waiting');
+    setTokensReadable(true);
+    expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('accepted');
+    expect(requests).toHaveLength(1);
+  });
+
   test('a plan that has expired is gone', async () => {
     const { pass, requests } = await start();
     const { nonce } = await waiting(served);

@@ -83,7 +83,12 @@ export async function serveDecisions({
     `bob ${sha256('bob')} ${approveScope}`,
     `carol ${sha256('carol')} ${approveScope}`,
   ].join('\n');
-  const authenticate = authenticateByTokensFile({ text, read: async () => text, now, log: () => undefined });
+  let isReadable = true;
+  const read = async () => {
+    if (!isReadable) throw new Error('EACCES');
+    return text;
+  };
+  const authenticate = authenticateByTokensFile({ text, read, now, log: () => undefined });
   const { openClient, requests } = scriptedClient(async () => {
     await onRequest();
     return answered(200, { instance: { instanceId: 'wiki' } });
@@ -146,6 +151,10 @@ export async function serveDecisions({
     },
     setTokens: (change: (text: string) => string) => {
       text = change(text);
+      waitedMs += 2000;
+    },
+    setTokensReadable: (readable: boolean) => {
+      isReadable = readable;
       waitedMs += 2000;
     },
   };
