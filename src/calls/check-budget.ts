@@ -1,9 +1,10 @@
 import { Refusal } from '../consent/refusal.js';
 import type { Budget, BudgetState } from '../journal/budget.js';
-import type { Journal } from '../journal/journal.js';
 import { next } from '../tools/next.js';
 import { digestOf } from '../util/digest.js';
+import { reasonOf } from '../util/log.js';
 import { counted, forReader, join, type SafeText, say, time } from '../util/safe-text.js';
+import type { CallDependencies } from './context.js';
 import type { Cloud } from './endpoint.js';
 
 /** The budget of an account and a caller. */
@@ -29,12 +30,15 @@ export function budgetOf(
  * @throws Refusal if the budget is spent or cannot be counted, except for a call that only wants the plan
  */
 export async function checkBudget(
-  journal: Journal,
   { key, limit }: CallBudget,
-  planOnly: boolean,
+  { tool, planOnly }: { readonly tool: string; readonly planOnly: boolean },
+  { journal, log }: Pick<CallDependencies, 'journal' | 'log'>,
 ): Promise<SafeText | undefined> {
   if (limit === undefined) return undefined;
-  const state = await journal.budgetState(key, limit).catch(() => undefined);
+  const state = await journal.budgetState(key, limit).catch((error: unknown) => {
+    log('error', 'journal', { tool, error: reasonOf(error) });
+    return undefined;
+  });
   if (state === undefined && planOnly) return undefined;
   if (state === undefined) throw new Refusal('JournalUnavailable', [say`the changes in it cannot be counted`]);
 

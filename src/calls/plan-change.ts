@@ -77,7 +77,7 @@ export async function planChange(
   context: CallContext,
   dependencies: CallDependencies,
 ): Promise<PlannedChange> {
-  const { call } = drafted;
+  const { call, draft } = drafted;
   const { control, account } = call;
 
   // `duplicate` is an earlier change with the same request, and `earlier` is as much of it as this caller may know. `mayRepeat` tells the journal
@@ -87,7 +87,7 @@ export async function planChange(
   // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
   if (earlier !== undefined && !control.allowRepeat && !control.planOnly) throw repeated(earlier, call);
 
-  const budgetText = await checkBudget(dependencies.journal, call.budget, control.planOnly);
+  const budgetText = await checkBudget(call.budget, { tool: draft.tool, planOnly: control.planOnly }, dependencies);
   // Only the body of the request can be too large. The remarks below do not change the body.
   if (account.confirm !== 'off' && !canBeShown(drafted.plan)) throw tooLargeToShow(call);
 

@@ -90,12 +90,15 @@ test('two at once cannot both have the last one', async () => {
   await close();
 });
 
-test('a journal that cannot be read allows no change', async () => {
-  const journal = { ...createMemoryJournal(), budgetState: () => Promise.reject(new Error('gone')) };
-  const { call, close } = testCaller(cloud.origin, { budget, journal });
+test('a journal that cannot be read allows no change, and the log has the cause', async () => {
+  const gone = Object.assign(new Error('gone'), { code: 'EIO' });
+  const journal = { ...createMemoryJournal(), budgetState: () => Promise.reject(gone) };
+  const { call, close, logged } = testCaller(cloud.origin, { budget, journal });
   expect(await call(restoreInstance, change('i-1'), { signal: never })).toMatchObject({
     failure: { code: 'JournalUnavailable' },
   });
+  const cause = { tool: 'restore_instance', error: 'EIO' };
+  expect(logged).toContainEqual({ level: 'error', event: 'journal', fields: cause });
   expect(cloud.requests).toEqual([]);
   await close();
 });
