@@ -10,6 +10,7 @@ import type { Operation, Probe, Service } from '../tools/define-operation.js';
 import { parseBody } from '../transport/parse-body.js';
 import { encodeRequest } from '../transport/request.js';
 import { readServiceError } from '../transport/service-error.js';
+import { sentences } from '../util/human.js';
 import { shownReason } from '../util/log.js';
 import { join, namesOf, own, type SafeText, say, textFor, words } from '../util/safe-text.js';
 import { type CheckOptions, checkEndpoint } from './check-endpoint.js';
@@ -117,7 +118,8 @@ async function checkSignature(
   const check = `${operation.service} signature`;
   const { call, server } = runtime;
   // The bucket that the user names with `--bucket` takes the place of the probe's own, which usually does not exist.
-  const bucketToRead = 'bucket' in probe.arguments ? bucket : undefined;
+  const takesBucket = 'bucket' in probe.arguments;
+  const bucketToRead = takesBucket ? bucket : undefined;
   const probeInput = bucketToRead === undefined ? probe.arguments : { ...probe.arguments, bucket: bucketToRead };
   const args = server.accounts.areNamed ? { ...probeInput, account: account.name } : probeInput;
   const noCaller = '';
@@ -151,12 +153,12 @@ async function checkSignature(
   }
 
   // AccessDenied usually means that the account lacks a right. But Ceph with STS sends it for an unknown access key, too.
-  const keyHint = words(
-    code === 'AccessDenied'
-      ? ' Some stores answer so to an unknown access key or a wrong secret, too: check both. Or name a bucket that you can read with --bucket.'
-      : '',
+  const deniedHints = sentences(
+    words('Some stores answer so to an unknown access key or a wrong secret, too: check both.'),
+    takesBucket && bucket === undefined && words('Or name a bucket that you can read with --bucket.'),
   );
-  return problem(check, join([summary, ...problems], ' '), say`${remedy}${keyHint}`);
+  const remedies = code === 'AccessDenied' ? [remedy, ...deniedHints] : [remedy];
+  return problem(check, join([summary, ...problems], ' '), join(remedies, ' '));
 }
 
 /**

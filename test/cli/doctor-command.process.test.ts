@@ -237,6 +237,12 @@ describe('the signed read', () => {
     expect(finding?.remedy).toBe('Set CLOUDOPS_STORAGE_HEADERS=amz.');
   });
 
+  test('does not ask for a bucket if one was named', async () => {
+    const { env } = await storage((response) => response.writeHead(403).end(error('AccessDenied')));
+    const [finding] = (await examine(env, '--bucket', 'mine')).of('storage signature');
+    expect(finding?.remedy).toMatch(/an unknown access key or a wrong secret, too: check both\.$/);
+  });
+
   test('says that a bucket has no valid name', async () => {
     const { env } = await storage((response) => response.writeHead(403).end(error('AccessDenied')));
     const [finding] = (await examine(env, '--bucket', 's3://mine')).of('storage signature');
