@@ -64,21 +64,29 @@ export function createRefusals(
 
   /**
    * Digests of the changes that a caller's user declined or dismissed recently, through `client` or, without it, through any client. The digest
-   * of a change that was declined twice is there twice.
+   * of a change that was declined twice is there twice. Undefined if the journal cannot be read.
    */
-  const declinedDigests = async (caller: string | undefined, client?: string): Promise<readonly string[]> => {
+  const declinedDigests = async (
+    caller: string | undefined,
+    client?: string,
+  ): Promise<readonly string[] | undefined> => {
     const since = countsSince();
     // Memory comes first. A change that is written meanwhile is then there once too often, which is safe, and never left out.
     const inMemory = [...unwritten.values()].filter(
       (intent) => Date.parse(intent.time) >= since && isDeclinedBy(intent, caller, client),
     );
-    const inJournal = await journal.listDeclined(since, caller, client);
-    return [...inJournal, ...inMemory.map(({ digest }) => digest)];
+    try {
+      const inJournal = await journal.listDeclined(since, caller, client);
+      return [...inJournal, ...inMemory.map(({ digest }) => digest)];
+    } catch (error) {
+      log('error', 'journal', { error: reasonOf(error) });
+      return undefined;
+    }
   };
 
   /** The error for a question that must not be asked, because the user declined too many changes through this client. */
   const againstAsking: Refusals['againstAsking'] = async ({ caller, client }) => {
-    const digests = await declinedDigests(caller, client).catch(() => undefined);
+    const digests = await declinedDigests(caller, client);
     // If the journal cannot be read, nobody is asked, because the user may have declined too often.
     if (digests === undefined) return unreadable();
     return digests.length >= mostDeclined ? new Refusal('TooManyRefusals', []) : undefined;
@@ -99,7 +107,7 @@ export function createRefusals(
       ({ caller, digest, time }) => caller === change.caller && digest === change.digest && Date.parse(time) >= since,
     ).length;
     // Without a client, because the user may have declined this change in another client.
-    const digests = await declinedDigests(change.caller).catch(() => undefined);
+    const digests = await declinedDigests(change.caller);
     if (digests === undefined) return unreadable();
     const timesDeclinedOrDismissed = digests.filter((digest) => digest === change.digest).length;
     return timesDeclinedOrDismissed > timesDismissed

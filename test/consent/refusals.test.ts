@@ -219,12 +219,14 @@ describe('while the journal cannot be written', () => {
   });
 });
 
-test('while the journal cannot be read, nobody is asked and no planId counts', async () => {
+test('while the journal cannot be read, nobody is asked and no planId counts, and the log has the cause', async () => {
   const listDeclined = () => Promise.reject(new Error('down'));
-  const { refusals } = setUp({ ...createMemoryJournal(now), listDeclined });
+  const { refusals, logged } = setUp({ ...createMemoryJournal(now), listDeclined });
   const reason = { code: 'JournalUnavailable', problems: ['the refusals in it cannot be counted'] };
   expect(await refusals.againstAsking(agent)).toMatchObject(reason);
   expect(await refusals.againstPlanId(agent)).toMatchObject(reason);
+  const entry = ['error', 'journal', { error: 'down' }];
+  expect(logged).toEqual([entry, entry]);
 });
 
 test('while only the refusals of all clients cannot be read, no planId counts', async () => {
