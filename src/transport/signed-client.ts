@@ -73,13 +73,22 @@ export interface SignedClientDependencies {
 export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
   const redactors = new WeakMap<Credentials, Redactor>();
   const redactorOfCredentials = (credentials: Credentials): Redactor => {
-    const { secretAccessKey, sessionToken } = credentials;
-    const redactor = redactors.get(credentials) ?? createRedactor([secretAccessKey, sessionToken]);
+    const redactor = redactors.get(credentials) ?? createRedactor(secretsOf(credentials));
     redactors.set(credentials, redactor);
     return redactor;
   };
   return (endpoint, options) => new CallClient(endpoint, options, dependencies, redactorOfCredentials);
 }
+
+/** A request signed for one attempt. */
+interface SignedAttempt {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly credentials: Credentials;
+  /** Removes the secrets of the call from the answer. */
+  readonly redactor: Redactor;
+}
+
+const secretsOf = ({ secretAccessKey, sessionToken }: Credentials) => [secretAccessKey, sessionToken];
 
 class CallClient implements SignedClient {
   readonly #endpoint: Endpoint;
@@ -88,10 +97,10 @@ class CallClient implements SignedClient {
   readonly #limit: ReturnType<typeof timeLimit>;
   readonly #deadline: number;
   readonly #redactorOfCredentials: (credentials: Credentials) => Redactor;
-  /** Removes the secrets in the arguments of the call. Undefined if there are none. */
-  readonly #argumentRedactor: Redactor | undefined;
-  /** The redactors of all credentials used so far, because a service may repeat a secret of an earlier attempt. */
-  readonly #credentialRedactors = new Set<Redactor>();
+  /** All credentials used so far, because a service may repeat a secret of an earlier attempt. */
+  readonly #usedCredentials = new Set<Credentials>();
+  /** Removes the secrets in the arguments of the call and in `#usedCredentials`, so that an answer is searched only once. */
+  #redactor: Redactor | undefined;
   /** Added to this machine's time when requests are signed. Set after the service has refused a request because of the time. */
   #offsetMs = 0;
   /** True after the keys were renewed, which a call does at most once. */
@@ -111,8 +120,6 @@ class CallClient implements SignedClient {
     this.#limit = timeLimit(timeoutMs, options.signal);
     this.#deadline = now().getTime() + timeoutMs;
     this.#redactorOfCredentials = redactorOfCredentials;
-    const { secretArguments } = options;
-    this.#argumentRedactor = secretArguments.length === 0 ? undefined : createRedactor(secretArguments);
   }
 
   [Symbol.dispose](): void {
@@ -132,8 +139,8 @@ class CallClient implements SignedClient {
         throw signed;
       }
 
-      const { headers, credentials } = signed;
-      const reply = await this.#sendOnce(request, headers, attempts.length);
+      const { credentials } = signed;
+      const reply = await this.#sendOnce(request, signed, attempts.length);
       // With new keys, the request is repeated at once.
       const hasNewKeys = await this.#renewKeys(reply, credentials);
       const pauseMs = hasNewKeys ? 0 : this.#pauseAfter(reply, attempts.length);
@@ -153,7 +160,7 @@ class CallClient implements SignedClient {
   /** Sends a signed request once. Returns the reply without secrets. */
   async #sendOnce(
     request: WireRequest,
-    headers: Readonly<Record<string, string>>,
+    { headers, redactor }: Pick<SignedAttempt, 'headers' | 'redactor'>,
     attemptsBefore: number,
   ): Promise<AttemptReply> {
     const { repeatable, span, byteLimit } = this.#options;
@@ -167,17 +174,16 @@ class CallClient implements SignedClient {
     const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, attemptsBefore));
     const result = await this.#dependencies.httpClient.send(signed, this.#limit.signal);
     // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret.
-    const reply = this.#withoutSecrets(replyOf(result));
+    const reply = withoutSecrets(replyOf(result), redactor);
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return reply;
   }
 
   /** Signs a request for one attempt, and logs the texts that were signed. */
-  async #sign(request: WireRequest) {
+  async #sign(request: WireRequest): Promise<SignedAttempt> {
     const { now, log } = this.#dependencies;
     const credentials = await this.#endpoint.keys.current();
-    // Adds a redactor only if the credentials have changed, because the same credentials have the same redactor.
-    this.#credentialRedactors.add(this.#redactorOfCredentials(credentials));
+    const redactor = this.#redactorWith(credentials);
     const { host } = new URL(this.#endpoint.origin);
     const date = new Date(now().getTime() + this.#offsetMs);
     const signed = await sign({ ...request, host }, { ...this.#endpoint, credentials, date });
@@ -185,18 +191,22 @@ class CallClient implements SignedClient {
     const { sessionToken } = credentials;
     const withoutToken =
       sessionToken === undefined ? canonicalRequest : canonicalRequest.replaceAll(sessionToken, '***');
-    // Secret arguments are removed line by line, so that the log lacks only the lines that hold one, such as the query.
-    const lines = this.#argumentRedactor?.clean(withoutToken.split('\n'));
-    log('debug', 'signed', { canonicalRequest: lines?.join('\n') ?? withoutToken, stringToSign });
-    return { headers, credentials };
+    // Secrets are removed line by line, so that the log lacks only the lines that hold one, such as a query with a secret argument.
+    const lines = redactor.clean(withoutToken.split('\n'));
+    log('debug', 'signed', { canonicalRequest: lines.join('\n'), stringToSign });
+    return { headers, credentials, redactor };
   }
 
-  #withoutSecrets(reply: AttemptReply): AttemptReply {
-    const redactors = [this.#argumentRedactor, ...this.#credentialRedactors].filter((one) => one !== undefined);
-    const clean = <Data>(data: Data) => redactors.reduce((cleaned, redactor) => redactor.clean(cleaned), data);
-    if (reply.kind === 'failed') return clean(reply);
-    const { readText, ...answer } = reply;
-    return { ...clean(answer), readText: async (read) => clean(await readText(read)) };
+  /** Returns the redactor of the call for an attempt with these credentials. */
+  #redactorWith(credentials: Credentials): Redactor {
+    if (this.#redactor !== undefined && this.#usedCredentials.has(credentials)) return this.#redactor;
+    this.#usedCredentials.add(credentials);
+    const { secretArguments } = this.#options;
+    const hasOtherSecrets = secretArguments.length > 0 || this.#usedCredentials.size > 1;
+    this.#redactor = hasOtherSecrets
+      ? createRedactor([...secretArguments, ...[...this.#usedCredentials].flatMap(secretsOf)])
+      : this.#redactorOfCredentials(credentials);
+    return this.#redactor;
   }
 
   /** Returns the pause before the next attempt in milliseconds; undefined if there is no next attempt. */
@@ -222,6 +232,12 @@ class CallClient implements SignedClient {
     const renewed = await this.#endpoint.keys.renewed(refused).catch(() => undefined);
     return renewed !== undefined;
   }
+}
+
+function withoutSecrets(reply: AttemptReply, { clean }: Redactor): AttemptReply {
+  if (reply.kind === 'failed') return clean(reply);
+  const { readText, ...answer } = reply;
+  return { ...clean(answer), readText: async (read) => clean(await readText(read)) };
 }
 
 /** Span attributes by OpenTelemetry's conventions for HTTP clients. Path and query are left out, because they name the user's resources. */

@@ -85,6 +85,26 @@ test('a client takes out the credentials and the secrets of its own call, and no
   ]);
 });
 
+test('an answer is searched once, also with secret arguments and after keys were renewed', async () => {
+  let searches = 0;
+  const headers = {
+    get 'x-echo'() {
+      searches += 1;
+      return '';
+    },
+  };
+  const endpoint = endpointOf(secret);
+  let number = 0;
+  const current = async () => {
+    number += 1;
+    return { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: `${secret}-${number}` };
+  };
+  const createClient = clientFor({ ...answered, status: 429, headers }, 2);
+  using client = createClient({ ...endpoint, keys: { ...endpoint.keys, current } }, options('a-secret-argument'));
+  expect(await client.send(request)).toMatchObject({ attempts: [{}, {}] });
+  expect(searches).toBe(2);
+});
+
 test('a request that was answered is not called unsent because its repetition cannot be signed', async () => {
   const endpoint = endpointOf(secret);
   const current = vi.fn(endpoint.keys.current).mockImplementationOnce(endpoint.keys.current);
