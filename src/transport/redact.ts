@@ -45,8 +45,9 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
   };
   return {
     finds,
-    // All texts are first searched together. They are searched one by one only if they hold a secret, which hardly any data does.
-    clean: (data) => (finds([...textsOf(data)].join('\0')) ? (removeSecrets(data) as typeof data) : data),
+    // All texts are first searched together. They are searched one by one only if they hold a secret, which hardly any data does. Between
+    // two texts, the line feed keeps a backslash at the end of the first text from being decoded.
+    clean: (data) => (finds([...textsOf(data)].join('\n\0')) ? (removeSecrets(data) as typeof data) : data),
   };
 }
 

@@ -210,6 +210,11 @@ test('a text that ends in the middle of an escape hides nothing in the next one'
   expect(createRedactor(['nbcdefghijklmnop']).clean(data)).toEqual(['\\', '[removed: it held a secret]']);
 });
 
+test('a secret that ends with a backslash is removed, whatever text comes next', () => {
+  const data = ['pass-wor\\', 'x'];
+  expect(createRedactor(['pass-wor\\']).clean(data)).toEqual(['[removed: it held a secret]', 'x']);
+});
+
 test('a signature is 64 hexadecimal digits, and less is none', () => {
   const { finds } = createRedactor([]);
   expect(finds(`signature=${'0af9'.repeat(16)}`)).toBe(true);
