@@ -54,10 +54,13 @@ export function createRedactor(secrets: readonly (string | undefined)[]): Redact
 /**
  * Returns a function that tells if a text shares a run of 16 characters with a secret. It cuts the text into pieces at 0, 8, 16 …, and looks
  * closer only around a piece that is part of a secret, which hardly any piece is. No run is missed, because 16 characters at any position
- * of the text contain a whole piece.
+ * of the text contain a whole piece. A table of hashes rules out most pieces without making a string of each.
  */
 function createRunSearch(secrets: readonly string[]): (text: string) => boolean {
   const secretPieces = substrings(secrets, pieceLength);
+  /** 1 at the hash of each piece. */
+  const isPieceHash = new Uint8Array(2 ** 16);
+  for (const piece of secretPieces) isPieceHash[hashAt(piece, 0)] = 1;
   const secretRuns = lazy(() => substrings(secrets, sharedLength));
 
   /** True if any run that contains the piece at `pieceStart` is part of a secret. */
@@ -70,12 +73,21 @@ function createRunSearch(secrets: readonly string[]): (text: string) => boolean 
 
   return (text) => {
     for (let start = 0; start + pieceLength <= text.length; start += pieceLength) {
+      if (isPieceHash[hashAt(text, start)] === 0) continue;
       const piece = text.slice(start, start + pieceLength);
       if (secretPieces.has(piece) && hasRunAround(text, start)) return true;
     }
     return false;
   };
 }
+
+/** Returns a hash (16 bits) of the piece at a position. Half of its characters are enough to rule out most pieces. */
+const hashAt = (text: string, start: number): number =>
+  (text.charCodeAt(start) ^
+    (text.charCodeAt(start + 2) << 3) ^
+    (text.charCodeAt(start + 4) << 6) ^
+    (text.charCodeAt(start + 7) << 9)) &
+  0xffff;
 
 /** Collects the texts and field names of a value without duplicates, because all elements of a list have the same field names. */
 function textsOf(data: unknown, texts = new Set<string>()): Set<string> {
@@ -148,7 +160,8 @@ function normalise(text: string): string {
   let plain = text;
   for (let pass = 0; pass < passes && /[%&\\]/.test(plain); pass += 1)
     plain = decodeHtml(decodePercents(decodeBackslashes(plain)));
-  return plain.replace(/\s/g, '').replaceAll('-', '+').replaceAll('_', '/');
+  // `replaceAll` with a text would join a string for each `-`, and lists of objects hold many.
+  return plain.replace(/\s/g, '').replace(/-/g, '+').replace(/_/g, '/');
 }
 
 /** Decodes the escapes of JSON, and removes escaped white space such as `\n`. */

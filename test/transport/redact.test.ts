@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { listParts } from '../../src/tools/list-parts.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { createRedactor } from '../../src/transport/redact.js';
@@ -252,6 +253,22 @@ test('a megabyte is searched in little time, also one that nearly matches', () =
   expect(redactor.finds('%'.repeat(1e6))).toBe(false);
   expect(redactor.finds(`${secret.slice(0, 7)} `.repeat(1e5))).toBe(false);
   expect(redactor.finds(near)).toBe(false);
+});
+
+test('hardly any piece of an ordinary text is looked up, because a table of hashes rules it out', () => {
+  const { finds } = createRedactor([secret]);
+  const text = Array.from(
+    { length: 10_000 },
+    (_, number) => `"${createHash('md5').update(`${number}`).digest('hex')}"`,
+  );
+  const lookUp = vi.spyOn(Set.prototype, 'has');
+  try {
+    expect(finds(text.join('\0'))).toBe(false);
+    // The text has 43,750 pieces.
+    expect(lookUp.mock.calls.length).toBeLessThan(2000);
+  } finally {
+    lookUp.mockRestore();
+  }
 });
 
 test.each(['A', 'ab', 'abcdefg'])('a long secret of nothing but "%s" is looked for in little time', (unit) => {
