@@ -158,8 +158,12 @@ const passes = 3;
 /** Decodes escapes, removes white space, and maps both alphabets of base64 to one: `a%2Bb\n` and `a-b` become `a+b`. */
 function normalise(text: string): string {
   let plain = text;
-  for (let pass = 0; pass < passes && /[%&\\]/.test(plain); pass += 1)
-    plain = decodeHtml(decodePercents(decodeBackslashes(plain)));
+  for (let pass = 0; pass < passes && /[%&\\]/.test(plain); pass += 1) {
+    const decoded = decodeHtml(decodePercents(decodeBackslashes(plain)));
+    // A `%` or `&` that is no escape stays. It must not cause further passes, because each takes long for a page of megabytes.
+    if (decoded === plain) break;
+    plain = decoded;
+  }
   // `replaceAll` with a text would join a string for each `-`, and lists of objects hold many.
   return plain.replace(/\s/g, '').replace(/-/g, '+').replace(/_/g, '/');
 }

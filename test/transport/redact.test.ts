@@ -255,6 +255,17 @@ test('a megabyte is searched in little time, also one that nearly matches', () =
   expect(redactor.finds(near)).toBe(false);
 });
 
+test('a text is not decoded again after nothing was decoded', () => {
+  const { finds } = createRedactor([secret]);
+  const decode = vi.spyOn(Buffer, 'from');
+  try {
+    expect(finds('100 % of a & b')).toBe(false);
+    expect(decode).toHaveBeenCalledTimes(1);
+  } finally {
+    decode.mockRestore();
+  }
+});
+
 test('hardly any piece of an ordinary text is looked up, because a table of hashes rules it out', () => {
   const { finds } = createRedactor([secret]);
   const text = Array.from(
