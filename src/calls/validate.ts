@@ -90,12 +90,16 @@ const planIdAlone = words('planId: does not replace the other arguments; give th
 function problemsOf(issues: readonly Issue[], operation: Operation, argumentName: ArgumentName): SafeText[] {
   // For a value of the wrong type, only the type is reported. That its length is wrong or that fields are missing follows from it.
   const mistyped = issues.filter(({ code, input }) => code === 'invalid_type' && input !== undefined);
-  const shown = issues.filter((issue) => !mistyped.some(({ path }) => hides(path, issue)));
+  const mistypedPaths = new Set(mistyped.map(({ path }) => toDotPath(path)));
+  const shown = issues.filter((issue) => !isHidden(issue, mistypedPaths));
   const total = shown.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
-  // Only as many issues as can be listed are put into words, because an issue with unknown names takes long.
-  const problems = shown.slice(0, listedProblems).flatMap((issue) => problemsOfIssue(issue, operation, argumentName));
-  const listed = distinct(problems.slice(0, listedProblems));
-  return sentences(...listed, total > listedProblems && say`${total - listedProblems} more problems`);
+  // Only the problems that can be listed are put into words, because each unknown name is compared with all known names.
+  const problems: SafeText[] = [];
+  for (const issue of shown) {
+    if (problems.length === listedProblems) break;
+    problems.push(...problemsOfIssue(issue, operation, argumentName, listedProblems - problems.length));
+  }
+  return sentences(...distinct(problems), total > listedProblems && say`${total - listedProblems} more problems`);
 }
 
 /** Returns the defaults and the warnings for the valid arguments of a call with `planOnly`; nothing for any other call. */
@@ -117,18 +121,18 @@ function hintsForTheRest(operation: Operation, args: unknown, issues: readonly I
   return { defaults: defaults.map(defaultText), warnings };
 }
 
-/** True if the issue follows from a wrong type of the value at `path`, because it is about that value or about a value inside. */
-const hides = (path: readonly PropertyKey[], issue: Issue) =>
-  path.every((step, index) => issue.path[index] === step) &&
-  (issue.code !== 'invalid_type' || issue.path.length > path.length);
+/** True if the issue follows from the wrong type of another value, because it is about that value or about a value inside. */
+const isHidden = ({ code, path }: Issue, mistypedPaths: ReadonlySet<string>): boolean =>
+  (code !== 'invalid_type' && mistypedPaths.has(toDotPath(path))) ||
+  path.some((_, length) => mistypedPaths.has(toDotPath(path.slice(0, length))));
 
 type Issue = z.core.$ZodIssue;
 
 /** The most allowed values that are listed. Of more values, only the most similar ones are listed. */
 const listedValues = 8;
 
-/** The problems of an issue: a problem for each unknown name, at most `listedProblems`, or one problem. */
-function problemsOfIssue(issue: Issue, operation: Operation, argumentName: ArgumentName): SafeText[] {
+/** The problems of an issue: a problem for each unknown name, at most `limit`, or one problem. */
+function problemsOfIssue(issue: Issue, operation: Operation, argumentName: ArgumentName, limit: number): SafeText[] {
   const path = shownPath(issue.path, argumentName);
   if (issue.code !== 'unrecognized_keys') return [describe(issue, path, operation)];
 
@@ -137,7 +141,7 @@ function problemsOfIssue(issue: Issue, operation: Operation, argumentName: Argum
   // Some clients have other names than this server for top-level arguments, and problems show the client's. Other arguments have one name.
   const clientName = isTopLevel ? argumentName : (name: string) => name;
   const knownNames = argumentNames(schema, issue.path).map(clientName);
-  const unknown = issue.keys.slice(0, listedProblems).map((key) => {
+  const unknown = issue.keys.slice(0, limit).map((key) => {
     const name = clientName(key);
     // The argument may belong inside another one.
     return { name, suggestion: didYouMean(name, knownNames) ?? pathsOfArgument(schema, name).join(' or ') };

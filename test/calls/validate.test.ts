@@ -116,6 +116,28 @@ describe('a great many wrong arguments cost little and are told in few lines', (
     problems(listParts, { ...args, ...many(4_900, 1, (index) => 'x'.repeat(100) + index) });
     expect(didYouMean).toHaveBeenCalledTimes(20);
   });
+
+  test('suggestions are made for those that are told only, also if the elements of a list have 20 each', () => {
+    vi.mocked(didYouMean).mockClear();
+    const nodePools = Array.from({ length: 220 }, () => many(20));
+    const lines = problems(provisionKubeResourceGroup, { resourceGroupName: 'g', adminCluster: { nodePools } });
+    expect(lines).toHaveLength(21);
+    expect(lines.at(-1)).toBe('4380 more problems');
+    expect(didYouMean).toHaveBeenCalledTimes(20);
+  });
+
+  test('values of a wrong type are not compared with each other', () => {
+    const nodePools = Array.from({ length: 300 }, () => 1);
+    const [every, some] = [vi.spyOn(Array.prototype, 'every'), vi.spyOn(Array.prototype, 'some')];
+    try {
+      const lines = problems(provisionKubeResourceGroup, { resourceGroupName: 'g', adminCluster: { nodePools } });
+      expect(lines.at(-1)).toBe('280 more problems');
+      expect(every.mock.calls.length + some.mock.calls.length).toBeLessThan(1000);
+    } finally {
+      every.mockRestore();
+      some.mockRestore();
+    }
+  });
 });
 
 test('an object sent as text is said to be one', () => {
