@@ -145,7 +145,7 @@ const headLines = (headline: SafeText, cautions: readonly SafeText[], plan: Plan
 const detailLines = (details: readonly SafeText[], layout: TextLayout): string[] =>
   details.flatMap((line) => {
     if (/^[A-Z][^.]*:$/.test(line.text)) return [layout.paint('bold', line.text)];
-    return wrapped(inLocalTime(line, layout), layout.width, 0, line.text.startsWith('- ') ? 2 : 0);
+    return wrapped(inLocalTime(line, layout), layout.width, { start: 0, indent: line.text.startsWith('- ') ? 2 : 0 });
   });
 
 /** Joins blocks of lines, with an empty line between two blocks. Leaves out empty blocks. */
@@ -169,7 +169,7 @@ const inLocalTime = (text: SafeText, { localTime }: TextLayout): SafeText =>
   withTimes(text, (time) => localTime(time) ?? words(''));
 
 const paragraph = (text: SafeText, layout: TextLayout, start: '- ' | 0 = 0) =>
-  wrapped(inLocalTime(text, layout), layout.width, start);
+  wrapped(inLocalTime(text, layout), layout.width, { start });
 
 /** Formats rows in two columns, with times in the reader's time zone. */
 const factLines = (rows: readonly Row[], layout: TextLayout) =>

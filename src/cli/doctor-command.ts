@@ -111,12 +111,13 @@ function doctorReport(findings: readonly Finding[], hasNoApi: boolean, { width, 
 
   const findingLines = findings.flatMap(({ check, status, detail, remedy }) => {
     const paintedStatus = paint(colours[status], padded(status, statusColumns));
-    const [firstLine = '', ...otherLines] = wrapped(detail, width, indent);
+    const [firstLine = '', ...otherLines] = wrapped(detail, width, { indent });
     // On a wide screen, the status and the name of the check stand in the indent of the first line.
     const head = isWide
       ? [paintedStatus + padded(check, checkColumns) + firstLine.slice(detailColumn)]
       : [paintedStatus + paint('bold', check), firstLine];
-    const remedyLines = remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, indent, indent + 2);
+    const remedyLines =
+      remedy === undefined ? [] : wrapped(say`→ ${remedy}`, width, { start: indent, indent: indent + 2 });
     return [...head, ...otherLines, ...remedyLines];
   });
 

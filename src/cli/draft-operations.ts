@@ -55,6 +55,6 @@ function printRows(model: Model, terminal: Terminal): void {
   for (const { operation, method, path, effect, reason } of rows) {
     const why = reason === undefined ? say`` : say` (${defined(reason)})`;
     const row = say`${exact(padded(operation, width))}  ${own(effect)}${why}  ${own(method)} ${exact(path)}`;
-    stdout.write(`${wrapped(row, layout.width, 0, 4).join('\n')}\n`);
+    stdout.write(`${wrapped(row, layout.width, { start: 0, indent: 4 }).join('\n')}\n`);
   }
 }

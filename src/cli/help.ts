@@ -97,11 +97,11 @@ function commandLines(name: string, command: Command, layout: TextLayout): reado
 
 function usageOf(name: string, { usage, about, details }: Command, { width, paint }: TextLayout): string[] {
   const start = name === '' ? say`  cloudops-mcp` : say`  cloudops-mcp ${own(name)}`;
-  const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, say`${start} `, 6);
+  const [first = '', ...others] = wrapped(say`${defined(usage)}`, width, { start: say`${start} `, indent: 6 });
   return [
     paint('bold', start.text) + first.slice(start.text.length).trimEnd(),
     ...others,
-    ...wrapped(say`${defined(details === undefined ? about : `${about}. ${details}`)}`, width, 6),
+    ...wrapped(say`${defined(details === undefined ? about : `${about}. ${details}`)}`, width, { indent: 6 }),
   ];
 }
 
@@ -110,14 +110,17 @@ function settingLines(name: string, row: Row, width: number): string[] {
   const option = row.secret ? '' : optionName(name);
   // In a file or pipe, which has an infinite width, each setting is one line, for programs such as grep.
   if (!Number.isFinite(width)) return [`    ${variableName(name).padEnd(28)}${option.padEnd(22)}${helpOf(row)}`];
-  return [`    ${variableName(name)}  ${option}`.trimEnd(), ...wrapped(say`${defined(helpOf(row))}`, width, 8)];
+  return [
+    `    ${variableName(name)}  ${option}`.trimEnd(),
+    ...wrapped(say`${defined(helpOf(row))}`, width, { indent: 8 }),
+  ];
 }
 
 /** The help of a tool for the command `call` or `view`: its purpose, its arguments with their rules, and an example. */
 function toolLines(commandName: string, command: Command, operation: Operation, layout: TextLayout): readonly string[] {
   const { width, paint } = layout;
   const lines = usageOf(commandName, { ...command, usage: command.usage.replace('<tool>', operation.name) }, layout);
-  lines.push('', ...wrapped(say`${defined(operation.description.replace(remarkForModels, ''))}`, width, 2));
+  lines.push('', ...wrapped(say`${defined(operation.description.replace(remarkForModels, ''))}`, width, { indent: 2 }));
 
   const rows = argumentRows(operation);
   lines.push('', paint('bold', 'Arguments, as fields of a JSON object:'));
@@ -127,7 +130,10 @@ function toolLines(commandName: string, command: Command, operation: Operation, 
   const lists = rows.map(({ list }) => list).filter((list) => list !== undefined);
   const valuesByLetter = new Map(lists.map(({ name: letter, values }) => [letter, values]));
   for (const [letter, values] of valuesByLetter)
-    lines.push('', ...wrapped(say`${defined(plain(values))}.`, width, say`  List ${own(letter)}: `, 4));
+    lines.push(
+      '',
+      ...wrapped(say`${defined(plain(values))}.`, width, { start: say`  List ${own(letter)}: `, indent: 4 }),
+    );
 
   // The last line is an example of a call. As a whole command line, it needs no heading.
   const example = exampleOf(operation);
@@ -141,7 +147,7 @@ function argumentLines({ path, type, rules, about, defaultText }: ArgumentRow, {
   const defaultFact = defaultText === '' || description.includes(defaultText) ? [] : [`${defaultText} if absent`];
   const paragraphs = [[type, ...rules, ...defaultFact].join(', ')];
   if (description !== '') paragraphs.push(description);
-  const lines = paragraphs.flatMap((paragraph) => wrapped(say`${defined(plain(paragraph))}`, width, 6));
+  const lines = paragraphs.flatMap((paragraph) => wrapped(say`${defined(plain(paragraph))}`, width, { indent: 6 }));
   return [`  ${paint('bold', path)}`, ...lines];
 }
 

@@ -51,16 +51,19 @@ export const padded = (text: string, columns: number): string =>
 export const printLine = <const Text extends string>(screen: Pick<Writable, 'write'>, line: Wording<Text>): void =>
   void screen.write(`${words(line)}\n`);
 
-/**
- * Breaks a paragraph into lines between words. A word that is longer than a line, such as an address, stays whole so that it can be copied.
- * @param start the beginning of the first line, or its number of spaces
- * @param indent number of spaces at the beginning of the other lines. By default, the same as for the first line.
- */
+/** How the lines of a paragraph begin. */
+interface Beginnings<Start extends string> {
+  /** The beginning of the first line, or its number of spaces. By default, the same as for the other lines. */
+  readonly start?: Wording<Start> | number;
+  /** Number of spaces at the beginning of the other lines. By default, the width of `start`. */
+  readonly indent?: number;
+}
+
+/** Breaks a paragraph into lines between words. A word that is longer than a line, such as an address, stays whole so that it can be copied. */
 export function wrapped<const Text extends string, const Start extends string>(
   text: Wording<Text>,
   width: number,
-  start: Wording<Start> | number = 0,
-  indent?: number,
+  { indent, start = indent ?? 0 }: Beginnings<Start> = {},
 ): string[] {
   const startText: string = typeof start === 'number' ? ' '.repeat(start) : words(start).text;
   const indentText = ' '.repeat(indent ?? widthOf(startText));
@@ -90,7 +93,7 @@ export function labelled<const Label extends string>(
   const textColumn = Math.max(0, ...filledRows.map(([label]) => widthOf(label))) + 2;
 
   return filledRows.flatMap(([label, texts]) => {
-    const [firstLine = '', ...otherLines] = texts.flatMap((text) => wrapped(text, width, textColumn));
+    const [firstLine = '', ...otherLines] = texts.flatMap((text) => wrapped(text, width, { indent: textColumn }));
     // The label stands in the indent of the first line.
     const paddedLabel = paint('bold', label) + ' '.repeat(textColumn - widthOf(label));
     return [paddedLabel + firstLine.slice(textColumn), ...otherLines];

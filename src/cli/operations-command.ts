@@ -71,9 +71,16 @@ function describeTool(operation: Operation) {
 function toolLines(tool: ReturnType<typeof describeTool>, { width, paint }: TextLayout): string[] {
   const { name, effect, service, tokens } = tool;
   const argumentText = tool.arguments.join(' ') || 'no arguments';
-  const head = wrapped(say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`, width, 0, 4);
+  const head = wrapped(say`${own(name)}  (${own(service)}, ${own(effect)}, about ${tokens} tokens)`, width, {
+    start: 0,
+    indent: 4,
+  });
   const [first = '', ...others] = head;
-  return [first.replace(name, paint('bold', name)), ...others, ...wrapped(say`${defined(argumentText)}`, width, 4)];
+  return [
+    first.replace(name, paint('bold', name)),
+    ...others,
+    ...wrapped(say`${defined(argumentText)}`, width, { indent: 4 }),
+  ];
 }
 
 /** Time limit of the import of a file, and of each function that the check calls (milliseconds). */

@@ -56,8 +56,8 @@ function refuse(heading: SafeText, problems: readonly SafeText[], terminal: Term
   const [first = say``, ...others] = problems;
   const lines =
     others.length === 0
-      ? wrapped(first, width, say`${heading}: `, 2)
-      : [say`${heading}:`, ...problems.flatMap((problem) => wrapped(problem, width, '- '))];
+      ? wrapped(first, width, { start: say`${heading}: `, indent: 2 })
+      : [say`${heading}:`, ...problems.flatMap((problem) => wrapped(problem, width, { start: '- ' }))];
   terminal.stderr.write(`${lines.join('\n')}\n`);
   return 2;
 }

@@ -31,6 +31,6 @@ const logForPeople =
     const details = message === undefined ? facts : [message, ...facts];
     const eventName = words(event);
     const text = details.length === 0 ? eventName : say`${eventName}: ${join(details, ', ')}`;
-    const lines = wrapped(text, columnsOf(stderr), level === 'warn' ? 'warning: ' : 'error: ');
+    const lines = wrapped(text, columnsOf(stderr), { start: level === 'warn' ? 'warning: ' : 'error: ' });
     stderr.write(`${lines.join('\n')}\n`);
   };

@@ -36,7 +36,7 @@ describe('a paragraph', () => {
   test('fits into its width, and loses no word', () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 30, max: 90 }), (given, width) => {
-        const lines = wrapped(exactly(given), width, '- ');
+        const lines = wrapped(exactly(given), width, { start: '- ' });
         for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
         expect(lines.map((line) => line.slice(2)).join(' ')).toBe(given);
       }),
