@@ -129,8 +129,9 @@ export function convertBotocore(json: unknown, companions: BotocoreCompanions = 
     operations: Object.keys(operations).map((name) => ({ target: operationId(name) })),
     traits: serviceTraits(model),
   };
-  // Protocols that send the name of the service in a header take it from the service's ID.
-  const serviceId = idOf(metadata.targetPrefix ?? 'Service');
+  // Protocols that send the name of the service in a header take it from the service's ID. The ID has a namespace of its own, because a
+  // shape may have the same name.
+  const serviceId = `botocore.service#${metadata.targetPrefix ?? 'Service'}`;
 
   const converted: [id: string, shape: unknown][] = [[serviceId, service]];
   for (const [name, shape] of Object.entries(shapes)) converted.push([idOf(name), convertShape(shape, context)]);

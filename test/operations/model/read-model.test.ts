@@ -138,6 +138,13 @@ describe('a model of botocore', () => {
     expect(withMembers({}).service).toMatchObject({ protocol: 'restJson1', signingName: 'library', version: '1' });
   });
 
+  test('may have a shape with the name of the service', () => {
+    const shapes = { Service: { type: 'structure' }, Lending: { type: 'structure' } };
+    const withPrefix = { ...metadata, protocol: 'json', targetPrefix: 'Lending' };
+    expect(readBotocore({ metadata, operations: {}, shapes }).shape('botocore#Service')).toMatchObject({ members: [] });
+    expect(readBotocore({ metadata: withPrefix, operations: {}, shapes }).service.id).toBe('botocore.service#Lending');
+  });
+
   test.each([
     ['rest-xml', 'restXml'],
     ['query', 'awsQuery'],
