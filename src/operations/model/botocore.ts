@@ -335,7 +335,10 @@ function shapeTraits({ type, min, max, pattern }: BotocoreShape): Traits {
 /** Converts a member of `parent`, which says if the member is required, and if it is the whole body. */
 function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, context: Context): unknown {
   const isMap = context.shapes[member.shape]?.type === 'map';
-  const nameInBody = member.location === undefined && member.locationName !== name ? member.locationName : undefined;
+  const isPayload = parent.payload === name;
+  // A member that is the whole body keeps even its own name, because the XML root would otherwise have the name of the shape.
+  const needsName = isPayload || member.locationName !== name;
+  const nameInBody = member.location === undefined && needsName ? member.locationName : undefined;
   return {
     ...targetOf(member),
     traits: withoutUndefined({
@@ -343,7 +346,7 @@ function convertMember(member: BotocoreReference, name: string, parent: Botocore
       ...nameTrait(nameInBody, context.hasJsonNames ? 'smithy.api#jsonName' : 'smithy.api#xmlName'),
       ...locationTraits(member, name, isMap),
       'smithy.api#required': traitIf(parent.required.includes(name)),
-      'smithy.api#httpPayload': traitIf(parent.payload === name),
+      'smithy.api#httpPayload': traitIf(isPayload),
     }),
   };
 }

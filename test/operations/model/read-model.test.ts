@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { convertBotocore } from '../../../src/operations/model/botocore.js';
+import { createCodec } from '../../../src/operations/model/codec.js';
 import { ModelError, parseModelJson, readAst } from '../../../src/operations/model/model.js';
 
 /** A lending library with one resource, in the AST of Smithy. */
@@ -198,6 +199,20 @@ describe('a model of botocore', () => {
       shapes: { Input: input },
     });
     expect(model.operation('Lend').input.traits).toEqual({ 'smithy.api#xmlName': 'LendRequest' });
+  });
+
+  test.each(['Lending', 'Loan'])('names the XML root %s as its member does', async (locationName) => {
+    const model = readBotocore({
+      metadata: { ...metadata, protocol: 'rest-xml' },
+      operations: { Lend: { ...operation, http: { method: 'PUT', requestUri: '/' } } },
+      shapes: {
+        Input: { ...input, payload: 'Lending', members: { Lending: { shape: 'LendingState', locationName } } },
+        LendingState: { type: 'structure', members: { Days: { shape: 'Count' } } },
+        Count: { type: 'integer' },
+      },
+    });
+    const { body } = await createCodec(model).encode(model.operation('Lend'), { Lending: { Days: 3 } });
+    expect(body).toMatchObject({ text: expect.stringContaining(`<${locationName}><Days>3</Days></${locationName}>`) });
   });
 
   test('takes pages from the paginators', () => {
