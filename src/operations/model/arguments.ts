@@ -6,7 +6,6 @@ import {
   hasTrait,
   type Member,
   type Model,
-  type Protocol,
   readTrait,
   type Shape,
   type SimpleType,
@@ -205,7 +204,7 @@ function requestNameOf({ service, shape }: Model, { name, target, traits }: Memb
   const { protocol } = service;
   const trait = (id: string) => textTrait(traits, `smithy.api#${id}`);
   const nameOutsideBody = trait('httpHeader') ?? trait('httpQuery');
-  if (nameOutsideBody !== undefined && isOfInput && restProtocols.includes(protocol)) return nameOutsideBody;
+  if (nameOutsideBody !== undefined && isOfInput) return nameOutsideBody;
 
   const isListOrMap = ['list', 'map'].includes(shape(target).kind);
   switch (protocol) {
@@ -227,7 +226,5 @@ function requestNameOf({ service, shape }: Model, { name, target, traits }: Memb
     }
   }
 }
-
-const restProtocols: readonly Protocol[] = ['restJson1', 'restXml'];
 
 const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);

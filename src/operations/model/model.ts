@@ -191,15 +191,17 @@ export function readAst(json: unknown): Model {
     if (!Object.hasOwn(shapes, id)) throw new ModelError(`shape ${placeName(id)} is not in the model`);
     return shapes[id];
   };
+  const service = readService(shapes);
+  const usedTraits = isRest(service.protocol) ? (traits: Traits) => traits : withoutHttpBindings;
+
   /** Shapes that have been read, by ID. */
   const shapesById = new Map<string, Shape>();
   const shapeOf = (id: string): Shape => {
-    const shape = shapesById.get(id) ?? predefinedShape(id) ?? readShape(id, jsonOf(id));
+    const shape = shapesById.get(id) ?? predefinedShape(id) ?? readShape(id, jsonOf(id), usedTraits);
     shapesById.set(id, shape);
     return shape;
   };
 
-  const service = readService(shapes);
   // The JSON of the service also refers to its operations and resources, which `service` does not hold.
   const serviceJson = check(rawService, jsonOf(service.id), service.id);
   const idsByName = new Map([...operationIds(serviceJson, jsonOf)].map((id) => [shapeName(id), id]));
@@ -212,13 +214,30 @@ export function readAst(json: unknown): Model {
     operation: (name) => {
       const id = idsByName.get(name);
       if (id === undefined) throw new ModelError(`the model has no operation ${quoteName(name)}`);
-      return readOperation(id, jsonOf(id), shapeOf);
+      return readOperation(id, jsonOf(id), shapeOf, usedTraits);
     },
   };
 }
 
-function readOperation(id: string, json: unknown, shapeOf: (id: string) => Shape): ModelOperation {
-  const { input, output, traits } = check(rawOperation, json, id);
+/** True for the protocols that put members of the input into the method, the path, the query and headers. */
+const isRest = (protocol: Protocol): boolean => protocol.startsWith('rest');
+
+/** Returns the traits that remain. Many models say how a REST protocol would send an operation, although they have another protocol. */
+const withoutHttpBindings = (traits: Traits): Traits =>
+  Object.fromEntries(Object.entries(traits).filter(([id]) => !httpBinding.test(id)));
+const httpBinding = /^smithy\.api#http(?!ChecksumRequired$)/;
+
+type SelectTraits = (traits: Traits) => Traits;
+
+function readOperation(
+  id: string,
+  json: unknown,
+  shapeOf: (id: string) => Shape,
+  usedTraits: SelectTraits,
+): ModelOperation {
+  const raw = check(rawOperation, json, id);
+  const { input, output } = raw;
+  const traits = usedTraits(raw.traits);
   return {
     id,
     name: shapeName(id),
@@ -306,14 +325,18 @@ function operationIds(service: z.output<typeof rawService>, jsonOf: (id: string)
   return operations;
 }
 
-/** Reads a shape that carries data, such as a structure, a list or a text. */
-function readShape(id: string, json: unknown): Shape {
+/** Reads a shape that carries data, such as a structure, a list or a text. `usedTraits` selects the traits of members. */
+function readShape(id: string, json: unknown, usedTraits: SelectTraits): Shape {
   const shape = check(rawShape, json, id);
   const { traits } = shape;
   switch (shape.type) {
     case 'structure':
     case 'union': {
-      const members = Object.entries(shape.members).map(([name, member]) => ({ name, ...member }));
+      const members = Object.entries(shape.members).map(([name, { target, traits }]) => ({
+        name,
+        target,
+        traits: usedTraits(traits),
+      }));
       return { id, traits, kind: shape.type, members };
     }
     case 'enum':

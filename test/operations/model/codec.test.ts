@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { argumentsOf } from '../../../src/operations/model/arguments.js';
 import { createCodec } from '../../../src/operations/model/codec.js';
 import { type Protocol, readAst } from '../../../src/operations/model/model.js';
 import { encodeRequest } from '../../../src/transport/request.js';
@@ -85,7 +86,7 @@ function libraryWith(
       'lib#Choice': { type: 'union', members: membersOf({ Name: {}, Number: { target: 'Count' } }) },
     },
   });
-  return { codec: createCodec(model), operation: model.operation('Lend') };
+  return { model, codec: createCodec(model), operation: model.operation('Lend') };
 }
 
 /** The request on the wire. */
@@ -124,6 +125,16 @@ describe('each protocol has its address, headers and body', () => {
   ])('%s', async (protocol, headers, body) => {
     const request = await encode(protocol, { input: { Title: {} } }, { Title: 'a&b' });
     expect(request).toMatchObject({ target: '/', headers, body });
+  });
+
+  test.each<Protocol>(['awsJson1_0', 'awsJson1_1', 'awsQuery', 'ec2Query'])('%s has no HTTP bindings', (protocol) => {
+    const input = { Title: { traits: { httpLabel: {} } }, Room: { traits: { httpQuery: 'room' } } };
+    const { model, operation } = libraryWith(protocol, { http: { method: 'DELETE', uri: '/books/{Title}' }, input });
+    expect(operation.http).toMatchObject({ method: 'POST', uri: '/' });
+    expect(argumentsOf(model, operation.input)).toMatchObject([
+      { name: 'Title', location: undefined },
+      { name: 'Room', location: undefined },
+    ]);
   });
 });
 
