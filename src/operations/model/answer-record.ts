@@ -28,8 +28,10 @@ function answerValue(rules: ValueRules | undefined, value: unknown, isMasked: Is
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no valid time' : value.toISOString();
   // JSON cannot hold bytes, and agents cannot read them as base64, so only their number is shown.
   if (value instanceof Uint8Array) return countText(value.length, 'byte');
-  // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text.
-  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value);
+  // `JSON.stringify` throws for a bigint, and writes NaN and infinities as null, so all of them become text. The protocols return a text
+  // whose media type is JSON as a `String` object with functions in it.
+  const isOddNumber = typeof value === 'number' && !Number.isFinite(value);
+  if (typeof value === 'bigint' || isOddNumber || value instanceof String) return String(value);
 
   if (Array.isArray(value)) {
     const elementRules = rules?.kind === 'list' ? rules.element() : undefined;

@@ -272,6 +272,28 @@ test('names of members and names in requests are both accepted, in every setting
   expect(text).toContain('abcdefgh');
 });
 
+test('a text that holds JSON stays a text in an answer', async () => {
+  const json = smallModelJson(
+    {
+      GetPolicy: {
+        output: { Policy: member('String', { mediaType: 'application/json' }), Prices: 'small#Prices' },
+        traits: http('GET', '/policy'),
+      },
+    },
+    {
+      'small#Prices': { type: 'list', member: { target: 'small#Price' } },
+      'small#Price': { type: 'string', traits: { 'smithy.api#mediaType': 'application/json' } },
+    },
+  );
+  writeFileSync(join(folder, 'policies.json'), JSON.stringify(json));
+  const getPolicy = { model: './policies.json', operations: { GetPolicy: { effect: 'read' } } };
+  answer = String.raw`{"Policy":"{\"deny\": []}","Prices":["{\"yen\":1}"]}`;
+  const { call, close } = caller();
+  const { text } = await call(await named('people_get_policy', { ...settings, ...getPolicy }), {}, { signal: never });
+  await close();
+  expect(text).toContain(String.raw`Policy: "{\"deny\": []}"`);
+});
+
 describe('a plan names the changed resource, and not the one that holds it', () => {
   const label = member('String', { required: {}, httpLabel: {} });
   const required = member('String', { required: {} });
