@@ -59,7 +59,19 @@ function readShapes(model: Model, { input, output }: ModelOperation): void {
   const ids = new Set([input.id, output.id]);
   // The loop also visits IDs that it adds, and visits each ID once. So it ends, although shapes may contain themselves.
   for (const id of ids) {
+    refuseEndlessNesting(model, id);
     for (const { target } of membersOf(model, id)) ids.add(target);
+  }
+}
+
+/** @throws ModelError for a list or map of itself: only a structure between them can end the nesting, because its members may be absent */
+function refuseEndlessNesting(model: Model, id: string): void {
+  const around = new Set<string>();
+  for (let shape = model.shape(id); shape.kind === 'list' || shape.kind === 'map'; ) {
+    if (around.has(shape.id))
+      throw new ModelError(`its ${shape.kind} ${shape.id} contains itself without a structure between`);
+    around.add(shape.id);
+    shape = model.shape(shape.kind === 'list' ? shape.member.target : shape.value.target);
   }
 }
 

@@ -33,6 +33,10 @@ function operationWith({
 
 describe('an operation is refused with a reason if it needs', () => {
   const events = { 'lib#Events': { type: 'union', members: {}, traits: { 'smithy.api#streaming': {} } } };
+  const mapOfLists = {
+    'lib#Map': { type: 'map', key: { target: 'smithy.api#String' }, value: { target: 'lib#List' } },
+    'lib#List': { type: 'list', member: { target: 'lib#Map' } },
+  };
   const stream = { 'lib#Stream': { type: 'blob', traits: { 'smithy.api#streaming': {} } } };
   test.each([
     ['a label in the host', { member: { traits: { 'smithy.api#hostLabel': {} } } }, /no argument may choose the host/],
@@ -46,14 +50,25 @@ describe('an operation is refused with a reason if it needs', () => {
       { member: { target: 'lib#List' }, shapes: { 'lib#List': { type: 'list', member: { target: 'lib#None' } } } },
       /lib#None is not in the model/,
     ],
+    [
+      'a list of itself',
+      { member: { target: 'lib#List' }, shapes: { 'lib#List': { type: 'list', member: { target: 'lib#List' } } } },
+      /its list lib#List contains itself without a structure between/,
+    ],
+    [
+      'a map of lists of itself as answer',
+      { member: { target: 'lib#Map' }, shapes: mapOfLists, isInOutput: true },
+      /its map lib#Map contains itself/,
+    ],
   ])('%s', (_, api, reason) => {
     const { model, operation } = operationWith(api);
     expect(() => checkSupported(model, operation)).toThrow(reason);
   });
 });
 
-test('shapes may contain themselves', () => {
-  const { model, operation } = operationWith({ member: { target: 'lib#Value' } });
+test.each(['lib#Value', 'lib#List'])('shapes may contain themselves through a structure', (target) => {
+  const shapes = { 'lib#List': { type: 'list', member: { target: 'lib#Value' } } };
+  const { model, operation } = operationWith({ member: { target }, shapes });
   expect(() => checkSupported(model, operation)).not.toThrow();
 });
 
