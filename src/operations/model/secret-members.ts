@@ -34,7 +34,7 @@ function pathsInValue(
   isSecret: (field: Argument) => boolean,
 ): readonly string[] {
   if (rules.kind === 'list') return pathsInValue(rules.element(), nesting, `${path}[]`, isSecret);
-  if (isJsonText(rules, nesting)) return holdsSecret(rules, isSecret, []) ? [path] : [];
+  if (isJsonText(rules, nesting)) return holdsSecret(rules, isSecret, new Set()) ? [path] : [];
   if (rules.kind !== 'structure') return [];
   return rules.fields().flatMap((field) => {
     const fieldPath = `${path}.${field.name}`;
@@ -42,11 +42,12 @@ function pathsInValue(
   });
 }
 
-/** True if there is a secret in a value. Structures in `around`, which are around the value, are not searched again. */
-function holdsSecret(rules: ValueRules, isSecret: (field: Argument) => boolean, around: readonly string[]): boolean {
-  if (rules.kind === 'list' || rules.kind === 'map') return holdsSecret(rules.element(), isSecret, around);
-  if (rules.kind !== 'structure' || around.includes(rules.id)) return false;
-  return rules.fields().some((field) => isSecret(field) || holdsSecret(field.rules, isSecret, [...around, rules.id]));
+/** True if there is a secret in a value. Structures in `searched` are not searched again, and each structure that is searched is added. */
+function holdsSecret(rules: ValueRules, isSecret: (field: Argument) => boolean, searched: Set<string>): boolean {
+  if (rules.kind === 'list' || rules.kind === 'map') return holdsSecret(rules.element(), isSecret, searched);
+  if (rules.kind !== 'structure' || searched.has(rules.id)) return false;
+  searched.add(rules.id);
+  return rules.fields().some((field) => isSecret(field) || holdsSecret(field.rules, isSecret, searched));
 }
 
 /** True if a member is named like a password, a secret or a token, such as `InitialRootPassword` or `AccessToken`. */

@@ -6,6 +6,7 @@ import { argumentShape } from '../../../src/operations/model/argument-schema.js'
 import { argumentsOf } from '../../../src/operations/model/arguments.js';
 import { exampleArguments } from '../../../src/operations/model/example-arguments.js';
 import { memberValues } from '../../../src/operations/model/member-values.js';
+import { secretPaths } from '../../../src/operations/model/secret-members.js';
 import { uncheckedPatterns } from '../../../src/operations/model/unchecked-patterns.js';
 import { member, smallModel } from './small-model.js';
 
@@ -192,6 +193,35 @@ test('says which patterns are left to the cloud, at any depth', () => {
     'The pattern of Foreign is left to the cloud, because JavaScript cannot read it.',
     'The pattern of Loans[].By is left to the cloud, because matching it can take very long.',
   ]);
+});
+
+test('a structure in many places is searched once for patterns and secrets', () => {
+  const levels = Array.from({ length: 10 }, (_, level) => [
+    `small#Level${level}`,
+    {
+      type: 'structure',
+      members: { A: { target: `small#Level${level + 1}` }, B: { target: `small#Level${level + 1}` } },
+    },
+  ]);
+  const model = smallModel(
+    { Lend: { input: { Top: 'small#Level0' } } },
+    {
+      ...shapes,
+      ...Object.fromEntries(levels),
+      'small#Level10': { type: 'structure', members: { By: { target: 'small#Slow' } } },
+    },
+  );
+  const fields = argumentsOf(model, model.operation('Lend').input);
+  expect(uncheckedPatterns(fields)).toHaveLength(1);
+
+  let asked = 0;
+  const isSecret = () => {
+    asked += 1;
+    return false;
+  };
+  expect(secretPaths(fields, 0, isSecret)).toEqual([]);
+  // The argument, two members of each of ten levels, and the last member.
+  expect(asked).toBe(22);
 });
 
 test('a part of the path has at most 2048 bytes, and cannot address another resource', () => {
