@@ -74,10 +74,14 @@ const maximumLevels = 20;
  * @param level level of nesting: 1 for the arguments of a call, 2 for the fields and elements of an argument, and so on
  */
 export function exampleArguments(fields: readonly Argument[], level = 1): Record<string, unknown> | undefined {
-  const required = fields
-    .filter(({ isRequired }) => isRequired)
-    .map(({ name, rules }) => [name, exampleValue(rules, level)]);
-  return required.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(required);
+  const example: Record<string, unknown> = {};
+  for (const { name, rules } of fields.filter(({ isRequired }) => isRequired)) {
+    const value = exampleValue(rules, level);
+    // No further field is tried, because a structure that requires itself twice would take very long.
+    if (value === undefined) return undefined;
+    example[name] = value;
+  }
+  return example;
 }
 
 /**

@@ -2,6 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { StructureRules } from '../../../src/operations/model/arguments.js';
+import { exampleArguments } from '../../../src/operations/model/example-arguments.js';
 import { exampleOf, type Operation } from '../../../src/tools/define-operation.js';
 import { never, testCaller } from '../../support/caller.js';
 import { type CapturingServer, startServer } from '../../support/http-server.js';
@@ -391,6 +393,23 @@ describe('the example of an operation', () => {
     writeFileSync(join(folder, 'examples.json'), JSON.stringify(inputs(...examples)));
     const given = { ...settings, model: './examples.json', operations: { CreateUser: { ...create, ...more } } };
     expect(exampleOf(await named('people_create_user', given))).toEqual(expected);
+  });
+
+  test('is none for a structure that requires itself, and is not searched twice at a level', () => {
+    let searched = 0;
+    const required = { isRequired: true, isSensitive: false, documentation: '' };
+    const team: StructureRules = {
+      kind: 'structure',
+      id: 'small#Team',
+      isUnion: false,
+      fields: () => {
+        searched += 1;
+        if (searched > 1000) throw new Error('searched too often');
+        return ['Left', 'Right'].map((name) => ({ ...required, name, memberName: name, rules: team }));
+      },
+    };
+    expect(exampleArguments(team.fields())).toBeUndefined();
+    expect(searched).toBeLessThan(30);
   });
 });
 
