@@ -275,12 +275,14 @@ function convertInput(input: BotocoreReference | undefined, context: Context): u
   return convertShape(withoutUndefined({ ...shape, locationName, xmlNamespace }), context);
 }
 
+/** The name of the XML root, and of members without a name. With a `location`, it is the name of a header or a parameter instead. */
+const nameOfShape = ({ location, locationName }: BotocoreShape) => (location === undefined ? locationName : undefined);
+
 /** Converts a shape to the AST. If a list or map lacks its content, the error is thrown when the AST is read. */
 function convertShape(shape: BotocoreShape, context: Context): unknown {
-  // The `locationName` of a shape is the name of its XML root. With a `location`, it is the name of a header or a parameter instead.
-  const rootName = shape.location === undefined ? shape.locationName : undefined;
   // The protocols of JSON ignore `xmlName`.
-  const traits = { ...shapeTraits(shape), ...serializationTraits(shape), ...nameTrait(rootName, 'smithy.api#xmlName') };
+  const nameTraits = nameTrait(nameOfShape(shape), 'smithy.api#xmlName');
+  const traits = { ...shapeTraits(shape), ...serializationTraits(shape), ...nameTraits };
   if (shape.document === true) return { type: 'document', traits };
   switch (shape.type) {
     case 'structure': {
@@ -334,11 +336,13 @@ function shapeTraits({ type, min, max, pattern }: BotocoreShape): Traits {
 
 /** Converts a member of `parent`, which says if the member is required, and if it is the whole body. */
 function convertMember(member: BotocoreReference, name: string, parent: BotocoreShape, context: Context): unknown {
-  const isMap = context.shapes[member.shape]?.type === 'map';
+  const target = context.shapes[member.shape];
+  const isMap = target?.type === 'map';
   const isPayload = parent.payload === name;
+  const locationName = member.locationName ?? (target && nameOfShape(target));
   // A member that is the whole body keeps even its own name, because the XML root would otherwise have the name of the shape.
-  const needsName = isPayload || member.locationName !== name;
-  const nameInBody = member.location === undefined && needsName ? member.locationName : undefined;
+  const needsName = isPayload || locationName !== name;
+  const nameInBody = member.location === undefined && needsName ? locationName : undefined;
   return {
     ...targetOf(member),
     traits: withoutUndefined({

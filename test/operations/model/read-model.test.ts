@@ -130,6 +130,7 @@ describe('a model of botocore', () => {
         Kind: { type: 'string', enum: ['a b', 'c'] },
         Map: { type: 'map', key: { shape: 'Text' }, value: { shape: 'Text' } },
         Count: { type: 'integer', max: 9 },
+        Named: { type: 'string', locationName: 'NameOfShape' },
         Choice: { type: 'structure', union: true, members: { A: { shape: 'Text' } } },
         Any: { type: 'structure', document: true },
       },
@@ -178,6 +179,7 @@ describe('a model of botocore', () => {
     [{ shape: 'Text', timestampFormat: 'rfc822' }, { 'smithy.api#timestampFormat': 'http-date' }],
     [{ shape: 'Text', xmlNamespace: 'urn:x' }, { 'smithy.api#xmlNamespace': { uri: 'urn:x' } }],
     [{ shape: 'Map', flattened: true }, { 'smithy.api#xmlFlattened': {} }],
+    [{ shape: 'Named' }, { 'smithy.api#jsonName': 'NameOfShape' }],
   ])('a member %j has the traits %j', (member, traits) => {
     expect(withMembers({ M: member }).operation('Lend').input.members[0]?.traits).toEqual(traits);
   });
