@@ -61,9 +61,12 @@ export async function findOwnPlan(
     return undefined;
   }
 
-  const needsPlanId = withdraw || step.kind === 'redeem' || step.kind === 'status' || pageReply !== undefined;
+  // A person who agreed with --yes agreed to the plan that the planId names.
+  const needsPlanId =
+    withdraw || step.kind === 'redeem' || step.kind === 'status' || isAgreedByOption(step) || pageReply !== undefined;
+  let claims: ConsentClaims | undefined;
   try {
-    const claims = readClaims(planId, tokens);
+    claims = readClaims(planId, tokens);
     const own = { planId, claims, state: await findState(planId, claims, drafted, dependencies) };
     // `stateByClaims` compares the call with the stored plan or the journal entry. If there is neither, only the digests can be compared.
     const isRecorded = own.state.kind !== 'waiting' || own.state.isStored;
@@ -73,8 +76,10 @@ export async function findOwnPlan(
     throw ofAnotherCall();
   } catch (error) {
     const isInvalidPlanId = error instanceof Refusal && error.code === 'PlanRefused';
-    // The call goes on as if it had no planId.
-    if (isInvalidPlanId && !needsPlanId) return undefined;
+    // With `off`, nobody sees the change before it is sent, so a planId of this server has to belong to it.
+    const isOfOtherPlan = step.kind === 'given' && claims !== undefined;
+    // Otherwise, the call goes on as if it had no planId.
+    if (isInvalidPlanId && !needsPlanId && !isOfOtherPlan) return undefined;
     throw error;
   }
 }

@@ -478,6 +478,31 @@ describe('a call with the planId', () => {
     },
   );
 
+  test.each<readonly [ConsentMode, Partial<CallContext>]>([
+    ['ask', { agreed: true }],
+    ['plan', { agreed: true }],
+    ['human', { agreed: true }],
+    ['approval', { agreed: true }],
+    ['off', { agreed: true }],
+    ['off', {}],
+  ])('of another change sends nothing, even if nobody would be asked: %s, %j', async (confirm, context) => {
+    const stored = await waiting();
+    const onlyShown = await shown({ confirm: 'plan' });
+    for (const { planId, serve, requests, journal } of [stored, onlyShown]) {
+      const { call } = serve({ confirm, page: 'none' });
+      const code = ['human', 'approval'].includes(confirm) ? 'NeedsHuman' : 'PlanRefused';
+      expect(await call({ planId, instanceId: 'other' }, context)).toMatchObject(failed(code));
+      expect(requests).toEqual([]);
+      expect(await journal.list({})).toEqual([]);
+    }
+  });
+
+  test('that this server did not issue sends nothing for a person who has agreed with --yes', async () => {
+    const { call, requests } = setUp({ confirm: 'ask', page: 'none' });
+    expect(await call({ planId: 'x'.repeat(60) }, { agreed: true })).toMatchObject(forged);
+    expect(requests).toEqual([]);
+  });
+
   test.each(['human', 'approval'] as const)(
     'is not decided by --yes if another answer is wanted: %s',
     async (confirm) => {
