@@ -357,6 +357,6 @@ async function endPlan(
   recording: Recording,
 ): Promise<Refusal> {
   const decline = { kind, record, refusal };
-  const claimedNonce = await claimPlan(decline, draft.tool, recording);
-  return recordDecline(claimedNonce, decline, draft, recording);
+  const claim = await claimPlan(decline, draft.tool, recording);
+  return recordDecline(claim, decline, draft, recording);
 }
