@@ -107,7 +107,7 @@ export type EndedOutcome = (
   | { readonly kind: 'succeeded'; readonly success: Success; readonly view?: ViewData }
   | { readonly kind: 'failed'; readonly failure: Failure }
 ) & {
-  /** Set if the call only looked up its plan, and this is the outcome with which the plan ended, and not that of the look. */
+  /** Set if this is the outcome with which a plan ended, and not the outcome of a call that looked it up or came too late. */
   readonly isOfPlan?: true;
 };
 

@@ -167,7 +167,7 @@ async function resultOfEarlierDecision(
   const decidedPlan = storedPlan ?? plan;
   const outcome = await callOfPlan({ look: tokenClaimsOf(plan) });
   return {
-    outcome: tellsEnd(outcome) ? outcome : (decidedPlan.outcome ?? decidedBefore(decidedPlan)),
+    outcome: tellsEnd(outcome) ? outcome : outcomeOf(decidedPlan),
     earlierDecision: say`${describeDecision(decidedPlan)} This click sent nothing.`,
   };
 }
@@ -191,8 +191,9 @@ function describeDecision({ decision }: FoundPlan): SafeText {
   return say`${sentence(say`${decisionText(decision)}.`)}${because}`;
 }
 
-/** The outcome that is shown for a decided plan if the outcome of its change is not known. */
-const decidedBefore = (plan: FoundPlan): EndedOutcome => {
+/** The outcome with which a decided plan ended or, if that is not known, the refusal of another decision. */
+const outcomeOf = (plan: FoundPlan): EndedOutcome => {
+  if (plan.outcome !== undefined) return { ...plan.outcome, isOfPlan: true };
   const more = plan.decision === undefined ? {} : { reason: decisionText(plan.decision) };
   return refused(plan, 'AlreadyDecided', [], more);
 };
@@ -238,7 +239,7 @@ export function relatedTexts(
  */
 export function shownPlan(stored: FoundPlan, mayDecide: boolean, related: readonly SafeText[] = []): object {
   if (stored.state === 'waiting') return resultOf(waitingOutcome(stored, mayDecide, related), stored);
-  return resultOf(stored.outcome ?? decidedBefore(stored), stored, describeDecision(stored));
+  return resultOf(outcomeOf(stored), stored, describeDecision(stored));
 }
 
 /** A waiting plan as the outcome of a call, which the view can show. Without `mayDecide`, the view gets no ticket (see `resultOf`). */

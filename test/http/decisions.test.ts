@@ -35,7 +35,8 @@ const signedIn = async (token = 'bob') => {
   expect((await browser.signIn(token)).status).toBe(303);
   return browser;
 };
-const kindOf = async (response: Response) => readOutcome(Object(await response.json())._meta)?.kind;
+const outcomeOf = async (response: Response) => readOutcome(Object(await response.json())._meta);
+const kindOf = async (response: Response) => (await outcomeOf(response))?.kind;
 
 describe('approval', () => {
   test('somebody else signs in, sees the plan and agrees; the agent gets the answer, the journal both names', async () => {
@@ -268,6 +269,10 @@ describe('approval', () => {
     const browser = await signedIn();
     setTokens((text) => text.replace(/^alice \w+$/m, (line) => `${line} cloudops:read`));
     expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('refused');
+    // A look at the plan, and a click that comes too late, get the outcome of the plan, while the call of the plan is still forbidden.
+    const ended = { kind: 'refused', code: 'NotAllowed', isOfPlan: true };
+    for (const decision of ['look', 'accept'])
+      expect(await outcomeOf(await browser.decide(nonce, decision))).toMatchObject(ended);
     setTokens((text) => text.replace(' cloudops:read', ''));
     expect(await ask({ planId })).toMatchObject({ code: 'NotAllowed' });
     expect(await kindOf(await browser.decide(nonce, 'accept'))).toBe('refused');

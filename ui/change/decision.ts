@@ -73,10 +73,13 @@ export function stateReported(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   const isUndecided = stage.kind === 'open' || stage.kind === 'expired';
   if (!isUndecided || outcome === undefined) return stage;
-  // Neither of these outcomes says that the plan was decided, and the view shows the expiry itself.
-  if (outcome.kind === 'refused' || outcome.kind === 'expired') return stage;
+  if (isOnlyOfCall(outcome)) return stage;
   return { kind: 'ended', change: stage.change, outcome };
 }
+
+/** True for an outcome that says nothing about the plan, because only the answered call was refused. The view shows the expiry of a plan itself. */
+const isOnlyOfCall = ({ kind, isOfPlan }: ChangeOutcome): boolean =>
+  isOfPlan !== true && (kind === 'refused' || kind === 'expired');
 
 /** The stage while a click is sent. Undefined if a click is not possible, for example during another click. */
 export function sendingStage(stage: Stage, decision: 'accept' | 'decline'): SendingStage | undefined {
@@ -117,10 +120,10 @@ export function plannedAgain(stage: Stage, result: ToolResult | undefined, now: 
  */
 export function answered(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
-  const isChangeMade = outcome?.kind === 'accepted' || outcome?.kind === 'partly';
+  const isEnd = outcome?.isOfPlan === true || outcome?.kind === 'accepted' || outcome?.kind === 'partly';
   // The answer to the first click may arrive last. It knows the outcome, which the answer to "Ask again" did not have.
-  const isOutcomeUnknown = stage.kind === 'ended' && ['unknown', 'used'].includes(stage.outcome.kind);
-  if (isOutcomeUnknown && isChangeMade) return { ...stage, outcome };
+  const lacksOutcome = stage.kind === 'ended' && ['unknown', 'used'].includes(stage.outcome.kind);
+  if (lacksOutcome && isEnd) return { ...stage, outcome };
 
   // A click to decline leaves the plan open if no answer comes in time. The late answer then reports the state of the plan.
   if (stage.kind === 'open' || stage.kind === 'expired') return stateReported(stage, result);
@@ -130,7 +133,7 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   if (outcome === undefined) return unanswered(stage);
   const { change } = stage;
 
-  const thisClickStartedNothing = ['expired', 'refused', 'misnamed'].includes(outcome.kind);
+  const thisClickStartedNothing = isOnlyOfCall(outcome) || outcome.kind === 'misnamed';
   // `lost` does not record how many clicks got no answer. To be safe, even a single click counts as several.
   const mayHaveOtherClick = stage.kind === 'lost' || stage.earlierAcceptLost;
   // Another click may have started the change, so the decision ends as unknown, even after a wrong name.
@@ -143,8 +146,8 @@ export function answered(stage: Stage, result: ToolResult): Stage {
 
 /** True for an answer that settles the plan, whichever click it answers. */
 export function settlesPlan({ meta }: ToolResult): boolean {
-  const kind = readOutcome(meta)?.kind;
-  return kind === 'accepted' || kind === 'partly' || kind === 'declined';
+  const { kind, isOfPlan = false } = readOutcome(meta) ?? {};
+  return isOfPlan || kind === 'accepted' || kind === 'partly' || kind === 'declined';
 }
 
 /** The outcome if the answered click did not start the change: still unknown, because a click without an answer may have started it. */

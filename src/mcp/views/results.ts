@@ -60,9 +60,10 @@ export function viewMeta(
     return { [adviceKey]: textFor('person', outcome.failure.next.text).text };
   }
 
-  const shownOutcome = changeOutcome(outcome);
+  const ownOutcome = changeOutcome(outcome);
   // Undefined for a result that views do not show, such as a read that succeeded.
-  if (shownOutcome === undefined) return {};
+  if (ownOutcome === undefined) return {};
+  const shownOutcome = outcome.isOfPlan === true ? { ...ownOutcome, isOfPlan: true } : ownOutcome;
   if (earlier === undefined) return { [outcomeKey]: shownOutcome };
   // The usual sentence says that the user declined. But another person may have declined, as `earlier` says, so the sentence leaves that out.
   const sentence = shownOutcome.kind === 'declined' ? 'Nothing was sent.' : shownOutcome.sentence;

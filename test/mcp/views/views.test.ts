@@ -161,8 +161,22 @@ describe.each(eras)('a client of %s that shows views', (_, era) => {
     const { proposed } = await plan();
     expect((await decide(proposed?.ticket, 'look')).outcome).toBeUndefined();
     const { outcome } = await decide(proposed?.ticket, 'accept');
-    expect((await decide(proposed?.ticket, 'look')).outcome).toEqual(outcome);
+    expect((await decide(proposed?.ticket, 'look')).outcome).toEqual({ ...outcome, isOfPlan: true });
     expect(await requests()).toBe(1);
+  });
+
+  test('learns that its plan ended with a refusal, also by a second click', async () => {
+    const { plan, decide, requests, journal } = await connect({ era });
+    const { proposed } = await plan();
+    const budget = { mostChanges: 1, windowMs: 60_000 };
+    journal.begin = async () => ({ kind: 'budgetSpent', budget, left: 0 });
+    const first = await decide(proposed?.ticket, 'accept');
+    expect(first.outcome).toMatchObject({ kind: 'refused', code: 'BudgetSpent' });
+    expect(first.outcome).not.toHaveProperty('isOfPlan');
+    const ended = { kind: 'refused', code: 'BudgetSpent', isOfPlan: true };
+    expect((await decide(proposed?.ticket, 'look')).outcome).toMatchObject(ended);
+    expect((await decide(proposed?.ticket, 'accept')).outcome).toMatchObject(ended);
+    expect(await requests()).toBe(0);
   });
 
   test('gets the outcome by a second click, even if the plan permitted a repetition', async () => {

@@ -47,10 +47,11 @@ const planAgain = (stage: Stage): Stage => planningStage(stage) ?? stage;
 const open: Stage = { kind: 'open', change };
 const after = Date.parse(change.expiresAt);
 
-const result = (kind?: string): ToolResult => ({
+/** @param isOfPlan true for the outcome with which the plan ended */
+const result = (kind?: string, isOfPlan = false): ToolResult => ({
   text: '',
   structured: {},
-  meta: kind === undefined ? {} : { [outcomeKey]: { kind, sentence: 'Said.' } },
+  meta: kind === undefined ? {} : { [outcomeKey]: { kind, sentence: 'Said.', isOfPlan } },
   isError: false,
 });
 
@@ -70,11 +71,17 @@ const events = fc.array(
     fc.constant({ name: 'plan again', to: planAgain }),
     fc.constant({ name: 'planned again', to: (stage: Stage) => plannedAgain(stage, planned, after) }),
     fc
-      .constantFrom(undefined, ...outcomeKinds)
-      .map((kind) => ({ name: `look ${kind}`, to: (stage: Stage) => stateReported(stage, result(kind)) })),
+      .record({ kind: fc.constantFrom(undefined, ...outcomeKinds), isOfPlan: fc.boolean() })
+      .map(({ kind, isOfPlan }) => ({
+        name: `look ${kind}, ${isOfPlan}`,
+        to: (stage: Stage) => stateReported(stage, result(kind, isOfPlan)),
+      })),
     fc
-      .constantFrom(undefined, ...outcomeKinds)
-      .map((kind) => ({ name: `answer ${kind}`, to: (stage: Stage) => answered(stage, result(kind)) })),
+      .record({ kind: fc.constantFrom(undefined, ...outcomeKinds), isOfPlan: fc.boolean() })
+      .map(({ kind, isOfPlan }) => ({
+        name: `answer ${kind}, ${isOfPlan}`,
+        to: (stage: Stage) => answered(stage, result(kind, isOfPlan)),
+      })),
   ),
   { maxLength: 8 },
 );
@@ -86,8 +93,9 @@ test('once a click got no answer, nothing but an answer of the server says what 
       for (const { to } of following) {
         stage = to(stage);
         if (stage.kind !== 'ended') expect(['lost', 'sending']).toContain(stage.kind);
-        // "expired" and "refused" are said of a click that sent nothing, which is not the first.
-        else expect(['accepted', 'partly', 'rejected', 'unknown', 'declined', 'used']).toContain(stage.outcome.kind);
+        // "expired" and "refused" are said of a click that sent nothing, which is not the first, unless the plan ended with them.
+        else if (stage.outcome.isOfPlan !== true)
+          expect(['accepted', 'partly', 'rejected', 'unknown', 'declined', 'used']).toContain(stage.outcome.kind);
       }
     }),
   );
@@ -127,6 +135,31 @@ test('a late answer to a click to decline counts, even when the plan has expired
 
 test.each(outcomeKinds)('an answer to an earlier click counts if it settles the plan: %s', (kind) => {
   expect(settlesPlan(result(kind))).toBe(['accepted', 'partly', 'declined'].includes(kind));
+  expect(settlesPlan(result(kind, true))).toBe(true);
+});
+
+describe('a refusal with which the plan ended', () => {
+  const refusal = result('refused', true);
+  const ended = { kind: 'ended', outcome: { kind: 'refused', sentence: 'Said.' } };
+  const askingAgain = click(unanswered(click(open, 'accept')), 'accept');
+
+  test.each<readonly [string, Stage]>([
+    ['an open plan', open],
+    ['an expired plan', expire(open, after)],
+  ])('closes %s that is shown again', (_what, stage) => {
+    expect(stateReported(stage, refusal)).toMatchObject(ended);
+  });
+
+  test.each<readonly [string, Stage]>([
+    ['"Ask again" was clicked', askingAgain],
+    ['a click got no answer', unanswered(click(open, 'accept'))],
+    ['another answer left the outcome unknown', answered(askingAgain, result('refused'))],
+  ])('says that nothing was sent after %s, and the model gets its text', (_what, stage) => {
+    const answer = { ...refusal, text: 'It was not sent.' };
+    const shown = answered(stage, answer);
+    expect(shown).toMatchObject(ended);
+    if (shown.kind === 'ended') expect(textForModel(shown, answer)).toBe('It was not sent.');
+  });
 });
 
 test('the answer to the first click counts, even after the second learned only that the plan is decided', () => {

@@ -139,6 +139,8 @@ export interface ChangeOutcome {
   readonly sentAt?: string;
   /** The code of a failure, for the operator or the support. */
   readonly code?: string;
+  /** True for the outcome with which the plan ended, after which no click can send anything. Absent for the outcome of one click or look. */
+  readonly isOfPlan?: boolean;
   /** The earlier decision on the plan in a sentence, if an earlier click decided. With the person and the time, if these are known. */
   readonly earlier?: TimedText;
 }
@@ -212,6 +214,7 @@ export function readOutcome(meta: unknown): ChangeOutcome | undefined {
     ...(next !== undefined && { next }),
     ...(sentAt !== undefined && { sentAt }),
     ...(code !== undefined && { code }),
+    ...(outcome.isOfPlan === true && { isOfPlan: true }),
     ...(earlier !== undefined && { earlier }),
   };
 }
