@@ -117,8 +117,10 @@ export async function answerPlanStatus(
   if (withdraw) return withdrawPlan(nonce, draft, dependencies);
   // A call with a reply about the page leaves the decision to the person there.
   if (pageReply === undefined && canDecide(step, state, dependencies)) return undefined;
-  const whom = whoDecides(call.account.confirm, page?.kind ?? 'none');
-  return unendedAnswer(draft.tool, planId, state, { whom, decideAt: addressOf(nonce, page) });
+  const { confirm } = call.account;
+  const whom = whoDecides(confirm, page?.kind ?? 'none');
+  const waitsFor = confirm === 'off' ? { whom, agentStep: withoutPlan } : { whom, decideAt: addressOf(nonce, page) };
+  return unendedAnswer(draft.tool, planId, state, waitsFor);
 }
 
 /** True if a call waits until its plan has ended. False if the call only gets the present state. */
@@ -277,7 +279,12 @@ export async function lookAtPlan(
 interface WaitsFor {
   readonly whom: SafeText;
   readonly decideAt?: string | undefined;
+  /** What the agent can do, if a later call with the planId would learn nothing new. */
+  readonly agentStep?: SafeText;
 }
+
+const withoutPlan = words('A call without planId sends the change at once.');
+const askAgain = words('Call again later with the same arguments and this planId.');
 
 /** The answer about a plan that waits for a decision, or is decided but has no outcome yet. */
 export function unendedAnswer(
@@ -296,18 +303,14 @@ const waitingAnswer = (
   tool: string,
   planId: string | undefined,
   { expiresAt, isStored }: WaitingState,
-  { whom, decideAt }: WaitsFor,
+  { whom, decideAt, agentStep = askAgain }: WaitsFor,
 ): Success => ({
   summary: say`This plan of ${own(tool)} still waits for ${whom}.`,
   outcome: 'waiting',
   ...(planId !== undefined && { planId }),
   planExpires: new Date(expiresAt).toISOString(),
   ...(isStored && decideAt !== undefined && { decideAt }),
-  next: next(
-    'user',
-    'decide',
-    'Call again later with the same arguments and this planId. To take the plan back, add withdraw: true.',
-  ),
+  next: next('user', 'decide', say`${agentStep} To take the plan back, add withdraw: true.`),
   warnings: [],
   requestIds: {},
 });

@@ -143,6 +143,7 @@ export function reasonAgainstDeciding({ mode, caller, person, mayApprove }: Page
 
 /** The person for whose decision a plan waits, as the end of a sentence. */
 export function whoDecides(mode: ConsentMode, page: ConsentRequest['page']): SafeText {
+  if (mode === 'off') return words('a decision, which nobody makes here, because CLOUDOPS_CONFIRM is "off"');
   if (mode === 'approval') return words('somebody other than the user, who signs in to the page');
   if (asksPerson(mode) && page !== 'none')
     return words(

@@ -417,6 +417,7 @@ describe('a call with the planId', () => {
     ['human', { page: 'local' }, 'the person at this machine, in the browser'],
     ['human', { page: 'signIn' }, 'a person who signs in to the page'],
     ['approval', { page: 'signIn' }, 'somebody other than the user, who signs in to the page'],
+    ['off', { page: 'signIn' }, 'a decision, which nobody makes here, because CLOUDOPS_CONFIRM is "off"'],
   ])('learns for whom the plan waits: %s %o', async (confirm, setup, whom) => {
     const { planId, serve } = await waiting();
     const success = successOf(await serve({ confirm, ...setup }).call({ planId, planOnly: true }));
@@ -431,6 +432,24 @@ describe('a call with the planId', () => {
     const { planId, serve, requests } = await waiting();
     expect(await serve({ confirm }).call({ planId })).toMatchObject(waits);
     expect(requests).toEqual([]);
+  });
+
+  test('sends nothing if nobody decides any more, and says how to send the change', async () => {
+    const stored = await waiting();
+    const onlyShown = await shown({ confirm: 'plan' });
+    for (const { planId, serve, requests } of [stored, onlyShown]) {
+      const { call } = serve({ confirm: 'off' });
+      const success = successOf(await call({ planId }));
+      expect(success.summary.text).toBe(
+        `This plan of ${tool} still waits for a decision, which nobody makes here, because CLOUDOPS_CONFIRM is "off".`,
+      );
+      expect(success.next?.text.text).toBe(
+        'A call without planId sends the change at once. To take the plan back, add withdraw: true.',
+      );
+      expect(success).not.toHaveProperty('decideAt');
+      expect(requests).toEqual([]);
+      expect(successOf(await call())).toMatchObject({ outcome: 'accepted' });
+    }
   });
 
   test.each(['none', 'local'] as const)(
