@@ -208,8 +208,7 @@ export async function sendToPage(
     if (error instanceof Refusal && error.code === 'StateUnavailable') return undefined;
     throw error;
   });
-  // Without the note of `withPerson`, because the person who decided is usually the user, who has just opened the page.
-  return state?.kind === 'ended' ? state.outcome : outcome;
+  return state?.kind === 'ended' ? withPerson(state, context) : outcome;
 }
 
 /** Asks the user to open the page. An error counts as `cancelled`, because the user can still be told to open the page. */

@@ -153,14 +153,14 @@ describe('a user who is sent to the page', () => {
     pauses.during = () => decide('accept');
     const success = successOf(await call({}, { guide: userWho('opened').guide }));
     expect(success).toMatchObject({ outcome: 'accepted', answer: { instance: { instanceId: 'wiki' } } });
-    // The user is the person who decided.
-    expect(JSON.stringify(success)).not.toContain('bob');
+    expect(success.notes?.map(({ text }) => text)).toEqual(['"bob" decided on this plan.']);
   });
 
   test('declines there during the call', async () => {
     const { call, decide } = setUp();
     pauses.during = () => decide('decline');
-    expect(await call({}, { guide: userWho('opened').guide })).toMatchObject(failed('Declined'));
+    const failure = { code: 'Declined', notes: ['"bob" decided on this plan.'] };
+    expect(await call({}, { guide: userWho('opened').guide })).toMatchObject({ kind: 'failed', failure });
   });
 
   test('cannot decline after another decision', async () => {
@@ -266,7 +266,8 @@ describe('a second call with the reply of the user', () => {
   test('waits for the decision', async () => {
     const { reply, decide, requests } = await asked();
     pauses.during = () => decide('accept');
-    expect(successOf(await reply('opened'))).toMatchObject({ outcome: 'accepted' });
+    const notes = ['"bob" decided on this plan.'];
+    expect(successOf(await reply('opened'))).toMatchObject({ outcome: 'accepted', notes });
     expect(requests).toHaveLength(1);
   });
 
