@@ -68,9 +68,11 @@ export async function findOwnPlan(
   try {
     claims = readClaims(planId, tokens);
     const own = { planId, claims, state: await findState(planId, claims, drafted, dependencies) };
-    // `stateByClaims` compares the call with the stored plan or the journal entry. If there is neither, only the digests can be compared.
-    const isRecorded = own.state.kind !== 'waiting' || own.state.isStored;
-    if (isRecorded || claims.digest === (await findRepetition(drafted, context, dependencies)).consentDigest)
+    const isConsent = step.kind === 'redeem' && !withdraw;
+    if (
+      isOwnByRequest(own.state, isConsent) ||
+      claims.digest === (await findRepetition(drafted, context, dependencies)).consentDigest
+    )
       return own;
     // Caught below, like the refusal of any other invalid planId.
     throw ofAnotherCall();
@@ -83,6 +85,13 @@ export async function findOwnPlan(
     throw error;
   }
 }
+
+/**
+ * True if a plan is the call's own because both have the same request, which `stateByClaims` has compared. False if the digests have to be
+ * equal, because the plan is neither stored nor in the journal, or because the planId is the consent.
+ */
+const isOwnByRequest = (state: PlanState, isConsent: boolean): boolean =>
+  state.kind !== 'waiting' || (state.isStored && !(isConsent && state.isRedeemable));
 
 /** True if a plan may take the place of another: it waits, or has carried out its change or is about to. False if it was declined or has failed. */
 export const mayReplace = ({ state }: OwnPlan): boolean => state.kind !== 'ended' || state.outcome.kind === 'succeeded';

@@ -67,9 +67,10 @@ async function planAndApprove(
   // `planChange` adds remarks from the journal, and they may make the plan too long for a question. Then another step takes the place of `ask`.
   const finalStep = step.kind === 'ask' ? consentStep(planned, context, dependencies) : step;
   // With an own plan, `runChange` has withdrawn the replaced plan. Without one, that happens before the user is asked or the new plan is stored, so
-  // that the two never wait together. Only the step `refuse` leaves the replaced plan waiting, and no later failure brings it back.
-  if (own === undefined && finalStep.kind !== 'refuse')
-    await withdrawReplaced(replaced, drafted, context, dependencies);
+  // that the two never wait together. The replaced plan waits on only if the call is refused: by `refuse`, or by `status` with an invalid planId.
+  // No later failure brings it back.
+  const isRefused = finalStep.kind === 'refuse' || finalStep.kind === 'status';
+  if (own === undefined && !isRefused) await withdrawReplaced(replaced, drafted, context, dependencies);
 
   // The question no longer fits, so only a person can decide, and the call gets the state of its plan. A call with an invalid planId has no own
   // plan, and `getDecision` refuses it.

@@ -8,6 +8,7 @@ import { createConsentTokens } from '../../src/consent/tokens.js';
 import { createMemoryPlanStore } from '../../src/journal/plan-store.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { defined } from '../../src/util/safe-text.js';
 import { createMemoryJournal, never, type TestCallerOptions, testCaller } from '../support/caller.js';
 import { answered, scriptedClient } from '../support/scripted-client.js';
 
@@ -43,8 +44,8 @@ async function setUp() {
       now,
       ...options,
     });
-    return (args: object, context: Partial<CallContext>) =>
-      carryOut(operation, { ...restore, ...args }, { tokens, client: 'test 1', signal: never, ...context });
+    return (args: object, context: Partial<CallContext>, tool = operation) =>
+      carryOut(tool, { ...restore, ...args }, { tokens, client: 'test 1', signal: never, ...context });
   };
   const call = serverWith({});
   const first = await call({ diskSize: 100 }, { hasView: true });
@@ -96,6 +97,39 @@ test.each([
   const args = { diskSize: 200, ...changes, planId: unknownId ?? planId, replaces: planId };
   await expect(call(args, {})).resolves.toMatchObject({ failure: { code: 'PlanRefused' } });
   expect((await plans.list()).map(({ state }) => state)).toEqual(['waiting']);
+});
+
+test('it stays if the planId of a repeated call is not that of its plan', async () => {
+  const { serverWith, planId, plans, requests } = await setUp();
+  const call = serverWith({ confirm: 'ask' });
+  const second = Object(await call({ diskSize: 200 }, { hasView: true }));
+  const args = { diskSize: 200, planId: second.success.planId, replaces: planId };
+  // The plan was shown without `allowRepeat`.
+  expect(await call({ ...args, allowRepeat: true }, {})).toMatchObject({ failure: { code: 'PlanRefused' } });
+  expect((await plans.list()).map(({ state }) => state)).toEqual(['waiting', 'waiting']);
+  expect(requests).toEqual([]);
+  await call(args, {});
+  expect((await plans.list()).map(({ decision }) => decision?.kind)).toEqual(['withdrawn', 'accepted']);
+});
+
+test('it stays if the planId is unknown, and a third plan makes the question too long', async () => {
+  const { call, planId, plans } = await setUp();
+  await call({ diskSize: 300 }, { hasView: true });
+  const { change } = operation;
+  if (change === undefined) throw new Error('restore_instance is a change');
+  const withWarning = (length: number): Operation => ({
+    ...operation,
+    change: { ...change, warnings: () => [defined('x'.repeat(length))] },
+  });
+  const elicitor: Elicitor = { ask: async () => 'later' };
+  const isAsked = async (length: number) =>
+    (await call({ instanceId: 'blog', diskSize: 200 }, { elicitor }, withWarning(length))).kind === 'inputRequired';
+  let length = 0;
+  while (await isAsked(length + 20)) length += 20;
+
+  const args = { diskSize: 200, planId: 'x'.repeat(60), replaces: planId };
+  expect(await call(args, { elicitor }, withWarning(length))).toMatchObject({ failure: { code: 'PlanRefused' } });
+  expect((await plans.list()).map(({ state }) => state)).toEqual(['waiting', 'waiting']);
 });
 
 test('it stays if the plan that should replace it was withdrawn', async () => {
