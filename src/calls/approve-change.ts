@@ -131,12 +131,12 @@ async function askUser(
     throw new Refusal('PlanRefused', [say`the answer belongs to a call with other arguments, endpoint or account`]);
   if (questionText === undefined) throw new Refusal('NeedsHuman', [say`no question holds the plan`]);
 
+  // After a wrong name, a second call asks again, with the claims of the first question, so that both questions together allow one decision.
   const claims: Question['claims'] = resumedReply?.claims ?? { use: 'question', digest: consentDigest, nonce };
   const askedAt = resumedReply?.claims.issuedAt ?? now().getTime();
   const { reply, message } = await getReply(questionText, planned, elicitor, stop);
   if (reply === 'later') {
     const requiredName = nameToType(call);
-    // After a wrong name, a second call asks again. Both questions have the same digest and nonce, so together they allow one decision.
     return { kind: 'inputRequired', message, answer: { accept: acceptOf(call), nameToType: requiredName }, claims };
   }
 
