@@ -51,7 +51,7 @@ export async function claimPlan(
 /**
  * Runs `work`, which carries out the consent to a plan. Stores its outcome, or its refusal, with the plan. If the journal cannot be written, the
  * plan waits again.
- * @param claim the result of `claimPlan`
+ * @param claim the result of `claimPlan`. Undefined if no plan is stored, and then only `work` is run
  * @throws the error of `work`
  */
 export async function settlePlan(
@@ -67,6 +67,7 @@ export async function settlePlan(
     await plans.settle(nonce, outcome);
     return outcome;
   } catch (error) {
+    // A fault of this server says nothing about the outcome, so the plan gets none.
     if (!(error instanceof Refusal)) throw error;
     // Nothing was sent, so the plan can still be carried out. If its intent was written in spite of the error, the journal refuses another until
     // that intent has ended as `not sent`.
