@@ -122,8 +122,8 @@ export function answered(stage: Stage, result: ToolResult): Stage {
   const outcome = readOutcome(result.meta);
   const isEnd = outcome?.isOfPlan === true || outcome?.kind === 'accepted' || outcome?.kind === 'partly';
   // The answer to the first click may arrive last. It knows the outcome, which the answer to "Ask again" did not have.
-  const lacksOutcome = stage.kind === 'ended' && ['unknown', 'used'].includes(stage.outcome.kind);
-  if (lacksOutcome && isEnd) return { ...stage, outcome };
+  const isOutcomeUnknown = stage.kind === 'ended' && ['unknown', 'used'].includes(stage.outcome.kind);
+  if (isOutcomeUnknown && isEnd) return { ...stage, outcome };
 
   // A click to decline leaves the plan open if no answer comes in time. The late answer then reports the state of the plan.
   if (stage.kind === 'open' || stage.kind === 'expired') return stateReported(stage, result);
