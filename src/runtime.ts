@@ -272,7 +272,7 @@ function openLazily(options: CallStackOptions): CallStack {
         const { name, effect } = operation;
         options.log('error', 'unavailable', { tool: name, error: reasonOf(error) });
         const isChange = effect !== 'read';
-        return { kind: 'failed', failure: refusalFailure(name, partUnavailable(), isChange) };
+        return { kind: 'failed', failure: refusalFailure(name, partUnavailable(), { isChange }) };
       }
       return callStack.call(operation, args, context);
     },

@@ -137,10 +137,10 @@ function failed(operation: Operation, error: unknown, { log }: CallDependencies)
   const { name, effect } = operation;
   const isChange = effect !== 'read';
   const refusal = error instanceof Refusal ? error : keysRefusal(error);
-  if (refusal !== undefined) return { kind: 'failed', failure: refusalFailure(name, refusal, isChange) };
+  if (refusal !== undefined) return { kind: 'failed', failure: refusalFailure(name, refusal, { isChange }) };
   log('error', 'unexpected', faultFacts(operation, error));
   const failure = isChange
-    ? refusalFailure(name, new Refusal('InternalError', []), isChange)
+    ? refusalFailure(name, new Refusal('InternalError', []), { isChange })
     : serverFault({ operation });
   return { kind: 'failed', failure };
 }

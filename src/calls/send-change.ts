@@ -121,7 +121,8 @@ function beginRefusal(
 /** The failure of a change because of an unexpected error while it was sent. After `NotSent`, the change was certainly not made. */
 function sendingFault(call: FailedCall, error: unknown): Failure {
   if (!(error instanceof NotSent)) return serverFault(call);
-  return refusalFailure(call.operation.name, keysRefusal(error) ?? new Refusal('InternalError', []), true);
+  const refusal = keysRefusal(error) ?? new Refusal('InternalError', []);
+  return refusalFailure(call.operation.name, refusal, { isChange: true });
 }
 
 /** The longest time that the answer to a call waits until the ending is in the journal (milliseconds). Writing continues after that. */

@@ -49,7 +49,7 @@ export const callCommand: Command = {
       // With `--json`, a problem of the command line is printed as JSON, too.
       if (!(error instanceof UsageError) || options.json === undefined) throw error;
       const subject = tool === '' ? words('The call') : tool;
-      const failure = refusalFailure(subject, new Refusal('Usage', error.problems), false);
+      const failure = refusalFailure(subject, new Refusal('Usage', error.problems), { isChange: false });
       return printOutcome(tool, { kind: 'failed', failure }, false, invocation);
     }
   },

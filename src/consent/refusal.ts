@@ -22,9 +22,13 @@ export class Refusal extends Error {
 /**
  * Converts a refusal to the failure that the caller gets.
  * @param tool name of the tool, or words that stand for the name
- * @param changes true if the tool changes something
+ * @param isChange true if the tool changes something
  */
-export function refusalFailure(tool: string | SafeText, { code, problems, more }: Refusal, changes: boolean): Failure {
+export function refusalFailure(
+  tool: string | SafeText,
+  { code, problems, more }: Refusal,
+  { isChange }: { readonly isChange: boolean },
+): Failure {
   const usual = refusals[code];
   const { reason = words(usual.reason), ...fields } = more;
   const mayHaveSentBefore = aboutEarlierCalls.includes(code);
@@ -33,7 +37,7 @@ export function refusalFailure(tool: string | SafeText, { code, problems, more }
     summary: typeof tool === 'string' ? summaryOf(tool, result, reason) : say`${tool} ${result}: ${reason}.`,
     code,
     problems,
-    ...(changes && !mayHaveSentBefore && { mayHaveHappened: false }),
+    ...(isChange && !mayHaveSentBefore && { mayHaveHappened: false }),
     next: usual.next,
     requestIds: {},
     ...fields,
@@ -43,7 +47,7 @@ export function refusalFailure(tool: string | SafeText, { code, problems, more }
 /** The outcome of a change that was refused. */
 export const refusedChange = (tool: string, refusal: Refusal): EndedOutcome => ({
   kind: 'failed',
-  failure: refusalFailure(tool, refusal, true),
+  failure: refusalFailure(tool, refusal, { isChange: true }),
 });
 
 /** Refusals of a call about a plan that an earlier call may have carried out. So their text must not say that nothing was sent. */

@@ -27,7 +27,7 @@ const asking = {
   },
 };
 
-const failure = refusalFailure('restore_instance', new Refusal('Declined', []), true);
+const failure = refusalFailure('restore_instance', new Refusal('Declined', []), { isChange: true });
 const outcome = { kind: 'failed', failure } as const;
 const stored: FoundPlan = {
   ...keptPlanAt(start, { nonce: claims.nonce, digest: claims.digest, requestKey: 'this' }),
@@ -126,7 +126,7 @@ test('an unknown state is logged with its error, and told without a word about w
   const log = (...line: unknown[]) => logged.push(line);
   const error = Object.assign(new Error('MARKER'), { code: 'ECONNREFUSED' });
   const refusal = stateUnavailable(error, 'restore_instance', log, 'the planId');
-  const failure = refusalFailure('restore_instance', refusal, true);
+  const failure = refusalFailure('restore_instance', refusal, { isChange: true });
   expect(failure).toMatchObject({ code: 'StateUnavailable', planId: 'the planId', problems: ['ECONNREFUSED'] });
   expect(failure).not.toHaveProperty('mayHaveHappened');
   expect(failure.summary.text).not.toContain('not sent');

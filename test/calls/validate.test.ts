@@ -299,7 +299,7 @@ describe('the user is asked', () => {
       return undefined;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return refusalFailure(operation.name, error, false).next.who;
+      return refusalFailure(operation.name, error, { isChange: false }).next.who;
     }
   };
   const restore = { ...restoreInstance.example };

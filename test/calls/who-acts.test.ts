@@ -111,7 +111,7 @@ const aboutEarlierCalls = ['AlreadyDecided', 'StateUnavailable'];
 test('every refusal says who has to act, and that nothing was sent unless another call may have sent it', () => {
   expect(refusalCodes).toEqual(Object.keys(refusals));
   for (const [code, step] of Object.entries(refusals)) {
-    const failure = refusalFailure('restore_instance', new Refusal(code as RefusalCode, []), true);
+    const failure = refusalFailure('restore_instance', new Refusal(code as RefusalCode, []), { isChange: true });
     expect([code, stepOf(failure.next)]).toEqual([code, step]);
     expect([code, failure.mayHaveHappened]).toEqual([code, aboutEarlierCalls.includes(code) ? undefined : false]);
     expect(failure.summary.text.includes('not sent')).toBe(!aboutEarlierCalls.includes(code));

@@ -79,7 +79,7 @@ describe('what waits is sealed', () => {
 describe('of what waits', () => {
   const open = (store: PlanStore = createMemoryPlanStore()) =>
     createPlans({ store, keys: () => keys, now, lifetimeMs: 1000 });
-  const failure = refusalFailure('restore_instance', new Refusal('Declined', []), true);
+  const failure = refusalFailure('restore_instance', new Refusal('Declined', []), { isChange: true });
   const outcome = { kind: 'failed', failure } as const;
 
   test('the end is told as it was asked for, until the plan expires', async () => {

@@ -14,7 +14,7 @@ import { say, textFor } from '../../src/util/safe-text.js';
 
 describe('the summary', () => {
   const summary = (tool: Parameters<typeof refusalFailure>[0], refusal: Refusal) =>
-    refusalFailure(tool, refusal, true).summary;
+    refusalFailure(tool, refusal, { isChange: true }).summary;
   const declined = new Refusal('Declined', []);
 
   test.each([
@@ -45,14 +45,14 @@ describe('the summary', () => {
   test('has the reason of the refusal in place of the usual one', () => {
     const refusal = new Refusal('Declined', [], { reason: say`${'bob'} declined it` });
     expect(summary('restore_instance', refusal).text).toBe('restore_instance was not sent: "bob" declined it.');
-    expect(refusalFailure('restore_instance', refusal, true)).not.toHaveProperty('reason');
+    expect(refusalFailure('restore_instance', refusal, { isChange: true })).not.toHaveProperty('reason');
   });
 });
 
 describe('the failure', () => {
   test('has the code, the problems and the usual next step', () => {
     const problems = [say`Too many plans.`];
-    expect(refusalFailure('restore_instance', new Refusal('TooManyWaiting', problems), false)).toEqual({
+    expect(refusalFailure('restore_instance', new Refusal('TooManyWaiting', problems), { isChange: false })).toEqual({
       summary: expect.any(String),
       code: 'TooManyWaiting',
       problems,
@@ -64,11 +64,13 @@ describe('the failure', () => {
   test('has the fields of the refusal in place of the usual ones', () => {
     const next = { who: 'operator', action: 'configure', text: say`Look.` } as const;
     const more = { planId: 'p', defaults: [say`d`], warnings: [say`w`], next };
-    expect(refusalFailure('restore_instance', new Refusal('PlanRefused', [], more), true)).toMatchObject(more);
+    expect(refusalFailure('restore_instance', new Refusal('PlanRefused', [], more), { isChange: true })).toMatchObject(
+      more,
+    );
   });
 
   test('of a change says that nothing happened', () => {
-    expect(refusalFailure('restore_instance', new Refusal('Declined', []), true)).toHaveProperty(
+    expect(refusalFailure('restore_instance', new Refusal('Declined', []), { isChange: true })).toHaveProperty(
       'mayHaveHappened',
       false,
     );
@@ -77,18 +79,22 @@ describe('the failure', () => {
   test.each<RefusalCode>(['AlreadyDecided', 'StateUnavailable'])(
     'of a change does not say whether an earlier call made it: %s',
     (code) => {
-      expect(refusalFailure('restore_instance', new Refusal(code, []), true)).not.toHaveProperty('mayHaveHappened');
+      expect(refusalFailure('restore_instance', new Refusal(code, []), { isChange: true })).not.toHaveProperty(
+        'mayHaveHappened',
+      );
     },
   );
 
   test.each<RefusalCode>(['InvalidArguments', 'StateUnavailable'])('of a read says nothing of that: %s', (code) => {
-    expect(refusalFailure('list_parts', new Refusal(code, []), false)).not.toHaveProperty('mayHaveHappened');
+    expect(refusalFailure('list_parts', new Refusal(code, []), { isChange: false })).not.toHaveProperty(
+      'mayHaveHappened',
+    );
   });
 });
 
 test('a change that is too large to show has to be split, unless the operation says what to do instead', () => {
   const failure = (change: Parameters<typeof tooLargeToShow>[0]['change']) =>
-    refusalFailure('restore_instance', tooLargeToShow({ change }), true);
+    refusalFailure('restore_instance', tooLargeToShow({ change }), { isChange: true });
   const next = { who: 'agent', action: 'call' };
   expect(failure({})).toMatchObject({
     code: 'TooLargeToShow',
@@ -100,7 +106,7 @@ test('a change that is too large to show has to be split, unless the operation s
 });
 
 test('the decline of somebody other than the user is final, and does not name the user', () => {
-  const failure = refusalFailure('restore_instance', declinedByAnother([say`Too large.`]), true);
+  const failure = refusalFailure('restore_instance', declinedByAnother([say`Too large.`]), { isChange: true });
   expect(failure).toMatchObject({
     summary: 'restore_instance was not sent: somebody other than the user declined it.',
     code: 'Declined',

@@ -24,7 +24,8 @@ const succeeded = (outcome?: 'accepted' | 'planned'): CallOutcome => ({
   success: { summary: say``, warnings: [], requestIds: {}, ...(outcome && { outcome }) },
 });
 const failed = (failure: Failure): CallOutcome => ({ kind: 'failed', failure });
-const refused = (code: RefusalCode, changes = true) => failed(refusalFailure('t', new Refusal(code, []), changes));
+const refused = (code: RefusalCode, isChange = true) =>
+  failed(refusalFailure('t', new Refusal(code, []), { isChange }));
 const answered = (more: Partial<Failure>) =>
   failed({ summary: say``, code: 'Http403', problems: [], next: next('nobody', 'none', ''), requestIds: {}, ...more });
 

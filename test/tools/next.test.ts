@@ -23,7 +23,9 @@ const afterAnswer: readonly SafeText[] = [
 const all: readonly SafeText[] = [
   ...afterAnswer,
   ...Object.values(httpFailureRemedies).map(({ text }) => text),
-  ...refusalCodes.map((code) => refusalFailure('x', new Refusal(code as RefusalCode, []), true).next.text),
+  ...refusalCodes.map(
+    (code) => refusalFailure('x', new Refusal(code as RefusalCode, []), { isChange: true }).next.text,
+  ),
 ];
 
 /** What only a model is told, or only of a person who is not the reader. */
