@@ -276,7 +276,7 @@ export function hintsOf(operation: Operation, change: Change, input: Fields, reg
     defaults: knownDefaults(operation, args, region),
     warnings: [
       ...regionWarnings(operation.regions, region),
-      ...distinct(change.warnings(input, region)),
+      ...distinct(change.warnings(input, region, args)),
       ...(undocumented.length === 0 ? [] : [undocumentedWarning(undocumented, operation.costDrivers)]),
     ],
   };

@@ -248,9 +248,10 @@ export interface Change<Input = Readonly<Record<string, unknown>>, Output = unkn
   consequences(input: Input, region: string): readonly SafeText[];
   /**
    * Warnings about values that are allowed but probably wrong, one sentence each. This function also runs if some arguments are
-   * invalid, so that one answer reports errors and warnings together. The invalid arguments are then missing in `input`.
+   * invalid, so that one answer reports errors and warnings together. The invalid arguments are then missing in `input`, and `given` has all
+   * arguments, unchecked.
    */
-  warnings(input: Partial<Input>, region: string): readonly SafeText[];
+  warnings(input: Partial<Input>, region: string, given: Readonly<Record<string, unknown>>): readonly SafeText[];
   /** Facts that cannot be checked before the request is sent: `that the backup exists`. */
   readonly notChecked: readonly string[];
   /** Paths of the arguments that identify the thing that is changed. The argument at the last path is its name. */

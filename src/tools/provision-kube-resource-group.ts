@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sentences } from '../util/human.js';
-import { isObject, parseJson } from '../util/objects.js';
+import { isObject, parseJson, valueAt } from '../util/objects.js';
 import { counted, detail, join, type SafeText, say, words } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
@@ -217,7 +217,7 @@ export const provisionKubeResourceGroup = defineOperation({
       say`Workstation: ${typeText(adminWorkstation?.instanceType)}. Control plane: ${adminCluster?.controlPlane?.nodeCount ?? words('?')} × ${typeText(adminCluster?.controlPlane?.instanceType)}. Node pools: ${poolsText(adminCluster?.nodePools)}.`,
     ],
     /** Warnings about regions, zones, versions, pools and a missing key, which are allowed but probably wrong. */
-    warnings({ regions, availabilityZones, externalCloudConfig, adminWorkstation, adminCluster }) {
+    warnings({ regions, availabilityZones, adminWorkstation, adminCluster }, _region, given) {
       // Both lists have exactly one element, if they are given.
       const [groupRegion] = regions ?? [];
       const [groupZone] = availabilityZones ?? [];
@@ -227,10 +227,10 @@ export const provisionKubeResourceGroup = defineOperation({
       const pools = Object.fromEntries(nodePools.map((pool, index) => [`adminCluster.nodePools[${index}]`, pool]));
       const servers = { adminWorkstation, 'adminCluster.controlPlane': controlPlane, ...pools };
 
-      // A key that is named is read into `serviceAccountKey` only if all arguments are valid. Warnings are also given with invalid arguments,
-      // so the name counts as a key too.
-      const { serviceAccountKey, serviceAccountKeyName } = externalCloudConfig ?? {};
-      const hasKey = serviceAccountKey !== undefined || serviceAccountKeyName !== undefined;
+      // An invalid key or location is no missing key. The name of a key is replaced by the key only if all arguments are valid.
+      const hasKey = ['serviceAccountKey', 'serviceAccountKeyName'].some(
+        (name) => valueAt(given, `externalCloudConfig.${name}`) !== undefined,
+      );
 
       return [
         ...regionFormWarnings(groupRegion),

@@ -240,7 +240,10 @@ describe('with wrong arguments, a plan names what would apply to the right ones'
   test.each<readonly [object, boolean]>([
     [{ location: 'x' }, true],
     [{ serviceAccountKeyName: 'key' }, false],
-  ])('no missing key if its name is given: %j', (externalCloudConfig, isMissing) => {
+    [{ serviceAccountKeyName: 'key', location: 7 }, false],
+    [{ serviceAccountKey: 'not JSON' }, false],
+    [{ location: 7 }, true],
+  ])('no missing key if a key or its name is given, even beside a wrong value: %j', (externalCloudConfig, isMissing) => {
     const args = { resourceGroupName: 'g', externalCloudConfig, deploymentModel: 'x', planOnly: true };
     const { warnings = [] } = hintsFor(provisionKubeResourceGroup, args);
     expect(warnings.some((warning) => /^No service account key/.test(String(warning)))).toBe(isMissing);
