@@ -26,11 +26,14 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
   let incomplete: Buffer = Buffer.alloc(0);
 
   for (;;) {
-    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
+    // Reads to behind the incomplete line, so that no byte of a chunk is copied.
+    const buffer = Buffer.allocUnsafe(incomplete.length + chunkBytes);
+    incomplete.copy(buffer);
+    const { bytesRead } = await file.read(buffer, incomplete.length, chunkBytes, position);
     if (bytesRead === 0) return;
     position += bytesRead;
 
-    const bytes = Buffer.concat([incomplete, buffer.subarray(0, bytesRead)]);
+    const bytes = buffer.subarray(0, incomplete.length + bytesRead);
     // 0 if no line is complete.
     const endOfLines = bytes.lastIndexOf(newline) + 1;
     incomplete = bytes.subarray(endOfLines);
