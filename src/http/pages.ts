@@ -48,7 +48,9 @@ export async function servePages<Env extends PageEnv>(
   const request = new Request(new URL(url, origin), { method, headers: webHeaders(incoming) });
   const response = await pages.fetch(request, { incoming, outgoing });
   const body = Buffer.from(await response.arrayBuffer());
-  outgoing.writeHead(response.status, [...response.headers, ['content-length', String(body.length)]].flat());
+  // Hono answers HEAD without the body of GET, so the length that GET would have is not known.
+  const length = method === 'HEAD' ? [] : [['content-length', String(body.length)]];
+  outgoing.writeHead(response.status, [...response.headers, ...length].flat());
   outgoing.end(body);
 }
 

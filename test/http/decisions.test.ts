@@ -533,6 +533,13 @@ test('pages are kept and framed by nobody, and their cookie is for this host and
   }
 });
 
+test('the answer to HEAD does not say that the page is empty', async () => {
+  await start();
+  const answer = await fetch(`${served.origin}/decisions/sign-in`, { method: 'HEAD' });
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=UTF-8']);
+  expect(answer.headers.get('content-length')).not.toBe('0');
+});
+
 test('the view is sandboxed, and framed by our own page only', async () => {
   await start();
   const { nonce } = await waiting(served);
