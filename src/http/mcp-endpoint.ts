@@ -131,9 +131,10 @@ function createCallServer(
     };
 
     try {
-      // The client may have closed the connection while its request waited for a place.
-      if (response.destroyed || request.socket.destroyed) return;
       const message = await readMessage();
+      // The client may have closed the connection while its request waited for a place or to be parsed. The request would then keep its place
+      // forever, because `whenClosed` does not resolve for a connection that has closed before.
+      if (response.destroyed || request.socket.destroyed) return;
       if (principal !== undefined) checkScope(message, principal, serverOptions.operations, resource);
       await serveMessage(createSdkServer, message, request, response, { log, conversation });
     } finally {

@@ -292,6 +292,46 @@ test('a change whose client goes away is carried out, written down, and keeps it
   await cloud.close();
 });
 
+test('a client that goes while its large message waits to be parsed keeps no place', async () => {
+  const cloud = await startSlowCloud();
+  const server = await serveInProcess({ cloud: cloud.origin, limits: { concurrentCalls: 3, waitingCalls: 3 } });
+  const running = [1, 2, 3].map(() => post(server.url, list));
+  await vi.waitFor(() => expect(cloud.requests).toHaveLength(3));
+
+  /** A client that sends a large message, which waits for a place. */
+  const sendLarge = () => {
+    const body = JSON.stringify(message('tools/list', { _meta: { padding: 'x'.repeat(100 * 1024) } }));
+    const headers = [
+      `host: 127.0.0.1:${server.port}`,
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+    ];
+    const accept = 'accept: application/json, text/event-stream';
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(`${['POST /mcp HTTP/1.1', accept, ...headers].join('\r\n')}\r\n\r\n${body}`);
+    return socket;
+  };
+  const clients = [1, 2, 3].map(sendLarge);
+  // A refused request proves that all three wait.
+  await vi.waitFor(async () => expect((await post(server.url, list)).status).toBe(503));
+
+  // Large messages are parsed one after the other. When the first is parsed, all three clients go.
+  const parseJson = JSON.parse;
+  const parse = vi.spyOn(JSON, 'parse').mockImplementation((text, reviver) => {
+    if (text.length > 100 * 1024) for (const client of clients) client.resetAndDestroy();
+    return parseJson(text, reviver);
+  });
+  try {
+    cloud.release();
+    await Promise.all(running);
+    await vi.waitFor(async () => expect(await server.metrics()).toMatch(/^cloudops_concurrent_calls 0$/m));
+  } finally {
+    parse.mockRestore();
+    await server.close();
+    await cloud.close();
+  }
+});
+
 test('what waits for a place is not begun when its client has gone', async () => {
   const cloud = await startSlowCloud();
   const journal = createMemoryJournal();
