@@ -70,8 +70,9 @@ async function openPageAndPlans(
     const plans = createPlans({ store: await store.openPlans(), keys, now, lifetimeMs: planLifetimeMs, log });
     return { plans, page: await signInPage(config, now, log) };
   }
-  // Without any page, plans are kept only as long as a planId, the token that names a plan, is valid. That is the default of `wireCalls`.
-  return localPage === undefined ? {} : { page: localPage, planLifetimeMs };
+  if (localPage !== undefined) return { page: localPage, planLifetimeMs };
+  // Without any page, `wireCalls` keeps plans only as long as a planId, the token that names a plan, is valid.
+  return {};
 }
 
 /** Interval (milliseconds) at which expired plans are erased. They are also erased whenever plans are added or listed. */

@@ -110,7 +110,7 @@ class SharedMemory {
       };
       const giveUp = () => endWait(false);
       const timer = setTimeout(giveUp, this.#limits.waitMs);
-      // A cancelled call proceeds too, because its next request fails at once with the right error.
+      // A cancelled call takes its page even without room. Its next request then fails at once with the right error and gives up its reservation.
       signal.addEventListener('abort', proceed);
       this.#waiting.set(holder, { proceed, giveUp });
       // If all calls that hold memory now wait, none of them gives any back, so one has to give up.

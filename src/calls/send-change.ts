@@ -100,21 +100,21 @@ function tokenOf({ nonce, id }: Pick<Intent, 'nonce' | 'id'>): string {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}-${variant}-${digits.slice(20, 32)}`;
 }
 
-/** The refusal of a change that the journal did not let begin. */
+/** The refusal of a change that the journal did not let begin. `hindrance` is the journal's reason. */
 function beginRefusal(
-  begun: Exclude<BeginResult, { kind: 'begun' }>,
+  hindrance: Exclude<BeginResult, { kind: 'begun' }>,
   call: ResolvedChange,
   viewer: string | undefined,
 ): Refusal {
-  switch (begun.kind) {
+  switch (hindrance.kind) {
     case 'unwritable':
-      return new Refusal('JournalUnavailable', [say`${defined(begun.reason)}`]);
+      return new Refusal('JournalUnavailable', [say`${defined(hindrance.reason)}`]);
     case 'consentUsed':
       return new Refusal('AlreadyDecided', []);
     case 'budgetSpent':
-      return budgetSpent(begun.budget, begun);
+      return budgetSpent(hindrance.budget, hindrance);
     case 'duplicate':
-      return repeated(earlierOf(begun.earlier, viewer), call);
+      return repeated(earlierOf(hindrance.earlier, viewer), call);
   }
 }
 

@@ -66,7 +66,7 @@ export async function authenticateRequest(
   }
 
   const authentication = await authenticate(token);
-  // As `challenge` does for a token that is missing or not valid, the answer closes the connection, because connections are limited.
+  // The answer closes the connection, because connections are limited. `challenge` does so too.
   if (authentication.kind === 'unavailable')
     throw unavailable(authentication.reason, 'The token cannot be verified now.', {
       retryAfterSeconds: 5,

@@ -48,7 +48,7 @@ interface Exchange {
 }
 
 /**
- * Serves requests to `/mcp`. `sessions` keeps no sessions, because the state of a session is in its ID. The token is checked first, because each
+ * Serves requests to `/mcp`. The state of a session is in its ID, so this process keeps no sessions. The token is checked first, because each
  * caller has limits of their own. Then the checks run from cheap to expensive: method, rate, content type, number of the caller's messages that
  * are being received, size, number of the caller's calls and of all calls, JSON, scope. Then the SDK answers. Only a short message is parsed
  * earlier, because it may be a client's reply to a question.
@@ -121,9 +121,8 @@ function createCallServer(
   return async ({ request, response, principal, session, conversation, readMessage }: Exchange): Promise<void> => {
     const place = await concurrency.take(principal?.name);
     const { call, allEnded } = observeCalls(serverOptions.call, metrics, now);
-    /** `listenWhile` comes from `serveMessage`, and receives the client's cancellation while a call waits for a person. */
+    /** While a call waits for a person, `listenWhile` of `serveMessage` receives the client's cancellation, and the call gives up its place. */
     const createSdkServer = (listenWhile: Wait) => {
-      // During the wait, the call also gives up its place.
       const wait: Wait = (work) => place.waitOutside(() => listenWhile(work));
       // In an old protocol, the client declares its capabilities only when its session begins.
       const sessionClient = session?.client;

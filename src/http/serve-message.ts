@@ -15,8 +15,8 @@ import { webHeaders, webRequest, whenClosed } from './http-helpers.js';
 import { type Conversation, serveLegacyRequest } from './serve-legacy-request.js';
 
 /**
- * Serves one parsed message with its own SDK server: by `serveLegacyRequest` before the 2026-07-28 protocol, and by the SDK's handler later.
- * @param createWith makes the SDK server, which must wait for people by `wait`
+ * Serves one parsed message with its own SDK server: with the SDK's handler since the 2026-07-28 protocol, and with `serveLegacyRequest` before.
+ * @param createWith makes the SDK server. Whenever the server waits for a person, it must call `wait`
  */
 export async function serveMessage(
   createWith: (wait: Wait) => Server,

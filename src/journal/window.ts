@@ -279,8 +279,8 @@ function setIndexed(index: Index, key: string | undefined, change: WindowChange,
 
 /**
  * The journal's clock, which shows the latest time of all entries. It does not go back for a later entry with an earlier time, so after a
- * server's clock was set back, too many changes count as recent, never too few. After this server's clock was set forward, the times of
- * changes move along, so that changes keep their age.
+ * server's clock was set back, too many changes count as recent, never too few. If this server's clock is set forward, the times
+ * of earlier changes are moved forward as far, so that changes keep their age.
  */
 class JournalClock {
   #newest = Number.NEGATIVE_INFINITY;

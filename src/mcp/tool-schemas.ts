@@ -38,7 +38,7 @@ function outputSchema(effect: Effect, answer: z.ZodObject): z.ZodObject {
 
 /** Returns the JSON Schema of arguments in a form that every host accepts: types, descriptions, enumerations and simple limits. */
 export function inputJsonSchema(schema: z.ZodObject): JsonSchema {
-  // zod calls the function for each schema inside, with the JSON Schema that zod made, which the function changes in place.
+  // zod calls the function for each schema inside. The function changes the JSON Schema that zod made of that schema in place.
   return convert(schema, 'input', ({ zodSchema, jsonSchema }) => {
     simplify(jsonSchema);
 

@@ -97,8 +97,8 @@ export const createKit = (fromModel: FromModel): Kit => ({
     // keeps the fields that a schema does not name.
     const { output = () => z.object({}), extract = (body: unknown) => body, ...rest } = definition;
     const operation = { defaults: [], undocumented: [], limitations: [], ...rest, output, extract };
-    // `withLazySchemas` makes each schema at its first use. Its type wants an operation whose field `example` is data. In a file, `example`
-    // may be a function, too. The cast is safe, because `withLazySchemas` only copies `example`.
+    // `withLazySchemas` makes each schema at its first use. An operation of a file may have a function as `example`, which its type does not
+    // know. The cast is safe, because `withLazySchemas` only copies `example`.
     return withLazySchemas(operation as DefinedOperation);
   },
   fromModel,

@@ -161,7 +161,7 @@ const maximumReasonLength = 500;
  * @throws UnusableFile for every error of the file
  */
 async function importFile(path: string, context: Context): Promise<readonly unknown[]> {
-  const { calling: announceStep } = context.observer;
+  const announceStep = context.observer.calling;
   const file = quoteName(basename(path));
 
   announceStep?.(`${file}: import`);

@@ -42,7 +42,7 @@ export interface OpenKeys {
 /**
  * Opens a source of keys. Profiles are read and programs are run at the first call that needs keys. To add another kind of source, add a
  * case here, its settings in `config/key-settings.ts`, and a file for its code.
- * @throws KeysUnavailable if keys are missing
+ * @throws KeysUnavailable if the settings name keys or files, and keys are missing
  */
 export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDependencies): OpenKeys {
   const access: FileAccess = { now, log, stat, sleep: (milliseconds) => delay(milliseconds) };
@@ -53,8 +53,8 @@ export function openKeys(settings: KeySettings, { env, now, log, stop }: KeyDepe
     case 'process': {
       const { command } = settings;
       const id = `process ${JSON.stringify(command)}`;
-      const name = words('CLOUDOPS_CREDENTIAL_PROCESS');
-      return { keys: createProcessKeys({ id, command, name, run, now, log }) };
+      const settingName = words('CLOUDOPS_CREDENTIAL_PROCESS');
+      return { keys: createProcessKeys({ id, command, name: settingName, run, now, log }) };
     }
     case 'profile': {
       const loadParser = () => import('@smithy/shared-ini-file-loader').then(parserOfProfiles);

@@ -141,9 +141,10 @@ function createAgents(
       httpProxy,
       httpsProxy,
       noProxy,
-      // Each request to a service, also over plain HTTP, goes through a tunnel that the proxy opens (CONNECT). The first time limit is for the
-      // connection to the proxy, and the second for TLS with the service through the tunnel.
+      // Each request to a service, also over plain HTTP, goes through a tunnel that the proxy opens (CONNECT).
+      // The time limit of the connection to the proxy.
       proxyTls: connect,
+      // The time limit of TLS with the service through the tunnel.
       requestTls: connect,
       // Makes the pool that asks the proxy for tunnels and sends nothing else. A tunnel is a part of the connection, so the proxy must answer
       // within `connectMs`. Services keep `headersMs`, because their responses do not come through this pool.
@@ -212,7 +213,7 @@ function dispatch(
 /** Bodies up to this size are decoded at once. Larger ones wait for a turn of the event loop, because decoding takes milliseconds. */
 const quickBytes = 64 * 1024;
 
-/** Describes the failure of a request. If status and headers arrived before, returns a response with the failure of its body. */
+/** Describes the failure of a request. If its status and headers had arrived, returns a response whose body failed. */
 function failureOf(error: unknown, { controller, head }: Exchange, signal: AbortSignal): HttpResponse | HttpFailure {
   const mayHaveArrived = controller !== undefined;
   const { code: errorCode, detail } = describeError(error);

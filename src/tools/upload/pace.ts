@@ -189,11 +189,11 @@ const silencesOf = (arrivals: readonly UploadPart[]) =>
     return { from, ms: uploadedAt - from };
   });
 
-/** Converts a time of the service to the clock that stands still in a pause. */
+/** Converts a time by the service's clock to a time by the clock that stands still in a pause. */
 const activeTime = (time: number, pause: Pause | undefined) =>
   pause === undefined || time <= pause.from ? time : Math.max(pause.from, time - pause.ms);
 
-/** Converts a time on the clock that stands still in a pause to a time of the service. */
+/** Converts a time by the clock that stands still in a pause to a time by the service's clock. */
 const serviceTime = (time: number, pause: Pause | undefined) =>
   pause === undefined || time <= pause.from ? time : time + pause.ms;
 

@@ -83,7 +83,7 @@ export interface Decision {
 }
 export const decisions = ['accept', 'decline', 'look', 'again'] as const;
 
-/** Key in the `_meta` of a result that ends a change. Its value is a `ChangeOutcome`. As in `changeKey`, the number is for its format. */
+/** Key in the `_meta` of a result that ends a change. Its value is a `ChangeOutcome`. The number is the version of its format, as in `changeKey`. */
 export const outcomeKey = 'cloudops/outcome.2';
 
 /**
