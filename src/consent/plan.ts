@@ -6,7 +6,7 @@ import { place, regionWarnings } from '../tools/schema/zones.js';
 import type { Endpoint, WireRequest } from '../transport/request.js';
 import { encodeContent } from '../transport/request.js';
 import { sentences } from '../util/human.js';
-import { parseJson, textsAt, valueAt, withText } from '../util/objects.js';
+import { parseJson, textsAt, valueAt, withTexts } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 import {
   argument,
@@ -320,15 +320,16 @@ export function withoutSecrets<Value>(
   { operation, input, secretNames = {} }: Pick<PlanInput, 'operation' | 'input' | 'secretNames'>,
   value: Value,
 ): Value {
-  let copy = value;
+  // All secrets are replaced in one copy, because a list may have a thousand of them.
+  const replacements = new Map<string, string>();
   for (const path of operation.secrets ?? []) {
     const name = secretNames[path];
     for (const secret of textsAt(input, path)) {
-      const replacement = name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`;
-      copy = withText(copy, secret, replacement);
+      if (replacements.has(secret)) continue;
+      replacements.set(secret, name === undefined ? fingerprint(secret) : `the secret ${quote(name)} of this server`);
     }
   }
-  return copy;
+  return replacements.size === 0 ? value : withTexts(value, replacements);
 }
 
 /** The body of a request as people review it, without secrets: a JSON value, or XML as text. */

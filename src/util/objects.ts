@@ -63,13 +63,13 @@ export function withValueAt(fields: unknown, path: string, change: (value: unkno
   return changed === undefined ? others : { ...others, [step]: changed };
 }
 
-/** Copies a value, and replaces strings that are equal to `text` at any depth. Strings that only contain it stay. */
-export function withText<Value>(value: Value, text: string, replacement: string): Value;
-export function withText(value: unknown, text: string, replacement: string): unknown {
-  if (typeof value === 'string') return value === text ? replacement : value;
-  if (Array.isArray(value)) return value.map((element) => withText(element, text, replacement));
+/** Copies a value, and replaces strings that are keys of `replacements` at any depth. Strings that only contain a key stay. */
+export function withTexts<Value>(value: Value, replacements: ReadonlyMap<string, string>): Value;
+export function withTexts(value: unknown, replacements: ReadonlyMap<string, string>): unknown {
+  if (typeof value === 'string') return replacements.get(value) ?? value;
+  if (Array.isArray(value)) return value.map((element) => withTexts(element, replacements));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withText(inner, text, replacement)]));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withTexts(inner, replacements)]));
 }
 
 const holdsNull = (value: unknown): boolean =>

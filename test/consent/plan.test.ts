@@ -251,6 +251,13 @@ describe('a secret', () => {
     expect(JSON.stringify(tables)).not.toContain(secret);
   });
 
+  test('is replaced once, also if another secret is like the words in its place', () => {
+    const passwords = [secret, fingerprint(secret)];
+    const request = encodeRequest('POST', { path: '/', body: json({ passwords }) }, endpoint);
+    const { body: shown } = makePlan({ ...callOf({ ...input, passwords }, {}, { secrets: ['passwords'] }), request });
+    expect(shown).toEqual({ passwords: passwords.map(fingerprint) });
+  });
+
   test('that was not given is no matter', () => {
     expect(makePlan(callOf(input, {}, secrets)).warnings).toEqual([]);
   });
