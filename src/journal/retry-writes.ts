@@ -59,12 +59,11 @@ export function createPersistence() {
     /** The number of writes under way. */
     count: () => underWay.size,
     /** Waits in the background until an earlier commit has succeeded or failed, or until `close`. Then repeats `attempt` until it succeeds. */
-    writeAfter: (earlier: CommitPending, attempt: Attempt): void =>
-      writeLater(async () => {
-        // The attempt follows whether the commit succeeds or fails. When the attempt is repeated, this wait is over at once.
-        await waitForCommit(earlier, closing.signal);
-        await attempt();
-      }),
+    writeAfter: (earlier: CommitPending, attempt: Attempt): void => {
+      // The attempt follows whether the commit succeeds or fails.
+      const written = waitForCommit(earlier, closing.signal).then(() => retry(attempt, closing.signal));
+      void track(written).catch(() => undefined);
+    },
     /** Stops retries: of each write, at most one more attempt begins. Resolves when all writes have ended. */
     close: async (): Promise<void> => {
       closing.abort();
@@ -74,13 +73,14 @@ export function createPersistence() {
   };
 }
 
-/** Repeats an attempt, with growing pauses, until it succeeds. No attempt follows one that fails after the signal has aborted. */
+/** Repeats an attempt, with growing pauses, until it succeeds. An attempt that begins after the signal has aborted is the last. */
 async function retry(attempt: Attempt, signal: AbortSignal): Promise<void> {
   for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
+    const isLast = signal.aborted;
     try {
       return await attempt();
     } catch (error) {
-      if (error instanceof Permanent || signal.aborted) throw error;
+      if (error instanceof Permanent || isLast) throw error;
       // Nothing is left to do if the commit succeeds in the end. If it fails, the next attempt follows.
       if (error instanceof CommitPending && (await waitForCommit(error, signal))) return;
       // The signal cuts the pause short, and then one last attempt follows.

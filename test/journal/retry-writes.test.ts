@@ -59,6 +59,22 @@ describe('ending', () => {
   });
 });
 
+test('an attempt that fails after the close, but began before it, is followed by one more', async () => {
+  const { write, close } = createPersistence();
+  let fail = () => {};
+  const attempt = vi.fn(async () => {
+    if (attempt.mock.calls.length > 1) return;
+    await new Promise<never>((_resolve, reject) => {
+      fail = () => reject(new Error('full'));
+    });
+  });
+  const written = write(attempt);
+  const closed = close();
+  fail();
+  await Promise.all([written, closed]);
+  expect(attempt).toHaveBeenCalledTimes(2);
+});
+
 test('what is tried soon does not keep anybody waiting, and goes on', async () => {
   clock.stands = true;
   const { writeNowOrLater, close } = createPersistence();
