@@ -69,7 +69,7 @@ export interface SignedClientDependencies {
   readonly maximumAttempts: number;
 }
 
-/** Returns a function that creates the client of a call, which must be disposed of. All calls share the redactors of credentials. */
+/** Returns a function that creates the client of a call, which must be disposed of. Calls without secret arguments share redactors. */
 export function createSignedClients(dependencies: SignedClientDependencies): OpenClient {
   const redactors = new WeakMap<Credentials, Redactor>();
   const redactorOfCredentials = (credentials: Credentials): Redactor => {
@@ -84,8 +84,6 @@ export function createSignedClients(dependencies: SignedClientDependencies): Ope
 interface SignedAttempt {
   readonly headers: Readonly<Record<string, string>>;
   readonly credentials: Credentials;
-  /** Removes the secrets of the call from the answer. */
-  readonly redactor: Redactor;
 }
 
 const secretsOf = ({ secretAccessKey, sessionToken }: Credentials) => [secretAccessKey, sessionToken];
@@ -160,7 +158,7 @@ class CallClient implements SignedClient {
   /** Sends a signed request once. Returns the reply without secrets. */
   async #sendOnce(
     request: WireRequest,
-    { headers, redactor }: Pick<SignedAttempt, 'headers' | 'redactor'>,
+    { headers, credentials }: SignedAttempt,
     attemptsBefore: number,
   ): Promise<AttemptReply> {
     const { repeatable, span, byteLimit } = this.#options;
@@ -173,8 +171,9 @@ class CallClient implements SignedClient {
     const signed = { method, origin, path: target, headers, newConnection, byteLimit, ...(body && { body }) };
     const attemptSpan = span?.child(method, requestAttributes(this.#endpoint, request, attemptsBefore));
     const result = await this.#dependencies.httpClient.send(signed, this.#limit.signal);
-    // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret.
-    const reply = withoutSecrets(replyOf(result), redactor);
+    // Secrets are removed after parsing, because an XML comment, which the parser drops, may split a secret. If another request of the call got
+    // new keys meanwhile, their secrets are removed too.
+    const reply = withoutSecrets(replyOf(result), this.#redactorWith(credentials));
     if (attemptSpan !== undefined) endSpan(attemptSpan, reply);
     return reply;
   }
@@ -194,10 +193,10 @@ class CallClient implements SignedClient {
     // Secrets are removed line by line, so that the log lacks only the lines that hold one, such as a query with a secret argument.
     const lines = redactor.clean(withoutToken.split('\n'));
     log('debug', 'signed', { canonicalRequest: lines.join('\n'), stringToSign });
-    return { headers, credentials, redactor };
+    return { headers, credentials };
   }
 
-  /** Returns the redactor of the call for an attempt with these credentials. */
+  /** Returns the redactor of the call, which removes the secrets of these credentials and of all that were used before. */
   #redactorWith(credentials: Credentials): Redactor {
     if (this.#redactor !== undefined && this.#usedCredentials.has(credentials)) return this.#redactor;
     this.#usedCredentials.add(credentials);
