@@ -130,10 +130,12 @@ function createCallServer(
     };
 
     try {
+      // The client may close the connection while its request waits for a place, or to be parsed. The request would then keep its place forever,
+      // because `whenClosed` does not resolve for a connection that has closed before.
+      const isGone = () => response.destroyed || request.socket.destroyed;
+      if (isGone()) return;
       const message = await readMessage();
-      // The client may have closed the connection while its request waited for a place or to be parsed. The request would then keep its place
-      // forever, because `whenClosed` does not resolve for a connection that has closed before.
-      if (response.destroyed || request.socket.destroyed) return;
+      if (isGone()) return;
       if (principal !== undefined) checkScope(message, principal, serverOptions.operations, resource);
       await serveMessage(createSdkServer, message, request, response, { log, conversation });
     } finally {
