@@ -172,16 +172,24 @@ describe('check', () => {
         '"get_thing: input"',
       ],
     ] as const;
-    // At once, because each takes the five seconds of the limit.
+    // At once, because each takes the seven seconds of the limit.
+    const waiting = check(
+      written('an-import-that-waits.mjs', 'setInterval(() => {}, 1000); await new Promise(() => {});'),
+    );
     const checks = await Promise.all(endless.map(([file, source]) => check(written(file, source))));
     expect(checks).toEqual(
       endless.map(([, , name]) =>
         expect.objectContaining({
           code: 1,
-          stderr: expect.stringContaining(`The check did not end: ${name} took more than 5 seconds`),
+          stderr: expect.stringContaining(`The check did not end: ${name} took more than 7 seconds`),
         }),
       ),
     );
+    // An import that only waits does not stop the check, which tells it as a problem.
+    const { code, stdout, stderr } = await waiting;
+    expect(stdout).toContain('did not end loading within 5 seconds');
+    expect(stdout).toContain('operations: 0, problems: 1');
+    expect([code, stderr]).toEqual([1, '']);
   });
 });
 
