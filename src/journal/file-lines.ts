@@ -26,7 +26,7 @@ export async function* linesAfter(file: FileHandle, offset: number): AsyncGenera
   let incomplete: Buffer = Buffer.alloc(0);
 
   for (;;) {
-    // Reads to behind the incomplete line, so that no byte of a chunk is copied.
+    // The next bytes are read into the buffer after the incomplete line, so that they need not be copied.
     const buffer = Buffer.allocUnsafe(incomplete.length + chunkBytes);
     incomplete.copy(buffer);
     const { bytesRead } = await file.read(buffer, incomplete.length, chunkBytes, position);
