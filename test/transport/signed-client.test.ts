@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { fixedKeys } from '../../src/signing/keys.js';
 import { s3Profile } from '../../src/signing/signature-variants.js';
-import type { HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
+import type { HttpClient, HttpFailure, HttpResponse } from '../../src/transport/http-client.js';
 import { encodeRequest } from '../../src/transport/request.js';
 import { createSignedClients, NotSent } from '../../src/transport/signed-client.js';
 import type { Span } from '../../src/util/trace.js';
@@ -11,8 +11,11 @@ const lost: HttpFailure = { kind: 'failure', code: 'ConnectionLost', detail: `EC
 const answered: HttpResponse = { kind: 'response', status: 400, headers: {}, body: '{}' };
 
 const clientFor = (result: HttpResponse | HttpFailure, maximumAttempts = 1) =>
+  clientWith({ send: async () => result, close: async () => undefined }, maximumAttempts);
+
+const clientWith = (httpClient: HttpClient, maximumAttempts = 1) =>
   createSignedClients({
-    httpClient: { send: async () => result, close: async () => undefined },
+    httpClient,
     now: () => new Date('2026-11-21T12:00:00Z'),
     sleep: async () => undefined,
     random: () => 0.5,
@@ -103,6 +106,26 @@ test('an answer is searched once, also with secret arguments and after keys were
   using client = createClient({ ...endpoint, keys: { ...endpoint.keys, current } }, options('a-secret-argument'));
   expect(await client.send(request)).toMatchObject({ attempts: [{}, {}] });
   expect(searches).toBe(2);
+});
+
+test('an answer holds no secret of keys that another request of the call got meanwhile', async () => {
+  const keysOf = (secretAccessKey: string) => ({ accessKeyId: 'AKIDEXAMPLE', secretAccessKey });
+  const current = vi.fn(async () => keysOf('the-key-of-later-requests'));
+  current.mockResolvedValueOnce(keysOf('the-key-of-the-first-request'));
+  let answerFirst = (_answer: HttpResponse) => {};
+  const send = vi.fn(async (): Promise<HttpResponse> => answered);
+  send.mockReturnValueOnce(
+    new Promise((resolve) => {
+      answerFirst = resolve;
+    }),
+  );
+  const createClient = clientWith({ send, close: async () => undefined });
+  using client = createClient({ ...endpointOf(secret), keys: { ...endpointOf(secret).keys, current } }, options());
+  const first = client.send(request);
+  await vi.waitFor(() => expect(send).toHaveBeenCalledOnce());
+  await client.send(request);
+  answerFirst({ ...answered, body: '{"echo":"the-key-of-later-requests"}' });
+  expect(JSON.stringify(await first)).not.toContain('the-key-of-later-requests');
 });
 
 test('a request that was answered is not called unsent because its repetition cannot be signed', async () => {
