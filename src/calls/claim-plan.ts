@@ -21,71 +21,58 @@ export interface Decline {
   readonly isDismissed?: boolean;
 }
 
-/** A decision's claim on a stored plan. */
-interface Claim {
-  readonly nonce: string;
-  /** Time of the decision (milliseconds since 1970). */
-  readonly at: number;
-}
-
 /**
  * Claims a plan for a decision, so that no other decision on it counts.
- * @returns undefined for a plan that is not stored: the journal alone makes sure that its nonce counts once
+ * @returns the nonce of the claimed plan. Undefined for a plan that is not stored: the journal alone makes sure that its nonce counts once
  * @throws Refusal if another decision came first, or if the plans cannot be written
  */
 export async function claimPlan(
   { kind, record }: { readonly kind: PlanDecision['kind']; readonly record: DecisionRecord },
   tool: string,
   { plans, now, log }: Pick<CallDependencies, 'plans' | 'now' | 'log'>,
-): Promise<Claim | undefined> {
+): Promise<string | undefined> {
   const { nonce, approver: person, reason } = record;
   if (nonce === undefined) return undefined;
-  const at = now().getTime();
-  const claimed = await plans.claim(nonce, { kind, person, at, reason }).catch((error: unknown) => {
+  const claimed = await plans.claim(nonce, { kind, person, at: now().getTime(), reason }).catch((error: unknown) => {
     throw stateUnavailable(error, tool, log);
   });
   if (claimed === 'taken') throw new Refusal('AlreadyDecided', []);
-  return claimed === 'claimed' ? { nonce, at } : undefined;
+  return claimed === 'claimed' ? nonce : undefined;
 }
 
 /**
- * Runs `work`, which carries out the consent to a plan. Stores its outcome, or its refusal, with the plan. If the journal cannot be written, the
- * plan waits again.
- * @param claim the result of `claimPlan`. Undefined if no plan is stored, and then only `work` is run
+ * Runs `work`, which carries out the consent to a plan. Stores its outcome, or its refusal, with the plan.
+ * @param claimedNonce the result of `claimPlan`. Undefined if no plan is stored, and then only `work` is run
  * @throws the error of `work`
  */
 export async function settlePlan(
-  claim: Claim | undefined,
+  claimedNonce: string | undefined,
   tool: string,
   work: () => Promise<EndedOutcome>,
   { plans }: Pick<CallDependencies, 'plans'>,
 ): Promise<EndedOutcome> {
-  if (claim === undefined) return work();
-  const { nonce, at } = claim;
+  if (claimedNonce === undefined) return work();
   try {
     const outcome = await work();
-    await plans.settle(nonce, outcome);
+    await plans.settle(claimedNonce, outcome);
     return outcome;
   } catch (error) {
-    // A fault of this server says nothing about the outcome, so the plan gets none.
-    if (!(error instanceof Refusal)) throw error;
-    // Nothing was sent, so the plan can still be carried out. If its intent was written in spite of the error, the journal refuses another until
-    // that intent has ended as `not sent`.
-    if (error.code === 'JournalUnavailable') await plans.release(nonce, at);
-    // After `AlreadyDecided`, the outcome of the plan comes from an earlier decision, which only the journal has.
-    else if (error.code !== 'AlreadyDecided') await plans.settle(nonce, refusedChange(tool, error));
+    // After `AlreadyDecided`, the outcome of the plan comes from an earlier decision, which only the journal has. A fault of this server says
+    // nothing about the outcome, so the plan gets none.
+    if (error instanceof Refusal && error.code !== 'AlreadyDecided')
+      await plans.settle(claimedNonce, refusedChange(tool, error));
     throw error;
   }
 }
 
 /**
  * Writes a decision against a change into the journal, and stores its refusal with the plan.
- * @param claim the result of `claimPlan`
+ * @param claimedNonce the result of `claimPlan`
  * @returns the refusal, with which the call ends
  * @throws Refusal `AlreadyDecided` if the journal has an earlier decision with the same nonce
  */
 export async function recordDecline(
-  claim: Claim | undefined,
+  claimedNonce: string | undefined,
   { kind, record, refusal, isDismissed }: Decline,
   draft: IntentDraft,
   { refusals, plans, now }: Pick<CallDependencies, 'refusals' | 'plans' | 'now'>,
@@ -96,7 +83,7 @@ export async function recordDecline(
   if (record.reason !== undefined) problems.push(reasonText(record.reason));
   if (recorded === 'unwritten' && kind === 'declined') problems.push(unwrittenNote);
   const recordedRefusal = new Refusal(refusal.code, problems, refusal.more);
-  if (claim !== undefined) await plans.settle(claim.nonce, refusedChange(draft.tool, recordedRefusal));
+  if (claimedNonce !== undefined) await plans.settle(claimedNonce, refusedChange(draft.tool, recordedRefusal));
   return recordedRefusal;
 }
 

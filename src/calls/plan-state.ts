@@ -55,8 +55,7 @@ export async function stateByClaims(
   if (plan?.outcome !== undefined) return { kind: 'ended', outcome: plan.outcome, person: plan.decision?.person };
 
   const change = await journal.findByNonce(claims.nonce).catch((error: unknown) => {
-    // Every decision on a stored plan ends its waiting before the journal gets the change. So the journal has no change of a waiting plan, except
-    // of a released plan, for which another decision would be refused by the journal.
+    // Every decision on a stored plan ends its waiting before the journal gets the change. So the journal has no change of a waiting plan.
     if (plan?.state === 'waiting') return undefined;
     throw error;
   });

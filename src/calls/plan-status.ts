@@ -368,6 +368,6 @@ async function endPlan(
   recording: Recording,
 ): Promise<Refusal> {
   const decline = { kind, record, refusal };
-  const claim = await claimPlan(decline, draft.tool, recording);
-  return recordDecline(claim, decline, draft, recording);
+  const claimedNonce = await claimPlan(decline, draft.tool, recording);
+  return recordDecline(claimedNonce, decline, draft, recording);
 }

@@ -125,11 +125,11 @@ async function approveAndSend(
     // The nonce may be spent by an earlier no that the journal does not have yet.
     const { nonce } = decision.record;
     if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided', []);
-    const claim = await claimPlan(decision, draft.tool, dependencies);
+    const claimedNonce = await claimPlan(decision, draft.tool, dependencies);
     // Tells the decision page that the plan is claimed, and that this call will store the outcome.
     context.click?.page?.onClaim();
-    if (decision.kind === 'accepted') return { kind: 'claimed', consent: decision.record, claim } as const;
-    throw await recordDecline(claim, decision, draft, dependencies);
+    if (decision.kind === 'accepted') return { kind: 'claimed', consent: decision.record, claimedNonce } as const;
+    throw await recordDecline(claimedNonce, decision, draft, dependencies);
   };
   // `waitForPerson` frees this call's place among the concurrent calls, and takes a place again after `decideAndClaim`. By then, the plan is claimed
   // or the no is in the journal, so that no later decision on the same change overtakes this one.
@@ -138,5 +138,5 @@ async function approveAndSend(
 
   // The journal refuses the consent if it has an earlier decision with the nonce.
   const send = () => sendChange({ ...planned, consent: approval.consent }, context, dependencies);
-  return settlePlan(approval.claim, draft.tool, send, dependencies);
+  return settlePlan(approval.claimedNonce, draft.tool, send, dependencies);
 }

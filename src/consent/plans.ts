@@ -69,12 +69,6 @@ export interface Plans {
    * stored. `unknown` means that the plan does not exist or has expired.
    */
   claim(nonce: string, decision: PlanDecision): Promise<'claimed' | 'taken' | 'unknown'>;
-  /**
-   * Lets a claimed plan wait again, because the journal did not let its change begin. Never rejects, because it retries in the background if the
-   * store fails.
-   * @param claimedAt the time of the decision that claimed the plan. A plan that another decision has claimed since stays claimed
-   */
-  release(nonce: string, claimedAt: number): Promise<void>;
   /** Stores the outcome of a claimed plan. Never rejects, because it retries in the background if the store fails. */
   settle(nonce: string, outcome: EndedOutcome): Promise<void>;
   /** The waiting and decided plans that have not expired, oldest first. Plans that this server cannot unseal are left out. */
@@ -121,17 +115,6 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
   };
   const erase = () => store.eraseBefore(now().getTime());
 
-  const release = async (nonce: string, claimedAt: number): Promise<void> => {
-    const stored = await store.find(nonce);
-    if (stored === undefined) return;
-    const plan = openUnexpired(stored);
-    if (plan?.state !== 'decided') return;
-    // The decision is missing if the store could not write it with the claim.
-    const { decision, ...undecided } = planOf(plan);
-    if ((decision?.at ?? claimedAt) !== claimedAt) return;
-    await store.release(nonce, stored.sealed, sealPlan(keys, undecided, plan.expiresAt));
-  };
-
   const storeOutcome = async (nonce: string, outcome: EndedOutcome): Promise<void> => {
     const plan = await find(nonce);
     // The plan has expired or cannot be unsealed, so only the journal gets the outcome.
@@ -140,17 +123,6 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
     // A plan that gets too long stays without its outcome. The journal has the outcome, but the cloud's answer is lost.
     if (sealed.length <= longestPlan) await store.update(nonce, sealed);
   };
-
-  /** Makes a write about a plan until it succeeds: resolves after the first attempt, and others follow in the background. */
-  const persist = (nonce: string, write: () => Promise<void>): Promise<void> =>
-    persistence.writeNowOrLater(() =>
-      write().catch((error: unknown) => {
-        // As an error of the journal, because the plans are stored beside the journal.
-        log('error', 'journal', { plan: nonce, error: reasonOf(error) });
-        // Rejects, so that `persistence` tries again in the background.
-        throw error;
-      }),
-    );
 
   return {
     erase,
@@ -172,8 +144,15 @@ export function createPlans({ store, keys, now, lifetimeMs, log = () => undefine
       // The store changes nothing if the plan is decided already.
       return (await store.claim(nonce, sealed)) ? 'claimed' : 'taken';
     },
-    release: (nonce, claimedAt) => persist(nonce, () => release(nonce, claimedAt)),
-    settle: (nonce, outcome) => persist(nonce, () => storeOutcome(nonce, outcome)),
+    settle: (nonce, outcome) =>
+      persistence.writeNowOrLater(() =>
+        storeOutcome(nonce, outcome).catch((error: unknown) => {
+          // As an error of the journal, because the plans are stored beside the journal.
+          log('error', 'journal', { plan: nonce, error: reasonOf(error) });
+          // Rejects, so that `persistence` tries again in the background.
+          throw error;
+        }),
+      ),
     list: async () => {
       // Saves reading expired plans, which `openUnexpired` would drop.
       await erase();

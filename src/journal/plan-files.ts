@@ -77,13 +77,6 @@ export function createPlanFiles(folder: string): PlanStore {
       if (isClaimed) await writePlan(folder, decidedName, sealed).catch(() => undefined);
       return isClaimed;
     },
-    release: async (nonce, claimed, sealed) => {
-      const file = await findFile(nonce);
-      if (file?.state !== 'decided' || (await readPlan(folder, file))?.sealed !== claimed) return;
-      // While the plan is decided, so that the plan that waits has its new content.
-      await writePlan(folder, file.name, sealed);
-      await renameIfThere(join(folder, file.name), join(folder, file.name.replace(/decided$/, 'waiting')));
-    },
     update: async (nonce, sealed) => {
       const file = await findFile(nonce);
       if (file?.state === 'decided') await writePlan(folder, file.name, sealed);

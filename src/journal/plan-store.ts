@@ -17,8 +17,6 @@ export interface PlanStore {
   find(nonce: string): Promise<StoredPlan | undefined>;
   /** Changes a plan from waiting to decided, with its new content. If several processes try, only one gets true. */
   claim(nonce: string, sealed: string): Promise<boolean>;
-  /** Changes a plan from decided back to waiting, with its new content, unless another process has changed its content (`claimed`) since. */
-  release(nonce: string, claimed: string, sealed: string): Promise<void>;
   /** Replaces the content of a decided plan. */
   update(nonce: string, sealed: string): Promise<void>;
   list(): Promise<readonly StoredPlan[]>;
@@ -56,10 +54,6 @@ export function createMemoryPlanStore(): PlanStore {
       if (plan?.state !== 'waiting') return false;
       plans.set(nonce, { ...plan, state: 'decided', sealed });
       return true;
-    },
-    release: async (nonce, claimed, sealed) => {
-      const plan = plans.get(nonce);
-      if (plan?.state === 'decided' && plan.sealed === claimed) plans.set(nonce, { ...plan, state: 'waiting', sealed });
     },
     update: async (nonce, sealed) => {
       const plan = plans.get(nonce);

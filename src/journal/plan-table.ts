@@ -43,11 +43,6 @@ export function createPlanTable(database: Database): PlanStore {
       const { rowCount } = await query(text, [nonce, sealed]);
       return rowCount === 1;
     },
-    release: async (nonce, claimed, sealed) => {
-      const text =
-        'update cloudops_plans set decided = false, sealed = $3 where nonce = $1 and decided and sealed = $2';
-      await query(text, [nonce, claimed, sealed]);
-    },
     update: async (nonce, sealed) => {
       await query('update cloudops_plans set sealed = $2 where nonce = $1 and decided', [nonce, sealed]);
     },

@@ -14,7 +14,6 @@ const outcome = refusedChange(tool, new Refusal('PlanRefused', []));
 
 /** Decides on a plan. The end of the work is its outcome or its error. */
 async function decide(claim: Plans['claim'], end: EndedOutcome | Error = outcome) {
-  const released: Parameters<Plans['release']>[] = [];
   const settled: Parameters<Plans['settle']>[] = [];
   const logged: unknown[][] = [];
   const settle: Plans['settle'] = async (...settling) => void settled.push(settling);
@@ -25,19 +24,14 @@ async function decide(claim: Plans['claim'], end: EndedOutcome | Error = outcome
     return end;
   };
   const dependencies = {
-    plans: {
-      ...testCaller('').plans,
-      claim,
-      settle,
-      release: async (...releasing: Parameters<Plans['release']>) => void released.push(releasing),
-    },
+    plans: { ...testCaller('').plans, claim, settle },
     now: () => new Date(5),
     log: (...event: unknown[]) => void logged.push(event),
   };
   const result = await claimPlan({ kind: 'accepted', record }, tool, dependencies)
-    .then((claimed) => settlePlan(claimed, tool, work, dependencies))
+    .then((claimedNonce) => settlePlan(claimedNonce, tool, work, dependencies))
     .catch((error: unknown) => error);
-  return { result, settled, released, logged, runs };
+  return { result, settled, logged, runs };
 }
 
 test('a claimed plan gets the decision, and then the outcome of its call', async () => {
@@ -83,19 +77,12 @@ describe('an error after the claim', () => {
     expect(settled).toMatchObject([[nonce, { kind: 'failed', failure }]]);
   });
 
-  test('makes the plan wait again if the journal cannot be written', async () => {
-    const refusal = new Refusal('JournalUnavailable', []);
-    const { result, settled, released } = await decide(async () => 'claimed', refusal);
-    expect(result).toBe(refusal);
-    expect({ settled, released }).toEqual({ settled: [], released: [[nonce, 5]] });
-  });
-
   test.each([
     ['the refusal of another decision', new Refusal('AlreadyDecided', [])],
     ['an error of the program', new Error('fault')],
   ])('is not if it is %s', async (_what, error) => {
-    const { result, settled, released } = await decide(async () => 'claimed', error);
+    const { result, settled } = await decide(async () => 'claimed', error);
     expect(result).toBe(error);
-    expect({ settled, released }).toEqual({ settled: [], released: [] });
+    expect(settled).toEqual([]);
   });
 });

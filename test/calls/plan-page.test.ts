@@ -532,69 +532,6 @@ describe('a call with the planId', () => {
     },
   );
 
-  describe('while the journal cannot be written, sends nothing and leaves the plan to a later call', () => {
-    const unwritable = { kind: 'unwritable', reason: 'the disk is full' } as const;
-    /** A plan on the page, and a call that carries it out. */
-    const ways: Readonly<
-      Record<string, () => Promise<ReturnType<typeof setUp> & { carryOut(): Promise<CallOutcome> }>>
-    > = {
-      'after a question': async () => {
-        const all = await waiting();
-        const { call } = all.serve({ page: 'none' });
-        return { ...all, carryOut: () => call({ planId: all.planId }, { elicitor: agreedAfter(3000) }) };
-      },
-      'with the planId as the consent': async () => {
-        const all = await waiting({ confirm: 'ask' });
-        return { ...all, carryOut: () => all.ask() };
-      },
-      'with --yes': async () => {
-        const all = await waiting();
-        const { call } = all.serve({ confirm: 'ask', page: 'none' });
-        return { ...all, carryOut: () => call({ planId: all.planId }, { agreed: true }) };
-      },
-      'by a click on the page': async () => {
-        const all = await waiting();
-        return { ...all, carryOut: () => all.decide('accept') };
-      },
-    };
-
-    test.each(Object.entries(ways))('%s', async (_way, open) => {
-      const { carryOut, journal, plan, requests, call } = await open();
-      const { begin } = journal;
-      journal.begin = async () => unwritable;
-      expect(await carryOut()).toMatchObject(failed('JournalUnavailable'));
-      const { state, decision, outcome } = await plan();
-      expect({ state, decision, outcome }).toEqual({ state: 'waiting', decision: undefined, outcome: undefined });
-
-      journal.begin = begin;
-      expect(await carryOut()).toMatchObject({ success: { outcome: 'accepted' } });
-      expect(await plan()).toMatchObject({ state: 'decided', outcome: { kind: 'succeeded' } });
-      await carryOut();
-      await call();
-      expect(requests).toHaveLength(1);
-    });
-
-    test.each(Object.entries(ways))('%s, but only once the journal knows that it was not sent', async (_way, open) => {
-      const { carryOut, journal, requests, serve } = await open();
-      const { begin } = journal;
-      // The entry was written, although the journal reported an error.
-      journal.begin = async (...given) => {
-        await begin(...given);
-        return unwritable;
-      };
-      expect(await carryOut()).toMatchObject(failed('JournalUnavailable'));
-      journal.begin = begin;
-      const [entry] = await journal.list({});
-      await carryOut();
-      await serve({ page: 'none' }).call({}, { elicitor: agreedAfter(3000) });
-      expect(requests).toEqual([]);
-
-      await journal.end({ id: entry?.id ?? '', time: now().toISOString(), outcome: 'not sent' });
-      expect(await carryOut()).toMatchObject({ success: { outcome: 'accepted' } });
-      expect(requests).toHaveLength(1);
-    });
-  });
-
   test('is needed to withdraw a plan', async () => {
     const { call } = setUp();
     const problems = ['withdraw needs the planId of the plan'];

@@ -206,44 +206,6 @@ describe('of what waits', () => {
     expect(await plans.find(waiting.nonce)).toMatchObject({ outcome });
   });
 
-  test('a release waits for the store, and leaves a plan that was claimed again since', async () => {
-    const store = createMemoryPlanStore();
-    // The store releases the plan, but reports an error. Another decision claims the plan before the next attempt.
-    const claimedAgain = { kind: 'declined', person: 'carol', at: accepted.at + 1 } as const;
-    const release: PlanStore['release'] = async (...given) => {
-      await store.release(...given);
-      await open(store).claim(waiting.nonce, claimedAgain);
-      throw new Error('the connection is lost');
-    };
-    const plans = open({ ...store, release });
-    await plans.add(waiting);
-    await plans.claim(waiting.nonce, accepted);
-    await plans.release(waiting.nonce, accepted.at);
-    await plans.close();
-    expect(await plans.find(waiting.nonce)).toMatchObject({ state: 'decided', decision: claimedAgain });
-  });
-
-  test.each([
-    ['with its decision', async (store: PlanStore) => store],
-    [
-      'although the store could not write its decision',
-      async (store: PlanStore) => {
-        const claim: PlanStore['claim'] = async (nonce) => store.claim(nonce, (await store.find(nonce))?.sealed ?? '');
-        return { ...store, claim };
-      },
-    ],
-  ])('a plan that was claimed %s waits again after its release, and has no decision', async (_how, storeOf) => {
-    const plans = open(await storeOf(createMemoryPlanStore()));
-    await plans.release(waiting.nonce, accepted.at);
-    await plans.add(waiting);
-    await plans.claim(waiting.nonce, accepted);
-    await plans.release(waiting.nonce, accepted.at);
-    const found = await plans.find(waiting.nonce);
-    expect(found).toMatchObject({ state: 'waiting' });
-    expect(found).not.toHaveProperty('decision');
-    expect(await plans.claim(waiting.nonce, accepted)).toBe('claimed');
-  });
-
   test('a plan that is kept nowhere has no outcome, which is no error', async () => {
     const logged: unknown[] = [];
     const log = (...given: readonly unknown[]) => void logged.push(given);

@@ -74,24 +74,6 @@ export function describePlanStore(name: string, setUp: () => () => PlanStore): v
       expect(await open().find(one.nonce)).toMatchObject({ state: 'decided', sealed: 'claimed' });
     });
 
-    test('wait again after their release, but not after that of an earlier claim', async () => {
-      const open = setUp();
-      const one = plan();
-      await open().add(one, 20);
-      await open().release('0'.repeat(16), 'sealed', 'of no plan');
-      await open().release(one.nonce, 'sealed', 'too early');
-      expect(await open().find(one.nonce)).toMatchObject({ state: 'waiting', sealed: 'sealed' });
-      await open().claim(one.nonce, 'claimed');
-      await open().release(one.nonce, 'sealed', 'of another claim');
-      expect(await open().find(one.nonce)).toMatchObject({ state: 'decided', sealed: 'claimed' });
-      await open().release(one.nonce, 'claimed', 'released');
-      expect(await open().find(one.nonce)).toMatchObject({ state: 'waiting', sealed: 'released' });
-      expect(await open().countWaiting(expiresAt)).toBeGreaterThan(0);
-      expect(await open().claim(one.nonce, 'claimed again')).toBe(true);
-      await open().release(one.nonce, 'claimed', 'too late');
-      expect(await open().find(one.nonce)).toMatchObject({ state: 'decided', sealed: 'claimed again' });
-    });
-
     test('keep what became of them once they are decided, not before', async () => {
       const open = setUp();
       const one = plan();
