@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reasonText } from '../consent/decline-reason.js';
 import type { EndedOutcome, Failure, Success } from '../consent/outcome.js';
+import type { PlanDecision } from '../consent/plan-decision.js';
+import type { FoundPlan } from '../consent/plans.js';
 import { declinedByAnother, Refusal, refusedChange } from '../consent/refusal.js';
 import { type ConsentClaims, type ConsentTokens, InvalidToken, tokenLifetimeMs } from '../consent/tokens.js';
 import type { Ending, RecordedChange } from '../journal/entry.js';
@@ -22,7 +24,11 @@ export type PlanState =
       readonly expiresAt: number;
       readonly isStored: boolean;
     }
-  | { readonly kind: 'underWay' }
+  | {
+      readonly kind: 'underWay';
+      /** True if the plan was accepted more than a minute ago, and the journal has no change of it. So nothing was sent so far. */
+      readonly hasNotBegun?: boolean;
+    }
   | {
       readonly kind: 'ended';
       readonly outcome: EndedOutcome;
@@ -70,8 +76,9 @@ export async function stateByClaims(
       // A moment after the ending is in the journal, the stored plan gets the outcome with the cloud's answer. `isSettling`: look again until then.
       isSettling: plan !== undefined && isFresh(change.ending, time),
     };
-  // The change is being sent, or the journal does not have it yet because its plan was decided a moment ago.
-  if (change !== undefined || plan?.state === 'decided') return { kind: 'underWay' };
+  // The change is being sent.
+  if (change !== undefined) return { kind: 'underWay' };
+  if (plan?.state === 'decided') return stateByDecision(plan, time);
 
   // No decision is recorded with this nonce. A stored plan may wait for hours.
   const tokenExpiresAt = claims.issuedAt + tokenLifetimeMs;
@@ -81,6 +88,22 @@ export async function stateByClaims(
   const isRedeemable = claims.use === 'plan' && time <= tokenExpiresAt;
   return { kind: 'waiting', isRedeemable, expiresAt, isStored: plan !== undefined };
 }
+
+/** The state of a decided plan without an outcome, of which the journal has nothing. Usually, it was decided a moment ago. */
+function stateByDecision({ tool, decision }: FoundPlan, time: number): PlanState {
+  // The store may have lost the decision, but not that the plan is decided.
+  if (decision === undefined) return { kind: 'underWay' };
+  const ageMs = time - decision.at;
+  if (decision.kind === 'accepted') return { kind: 'underWay', hasNotBegun: ageMs > beginMs && ageMs < knownMs };
+  // Nothing is sent after a decision against a plan, also if the journal never gets the decision. In a moment, the plan gets the refusal itself.
+  const outcome = refusedChange(tool, refusalOf(decision));
+  return { kind: 'ended', outcome, person: decision.person, isSettling: ageMs < settlingMs };
+}
+
+/** Within this time (milliseconds), the change of an accepted plan gets into the journal, unless its server stops or loses the journal. */
+const beginMs = 60_000;
+/** A journal in a file knows the changes of one day. After this time (milliseconds), it may not have a change that has begun. */
+const knownMs = 20 * 60 * 60_000;
 
 /** Logs an error in reading or changing the state of a plan, and returns the refusal for the caller. Returns a refusal unchanged. */
 export function stateUnavailable(error: unknown, tool: string, log: Log, planId?: string): Refusal {
@@ -200,9 +223,14 @@ function acceptedEarlier({ what, time }: RecordedChange, ending: Ending, call: F
 }
 
 /** Makes the refusal of a declined change from its journal entry. */
-function refusalIn({ consent, approver, reason }: RecordedChange): Refusal {
-  if (consent === 'withdrawn') return new Refusal('Withdrawn', []);
-  if (consent === 'program') return new Refusal('NobodyAsked', []);
+const refusalIn = ({ consent, approver, reason }: RecordedChange): Refusal =>
+  consent === 'program'
+    ? new Refusal('NobodyAsked', [])
+    : refusalOf({ kind: consent === 'withdrawn' ? consent : 'declined', person: approver, reason });
+
+/** Makes the refusal of a plan from the decision against it. */
+function refusalOf({ kind, person, reason }: Pick<PlanDecision, 'kind' | 'person' | 'reason'>): Refusal {
+  if (kind === 'withdrawn') return new Refusal('Withdrawn', []);
   const problems = sentences(say`this plan was declined`, reason !== undefined && reasonText(reason));
-  return approver === undefined ? new Refusal('Declined', problems) : declinedByAnother(problems);
+  return person === undefined ? new Refusal('Declined', problems) : declinedByAnother(problems);
 }

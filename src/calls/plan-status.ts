@@ -27,6 +27,7 @@ import { visibleCaller } from './policy.js';
 import type { DecisionRecord, DraftedChange, IntentDraft, PlannedChange } from './stages.js';
 
 type WaitingState = Extract<PlanState, { kind: 'waiting' }>;
+type UnderWayState = Extract<PlanState, { kind: 'underWay' }>;
 type UnendedState = Exclude<PlanState, { kind: 'ended' }>;
 
 /** The plan of a call's planId. */
@@ -302,7 +303,7 @@ export function unendedAnswer(
   waitsFor: WaitsFor = { whom: words('a decision') },
 ): EndedOutcome {
   const success =
-    state.kind === 'waiting' ? waitingAnswer(tool, planId, state, waitsFor) : underWayAnswer(tool, planId);
+    state.kind === 'waiting' ? waitingAnswer(tool, planId, state, waitsFor) : underWayAnswer(tool, planId, state);
   return { kind: 'succeeded', success };
 }
 
@@ -324,11 +325,19 @@ const waitingAnswer = (
 });
 
 /** The answer about a plan that is decided, but has no outcome yet. */
-const underWayAnswer = (tool: string, planId: string | undefined): Success => ({
-  summary: say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
+const underWayAnswer = (tool: string, planId: string | undefined, { hasNotBegun = false }: UnderWayState): Success => ({
+  summary: hasNotBegun
+    ? say`Somebody accepted this plan of ${own(tool)}, but its change has not begun. Nothing was sent so far.`
+    : say`Somebody has decided on this plan of ${own(tool)}. The outcome is not known yet.`,
   outcome: 'waiting',
   ...(planId !== undefined && { planId }),
-  next: next('agent', 'wait', 'Call again later with the same arguments and this planId.'),
+  next: hasNotBegun
+    ? next(
+        'agent',
+        'call',
+        'Call without planId to get a new plan: the server that should send the change may have stopped.',
+      )
+    : next('agent', 'wait', 'Call again later with the same arguments and this planId.'),
   warnings: [],
   requestIds: {},
 });

@@ -96,6 +96,44 @@ test.each<readonly [string, Known, object]>([
   ],
   ['that waits, where the journal cannot be read', { plan: {}, change: 'gone' }, open(start + day, true, true)],
   ['that was decided on', { plan: { state: 'decided' } }, { kind: 'underWay' }],
+  [
+    'that was accepted',
+    { plan: { state: 'decided', decision: { kind: 'accepted', at: start } }, afterMs: 60_000 },
+    { kind: 'underWay', hasNotBegun: false },
+  ],
+  [
+    'that was accepted, and whose change has not begun in a minute',
+    { plan: { state: 'decided', decision: { kind: 'accepted', at: start } }, afterMs: 60_001 },
+    { kind: 'underWay', hasNotBegun: true },
+  ],
+  [
+    'that was accepted so long ago that the journal may have forgotten its change',
+    { plan: { state: 'decided', decision: { kind: 'accepted', at: start } }, afterMs: day - 1 },
+    { kind: 'underWay', hasNotBegun: false },
+  ],
+  [
+    'that was declined, which the journal does not have',
+    {
+      plan: { state: 'decided', decision: { kind: 'declined', person: 'bob', at: start, reason: 'no' } },
+      afterMs: 5000,
+    },
+    {
+      kind: 'ended',
+      person: 'bob',
+      isSettling: false,
+      outcome: { kind: 'failed', failure: { code: 'Declined', mayHaveHappened: false } },
+    },
+  ],
+  [
+    'that was withdrawn a moment ago, which the journal does not have yet',
+    { plan: { state: 'decided', decision: { kind: 'withdrawn', at: start } }, afterMs: 4999 },
+    { kind: 'ended', isSettling: true, outcome: { kind: 'failed', failure: { code: 'Withdrawn' } } },
+  ],
+  [
+    'that was declined after its change had begun',
+    { plan: { state: 'decided', decision: { kind: 'declined', at: start } }, change: {} },
+    { kind: 'underWay' },
+  ],
   ['whose change has no outcome yet', { change: {} }, { kind: 'underWay' }],
   ['whose change has one', { change: { ending: accepted } }, { kind: 'ended', outcome: { kind: 'succeeded' } }],
   ['whose end is kept', { plan: { outcome }, change: { ending: accepted } }, { kind: 'ended', outcome }],

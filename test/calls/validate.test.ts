@@ -243,11 +243,14 @@ describe('with wrong arguments, a plan names what would apply to the right ones'
     [{ serviceAccountKeyName: 'key', location: 7 }, false],
     [{ serviceAccountKey: 'not JSON' }, false],
     [{ location: 7 }, true],
-  ])('no missing key if a key or its name is given, even beside a wrong value: %j', (externalCloudConfig, isMissing) => {
-    const args = { resourceGroupName: 'g', externalCloudConfig, deploymentModel: 'x', planOnly: true };
-    const { warnings = [] } = hintsFor(provisionKubeResourceGroup, args);
-    expect(warnings.some((warning) => /^No service account key/.test(String(warning)))).toBe(isMissing);
-  });
+  ])(
+    'no missing key if a key or its name is given, even beside a wrong value: %j',
+    (externalCloudConfig, isMissing) => {
+      const args = { resourceGroupName: 'g', externalCloudConfig, deploymentModel: 'x', planOnly: true };
+      const { warnings = [] } = hintsFor(provisionKubeResourceGroup, args);
+      expect(warnings.some((warning) => /^No service account key/.test(String(warning)))).toBe(isMissing);
+    },
+  );
 
   test('and nothing that a wrong one would lead to', () => {
     const warnings = (networkId: unknown) =>
