@@ -220,7 +220,7 @@ export function wireCalls(config: Pick<Config, 'stateKeys' | 'operations'>, part
   const plans =
     parts.plans ?? createPlans({ store: createMemoryPlanStore(), keys: stateKeys, now, lifetimeMs: planLifetimeMs });
   const questions = createQuestionQueue();
-  const refusals = createRefusals(journal, now, randomUUID, log);
+  const refusals = createRefusals(journal, plans, now, randomUUID, log);
   const inFlight = createInFlightCalls();
 
   const madeHere = { operations, newId: randomUUID, newNonce, questions, questionLimits, refusals, inFlight };

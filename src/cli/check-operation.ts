@@ -161,12 +161,13 @@ async function callOffline({ operation, args, reply, confirm = 'off' }: ProbeCal
   const now = () => probeTime;
   const newId = () => 'probe';
   const log = () => undefined;
+  const plans = createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now, lifetimeMs: 0 });
   const callTool = createCallTool({
     accounts: { all: [account], byDefault: account, areNamed: false },
     operations: [],
     openClient,
     journal: nullJournal,
-    refusals: createRefusals(nullJournal, now, newId, log),
+    refusals: createRefusals(nullJournal, plans, now, newId, log),
     inFlight: createInFlightCalls(),
     secretFiles: { read: async () => ({ kind: 'problem', problem: words('a check has no secrets') }) },
     now,
@@ -175,7 +176,7 @@ async function callOffline({ operation, args, reply, confirm = 'off' }: ProbeCal
     pendingNotes: async () => [],
     questions: createQuestionQueue(),
     questionLimits,
-    plans: createPlans({ store: createMemoryPlanStore(), keys: () => ['probe'], now, lifetimeMs: 0 }),
+    plans,
     statusWaitMs: 0,
     newNonce: newId,
     log,

@@ -3,6 +3,7 @@ import type { Journal } from '../journal/journal.js';
 import { createPersistence } from '../journal/retry-writes.js';
 import { type Log, reasonOf } from '../util/log.js';
 import { say } from '../util/safe-text.js';
+import type { FoundPlan, Plans } from './plans.js';
 import { Refusal } from './refusal.js';
 import { tokenLifetimeMs } from './tokens.js';
 
@@ -40,13 +41,14 @@ const mostUnwritten = 1000;
 const mostRemembered = 1000;
 
 /**
- * Creates `Refusals` on a journal. A person declines a change, or dismisses (only closes) the question about it. The journal records both as
+ * Creates `Refusals` on a journal, and on the plans with the decisions that the journal may not have. A person declines a change, or dismisses (only closes) the question about it. The journal records both as
  * declined. The class `Refusal` is the error of a call that is refused.
  * @param newId makes a new ID for each retry. If the journal has the failed attempt after all, the nonce is spent, and the retry ends as
  *   `not sent`. With the same ID, PostgreSQL would write that ending over the `declined` of the attempt.
  */
 export function createRefusals(
   journal: Pick<Journal, 'decline' | 'listDeclined'>,
+  plans: Pick<Plans, 'list'>,
   now: () => Date,
   newId: () => string,
   log: Log,
@@ -110,9 +112,28 @@ export function createRefusals(
     const digests = await declinedDigests(change.caller);
     if (digests === undefined) return unreadable();
     const timesDeclinedOrDismissed = digests.filter((digest) => digest === change.digest).length;
-    return timesDeclinedOrDismissed > timesDismissed
-      ? new Refusal('Declined', [say`the user declined this change less than ten minutes ago`])
-      : undefined;
+    if (timesDeclinedOrDismissed > timesDismissed) return declinedRecently();
+
+    // A claim stores the decision before the journal gets it. If the server is killed in between, only the plan has the decision.
+    try {
+      const allPlans = await plans.list();
+      return allPlans.some((plan) => isStoredRefusal(plan, change, since)) ? declinedRecently() : undefined;
+    } catch (error) {
+      log('error', 'journal', { error: reasonOf(error) });
+      return unreadable();
+    }
+  };
+
+  /** True if a person declined this change of this caller on a stored plan since a time (milliseconds). */
+  const isStoredRefusal = (
+    { nonce, decision, outcome, requestKey, caller }: FoundPlan,
+    change: CallerAndClient & Pick<Intent, 'digest'>,
+    since: number,
+  ): boolean => {
+    if (decision?.kind !== 'declined' || decision.at < since) return false;
+    if (requestKey !== change.digest || caller !== change.caller) return false;
+    const isByProgram = outcome?.kind === 'failed' && outcome.failure.code === 'NobodyAsked';
+    return !isByProgram && !dismissed.some((other) => other.nonce === nonce);
   };
 
   /** Repeats a failed write in the background until it succeeds. */
@@ -174,6 +195,8 @@ export function createRefusals(
 }
 
 const clientKey = ({ caller, client }: CallerAndClient) => JSON.stringify([caller, client]);
+
+const declinedRecently = () => new Refusal('Declined', [say`the user declined this change less than ten minutes ago`]);
 
 const unreadable = () => new Refusal('JournalUnavailable', [say`the refusals in it cannot be counted`]);
 

@@ -38,6 +38,7 @@ const draft = (id: string) => intentAt(start, { id, tool, digest: 'd', caller: '
 const refusals = () =>
   createRefusals(
     journal,
+    plans,
     now,
     () => 'again',
     () => undefined,

@@ -17,6 +17,7 @@ beforeEach(() => {
   const journal = createFileJournal(join(folder, 'journal.jsonl'), () => now);
   refusals = createRefusals(
     journal,
+    { list: async () => [] },
     () => now,
     () => `again-${declined}`,
     () => undefined,
@@ -51,6 +52,7 @@ describe('three refusals', () => {
   test('count for their client where the journal does not have them yet', async () => {
     const unwritable = createRefusals(
       { decline: () => Promise.reject(new Error('full')), listDeclined: async () => [] },
+      { list: async () => [] },
       () => now,
       () => 'again',
       () => undefined,

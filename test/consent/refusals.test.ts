@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { FoundPlan, Plans } from '../../src/consent/plans.js';
+import { Refusal, refusedChange } from '../../src/consent/refusal.js';
 import { createRefusals } from '../../src/consent/refusals.js';
 import type { Intent } from '../../src/journal/entry.js';
 import { createMemoryJournal } from '../support/caller.js';
 import { intentAt } from '../support/journal.js';
+import { keptPlanAt } from '../support/kept-plan.js';
 
 /** A refusal counts for ten minutes, once, and also before the journal has it. */
 
@@ -17,14 +20,14 @@ const now = () => new Date(time);
 
 type Writing = Parameters<typeof createRefusals>[0];
 
-function setUp(journal: Writing = createMemoryJournal(now)) {
+function setUp(journal: Writing = createMemoryJournal(now), listPlans: Plans['list'] = async () => []) {
   let ids = 0;
   const logged: unknown[] = [];
   const newId = () => {
     ids += 1;
     return `again-${ids}`;
   };
-  const refusals = createRefusals(journal, now, newId, (...entry) => logged.push(entry));
+  const refusals = createRefusals(journal, { list: listPlans }, now, newId, (...entry) => logged.push(entry));
   const decline = (changes: Partial<Intent> = {}, isDismissed = false) =>
     refusals.decline(intentAt(time, { ...agent, id: 'c-1', nonce: 'n-1', consent: 'asked', ...changes }), isDismissed);
   return { refusals, decline, logged };
@@ -237,4 +240,47 @@ test('while only the refusals of all clients cannot be read, no planId counts', 
   const { refusals } = setUp({ ...createMemoryJournal(now), listDeclined });
   expect(await refusals.againstAsking(agent)).toBeUndefined();
   expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'JournalUnavailable' });
+});
+
+describe('a decision that only the plan has', () => {
+  const stored: FoundPlan = {
+    ...keptPlanAt(start, { nonce: 'n-1', requestKey: 'd' }),
+    caller: undefined,
+    state: 'decided',
+    expiresAt: start + 60 * 60_000,
+    decision: { kind: 'declined', person: 'bob', at: start },
+  };
+  const against = (changes: Partial<FoundPlan> = {}) =>
+    setUp(undefined, async () => [{ ...stored, ...changes }]).refusals.againstPlanId(agent);
+
+  test('binds for ten minutes, as one in the journal', async () => {
+    time += tenMinutes;
+    expect(await against()).toMatchObject({
+      code: 'Declined',
+      problems: ['the user declined this change less than ten minutes ago'],
+    });
+    time += 1;
+    expect(await against()).toBeUndefined();
+  });
+
+  test.each<readonly [string, Partial<FoundPlan>]>([
+    ['accepts', { decision: { kind: 'accepted', person: 'bob', at: start } }],
+    ['takes the plan back', { decision: { kind: 'withdrawn', at: start } }],
+    ['is about another change', { requestKey: 'e' }],
+    ['is about the plan of another caller', { caller: 'bo' }],
+    ['is the answer of a program', { outcome: refusedChange('restore_instance', new Refusal('NobodyAsked', [])) }],
+  ])('binds no planId if it %s', async (_what, changes) => {
+    expect(await against(changes)).toBeUndefined();
+  });
+
+  test('binds no planId if the question was only closed', async () => {
+    const { refusals, decline } = setUp(undefined, async () => [stored]);
+    await decline({}, true);
+    expect(await refusals.againstPlanId(agent)).toBeUndefined();
+  });
+
+  test('is a reason against a planId if the plans cannot be read', async () => {
+    const { refusals } = setUp(undefined, () => Promise.reject(new Error('gone')));
+    expect(await refusals.againstPlanId(agent)).toMatchObject({ code: 'JournalUnavailable' });
+  });
 });

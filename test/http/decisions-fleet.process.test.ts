@@ -101,6 +101,32 @@ describe.skipIf(!hasPostgres() || !hasPgBouncer())('three replicas behind a roun
     expect(cloud.requests).toHaveLength(1);
   });
 
+  test('a no binds if all of them are killed after the plan has it and before the journal does', async () => {
+    const { decideAt } = await ask();
+    const nonce = nonceIn(decideAt);
+    const bob = await signedIn('bob');
+    await readAsAPerson();
+    const database = `decisions_${number}`;
+    postgres.sql(
+      database,
+      `create function wait() returns trigger language plpgsql as 'begin perform pg_sleep(4); return new; end';
+       create trigger wait before insert on cloudops_mutations for each row execute function wait()`,
+    );
+    const click = bob.decide(nonce, 'decline').catch(() => undefined);
+    await vi.waitFor(() =>
+      expect(postgres.sql(database, 'select count(*) from cloudops_plans where decided')).toBe('1'),
+    );
+    await fleet.close();
+    await click;
+    expect(await journalOf(env)).toEqual([]);
+    postgres.sql(database, 'drop trigger wait on cloudops_mutations');
+    // In this mode, a planId is the consent.
+    fleet = await startFleet({ ...env, CLOUDOPS_CONFIRM: 'plan' }, () => undefined);
+    // Another change has a planId.
+    expect(await ask({ instanceId: 'other' })).toMatchObject({ planId: expect.any(String) });
+    expect(await ask()).not.toHaveProperty('planId');
+  });
+
   test('of two people who decide at two of them at once, one does', async () => {
     const { decideAt } = await ask();
     const nonce = nonceIn(decideAt);
