@@ -24,7 +24,7 @@ import {
   stateUnavailable,
 } from './plan-state.js';
 import { visibleCaller } from './policy.js';
-import type { DecisionRecord, DraftedChange, IntentDraft, PlannedChange } from './stages.js';
+import type { DecisionRecord, DraftedChange, IntentDraft, PlannedChange, ResolvedChange } from './stages.js';
 
 type WaitingState = Extract<PlanState, { kind: 'waiting' }>;
 type UnderWayState = Extract<PlanState, { kind: 'underWay' }>;
@@ -117,7 +117,7 @@ export async function answerPlanStatus(
   const { withdraw } = call.control;
   // The user's reply to the request to open the page, if this call brings it.
   const pageReply = context.guide?.resumedReply;
-  const mustWait = waitsForEnd(own.state, step, withdraw, pageReply, dependencies);
+  const mustWait = waitsForEnd(own.state, step, call.control, pageReply, dependencies);
   const state = mustWait ? await waitForEnd(own, drafted, context, dependencies) : own.state;
   if (state.kind === 'ended') return withPerson(state, context);
   if (state.kind === 'underWay') return unendedAnswer(draft.tool, planId, state);
@@ -137,7 +137,7 @@ export async function answerPlanStatus(
 function waitsForEnd(
   state: PlanState,
   step: ConsentStep,
-  withdraw: boolean,
+  { withdraw, planOnly }: ResolvedChange['control'],
   pageReply: Guide['resumedReply'],
   dependencies: CallDependencies,
 ): boolean {
@@ -145,7 +145,8 @@ function waitsForEnd(
   if (state.kind === 'ended') return isSettling(state);
   // A user who has opened the page decides there. A user who has not may never decide.
   if (pageReply !== undefined) return pageReply.visit === 'opened';
-  if (withdraw) return false;
+  // With `planOnly`, the caller only wants to know how the plan stands.
+  if (withdraw || planOnly) return false;
   // With `status`, the call asks how the plan ends. With any other step, it wants to decide, but waits if a person decides on the page.
   return step.kind === 'status' || (!isAgreedByOption(step) && waitsOnPage(state, dependencies));
 }

@@ -314,7 +314,7 @@ describe('a call with the planId', () => {
 
   test.each<readonly [string, object, Partial<CallContext>, string, number]>([
     ['that asks for its state', {}, {}, 'waiting', 4],
-    ['that has planOnly', { planOnly: true }, {}, 'waiting', 4],
+    ['that has planOnly', { planOnly: true }, {}, 'waiting', 0],
     ['of a client that could ask its user', {}, { elicitor }, 'waiting', 4],
     ['that withdraws the plan', { withdraw: true }, {}, 'withdrawn', 0],
     ['whose client has gone', {}, { signal: AbortSignal.abort() }, 'waiting', 0],
@@ -342,7 +342,7 @@ describe('a call with the planId', () => {
       waited.push('waited');
       return work();
     };
-    await ask({ planOnly: true }, { wait });
+    await ask({}, { wait });
     expect(waited).toHaveLength(1);
     await decide('decline');
     time += hour;
@@ -423,7 +423,7 @@ describe('a call with the planId', () => {
     const { planId, serve } = await waiting();
     const success = successOf(await serve({ confirm, ...setup }).call({ planId, planOnly: true }));
     expect(success.summary.text).toBe(`This plan of ${tool} still waits for ${whom}.`);
-    expect(pauses.count).toBe(4);
+    expect(pauses.count).toBe(0);
   });
 
   test.each<readonly [string, ConsentMode]>([

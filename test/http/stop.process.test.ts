@@ -57,9 +57,9 @@ test('questions that are open, and those that wait for them, do not keep it; nob
 });
 
 test('a call that waits for a decision is answered with where its plan stands', async () => {
-  const { server, call } = await connect({ CLOUDOPS_CONFIRM: 'plan' });
-  const { structuredContent } = await call();
-  const status = call({ planOnly: true, planId: Object(structuredContent).planId });
+  const { server, call } = await connect({ CLOUDOPS_CONFIRM: 'human' });
+  const { structuredContent } = await call({ planOnly: true });
+  const status = call({ planId: Object(structuredContent).planId });
   await delay(1500);
   expect(await Promise.race([status, delay(10, 'waits')])).toBe('waits');
   const start = Date.now();
