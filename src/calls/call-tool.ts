@@ -1,5 +1,5 @@
 import { unlessStopped } from '../consent/elicitor.js';
-import type { EndedOutcome } from '../consent/outcome.js';
+import type { EndedOutcome, Failure } from '../consent/outcome.js';
 import { Refusal, refusalFailure } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { createHttpClient, type Proxies } from '../transport/http-client.js';
@@ -124,13 +124,16 @@ async function runPreflight(
   if (outcome.kind === 'inputRequired') return call;
   const { failure } = outcome;
   if (failure.code === 'Stopping') throw new Refusal('Stopping', []);
-  if (preflight.decisiveErrors?.includes(failure.code) === true) {
+  if (codesOf(failure).some((code) => preflight.decisiveErrors?.includes(code))) {
     const summary = say`${own(operation.name)} was not sent. ${failure.summary}`;
     return { kind: 'failed', failure: { ...failure, summary, mayHaveHappened: false } };
   }
   const reason = join([failure.summary, ...failure.problems], ' ');
   return { ...call, found: say`What is there now is not known. ${reason}` };
 }
+
+/** The codes of a failure: this server's own, the cloud's, and that of the status, such as `Http404`. */
+const codesOf = ({ code, serviceSays, status }: Failure) => [code, serviceSays?.code ?? code, `Http${status}`];
 
 /** The failure of a call that threw. A change that throws was not sent, because `sendChange` throws nothing after the first byte. */
 function failed(operation: Operation, error: unknown, { log }: CallDependencies): CallOutcome {

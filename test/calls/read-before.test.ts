@@ -59,6 +59,35 @@ test.each<
   expect(await readsOf(given, context, confirm)).toEqual(isRead ? ['prod'] : []);
 });
 
+const errorWithCode = answeredBy(404, { kind: 'xml', value: { Error: { Code: 'NoSuchInvoice' } } });
+const errorWithoutCode = answeredBy(404, { kind: 'empty' });
+const rows = { NoSuch: 'Ask which one is meant.' };
+
+test.each([
+  ["the cloud's code", 'NoSuchInvoice', errorWithCode, {}],
+  ["the cloud's code, for which the read has advice by its beginning", 'NoSuchInvoice', errorWithCode, rows],
+  ['the beginning for which the read has advice', 'NoSuch', errorWithCode, rows],
+  ['the status of an error without a code', 'Http404', errorWithoutCode, {}],
+  ['the status of an error with a code', 'Http404', errorWithCode, rows],
+])('a read ends the call with %s', async (_what, decisive, reply, errors) => {
+  const preflight = {
+    ...abortMultipartUpload.preflight,
+    operation: { ...(listParts as Operation), errors },
+    input: () => ({ ...args }),
+    decisiveErrors: [decisive],
+  };
+  const { openClient } = scriptedClient(async () => reply);
+  const { call } = testCaller('http://127.0.0.1:1', {
+    openClient,
+    confirm: 'plan',
+    policy: { readOnly: false, tools: undefined, extensions: ['s3'] },
+  });
+  const operation = { ...(abortMultipartUpload as Operation), preflight };
+  const result = await call(operation, { ...args, planOnly: true }, { signal: never });
+  expect(result).toMatchObject({ ok: false, failure: { mayHaveHappened: false } });
+  expect(result.text).toMatch(/^abort_multipart_upload was not sent\./);
+});
+
 test.each([
   ['succeeds', 200, /^Found at 2.*: .*part/m],
   ['fails', 404, /^What is there now is not known\. list_parts failed: the cloud refused it with HTTP status 404\./m],
