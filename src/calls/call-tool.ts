@@ -8,7 +8,7 @@ import { join, own, say, time } from '../util/safe-text.js';
 import { type AccountResolution, resolveAccount } from './account.js';
 import type { CallContext, CallDependencies, CallOutcome, CallTool } from './context.js';
 import { keysRefusal } from './endpoint.js';
-import { faultFacts, serverFault } from './failure.js';
+import { faultFacts, mistakeRefusal, serverFault } from './failure.js';
 import { createSecretFiles } from './insert-secrets.js';
 import { createLastingRecords } from './lasting-records.js';
 import { createReadMemoryLimit } from './read-memory-limit.js';
@@ -143,8 +143,8 @@ function failed(operation: Operation, error: unknown, { log }: CallDependencies)
   if (refusal !== undefined) return { kind: 'failed', failure: refusalFailure(name, refusal, { isChange }) };
   log('error', 'unexpected', faultFacts(operation, error));
   const failure = isChange
-    ? refusalFailure(name, new Refusal('InternalError', []), { isChange })
-    : serverFault({ operation });
+    ? refusalFailure(name, mistakeRefusal(error), { isChange })
+    : serverFault({ operation }, error);
   return { kind: 'failed', failure };
 }
 

@@ -6,7 +6,7 @@ import { sentences } from '../util/human.js';
 import type { Log } from '../util/log.js';
 import { forReader, join, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { type FailedEntries, failedEntries, failedNames, failedSentence, isAll } from './failed-entries.js';
-import { allFailed, faultFacts, serverFault, unreadableAnswer } from './failure.js';
+import { allFailed, faultFacts, mistakeText, serverFault, unreadableAnswer } from './failure.js';
 import { stepAfterAccepted } from './follow-change.js';
 import { missingWarning, truncateRecord } from './read-record.js';
 import { type Answer, mayAnswerWithErrors, readAnswer, type SentCall } from './read-reply.js';
@@ -45,10 +45,9 @@ async function readSafely(call: SentCall, reply: FinalReply, log: Log): Promise<
   } catch (error) {
     log('error', 'unexpected', faultFacts(call.operation, error));
     const accepted = reply.kind === 'answered' && reply.response.status >= 200 && reply.response.status < 300;
-    if (!accepted || mayAnswerWithErrors(call.operation)) return { kind: 'failed', failure: serverFault(call) };
+    if (!accepted || mayAnswerWithErrors(call.operation)) return { kind: 'failed', failure: serverFault(call, error) };
     const { status } = reply.response;
-    const problem = words('this server made a mistake');
-    return { kind: 'unusable', status, requestIds: {}, problem, mayHaveFailed: false };
+    return { kind: 'unusable', status, requestIds: {}, problem: mistakeText(error), mayHaveFailed: false };
   }
 }
 
@@ -99,7 +98,7 @@ function acceptedSuccess(accepted: AcceptedChange, log: Log): Success {
     return withAnswer(accepted, answer);
   } catch (error) {
     log('error', 'unexpected', faultFacts(accepted.call.operation, error));
-    return withoutAnswer(accepted, words('this server made a mistake'));
+    return withoutAnswer(accepted, mistakeText(error));
   }
 }
 

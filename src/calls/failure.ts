@@ -1,6 +1,8 @@
 import type { Failure, RequestIds } from '../consent/outcome.js';
+import { Refusal } from '../consent/refusal.js';
 import type { Operation } from '../tools/define-operation.js';
 import { callAgainFirst, forAgent, type Next, next, operatorMust, reportMistake } from '../tools/next.js';
+import type { OperationFault } from '../tools/operation-fault.js';
 import type { HttpFailure } from '../transport/http-client.js';
 import { readServiceError, type ServiceError } from '../transport/service-error.js';
 import type { FinalReply } from '../transport/signed-client.js';
@@ -143,15 +145,42 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
 
 /** Facts of an unexpected error for the log. The message is logged only for a fault of a third-party operation. */
 export function faultFacts({ name }: Operation, error: unknown) {
-  const kind = errorName(error);
-  // The name is compared because the class is loaded only for third-party operations.
-  const fault = error instanceof Error && kind === 'OperationFault' ? { fault: error.message } : {};
-  return { tool: name, error: kind, ...fault };
+  const fault = operationFaultIn(error);
+  return { tool: name, error: errorName(error), ...(fault !== undefined && { fault: fault.message }) };
 }
 
-/** The failure because of a mistake in this server's own code, possibly after the request was sent. */
-export const serverFault = (call: FailedCall): Failure =>
-  failureOf(call, true, { problem: say`this server made a mistake`, code: 'InternalError', next: reportMistake });
+/** The fault of a third-party operation that an error is, or that caused the error. */
+function operationFaultIn(error: unknown): OperationFault | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return isOperationFault(error) ? error : operationFaultIn(error.cause);
+}
+
+/** Compares the name, because the class is loaded only for third-party operations. */
+const isOperationFault = (error: Error): error is OperationFault =>
+  error.name === 'OperationFault' && 'functionName' in error;
+
+/** Says whose mistake an unexpected error is, as a clause. */
+export function mistakeText(error: unknown): SafeText {
+  const fault = operationFaultIn(error);
+  if (fault === undefined) return words('this server made a mistake');
+  return say`the operation file (CLOUDOPS_OPERATIONS) has a mistake in ${quoted(fault.functionName, 200)}`;
+}
+
+/** The step after an unexpected error. */
+const stepAfterMistake = (error: unknown): Next =>
+  operationFaultIn(error) === undefined ? reportMistake : correctOperationFile;
+
+const correctOperationFile = operatorMust(
+  say`correct the operation file; ${forReader({ agent: 'its', person: 'its', operator: 'the' })} log says what the function did`,
+);
+
+/** The refusal of a call because of an unexpected error before anything was sent. */
+export const mistakeRefusal = (error: unknown): Refusal =>
+  new Refusal('InternalError', [], { reason: mistakeText(error), next: stepAfterMistake(error) });
+
+/** The failure because of an unexpected error, possibly after the request was sent. */
+export const serverFault = (call: FailedCall, error: unknown): Failure =>
+  failureOf(call, true, { problem: mistakeText(error), code: 'InternalError', next: stepAfterMistake(error) });
 
 /** The failure of a read whose pages do not end or contradict each other. */
 export const inconsistentPages = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>

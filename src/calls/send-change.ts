@@ -10,7 +10,7 @@ import { budgetSpent } from './check-budget.js';
 import { type ChangeResult, endingOf, outcomeOf, readResult, withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { keysRefusal, wireRequest } from './endpoint.js';
-import { type FailedCall, faultFacts, serverFault } from './failure.js';
+import { type FailedCall, faultFacts, mistakeRefusal, serverFault } from './failure.js';
 import { stepIfUnknown } from './follow-change.js';
 import { intentOf } from './plan-change.js';
 import { visibleCaller } from './policy.js';
@@ -120,8 +120,8 @@ function beginRefusal(
 
 /** The failure of a change because of an unexpected error while it was sent. After `NotSent`, the change was certainly not made. */
 function sendingFault(call: FailedCall, error: unknown): Failure {
-  if (!(error instanceof NotSent)) return serverFault(call);
-  const refusal = keysRefusal(error) ?? new Refusal('InternalError', []);
+  if (!(error instanceof NotSent)) return serverFault(call, error);
+  const refusal = keysRefusal(error) ?? mistakeRefusal(error);
   return refusalFailure(call.operation.name, refusal, { isChange: true });
 }
 

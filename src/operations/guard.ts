@@ -80,7 +80,7 @@ function raise(name: string, error: unknown, { failed }: CallObserver): never {
 
 function faultOf(name: string, error: unknown): OperationFault {
   const reason = error instanceof Error ? error.message : 'something other than an error';
-  return new OperationFault(`${name} threw ${quote(reason, 300)}`, { cause: error });
+  return new OperationFault(name, `threw ${quote(reason, 300)}`, { cause: error });
 }
 
 /** @throws OperationFault if the value is a promise, or the schema refuses it */
@@ -88,10 +88,10 @@ function checkResult<Result>(name: string, value: unknown, schema: z.ZodType<Res
   if (value instanceof Promise) {
     // Nothing awaits the promise, and an unhandled rejection would end the process.
     value.catch(() => undefined);
-    throw new OperationFault(`${name} must not be asynchronous`);
+    throw new OperationFault(name, 'must not be asynchronous');
   }
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return data;
   const [{ path, message } = { path: [], message: 'is not allowed' }] = error.issues;
-  throw new OperationFault(`${name} returned a wrong value: ${[toDotPath(path), message].filter(Boolean).join(' ')}`);
+  throw new OperationFault(name, `returned a wrong value: ${[toDotPath(path), message].filter(Boolean).join(' ')}`);
 }

@@ -3,6 +3,7 @@ import { writeScope } from '../../src/calls/policy.js';
 import { abortMultipartUpload } from '../../src/tools/abort-multipart-upload.js';
 import type { Operation } from '../../src/tools/define-operation.js';
 import { listParts } from '../../src/tools/list-parts.js';
+import { OperationFault } from '../../src/tools/operation-fault.js';
 import { provisionKubeResourceGroup } from '../../src/tools/provision-kube-resource-group.js';
 import { json } from '../../src/tools/request-body.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
@@ -106,6 +107,23 @@ describe('a fault of this server', () => {
       fields: { tool: operation.name, error: 'TypeError' },
     });
     expect(JSON.stringify([result, logged])).not.toContain('MARKER');
+  });
+
+  test.each([
+    ['a read', listParts, parts, 'failed'],
+    ['a change', restoreInstance, restore, 'was not sent'],
+  ])('in an operation file is for its author to correct: %s', async (_what, operation, args, result) => {
+    const fault = new OperationFault(`${operation.name}: request`, 'threw "MARKER"');
+    const { call, logged } = setUp(accepted, { openClient: openClient(new Error('not sent', { cause: fault })) });
+    const { text } = await call(operation, args, { signal: never });
+    expect(text).toContain(
+      `${operation.name} ${result}: the operation file (CLOUDOPS_OPERATIONS) has a mistake in "${operation.name}: request".`,
+    );
+    expect(text).toMatch(/^next: .*has to correct the operation file; its log says what the function did\.$/m);
+    expect(text).not.toMatch(/report|this server made a mistake|MARKER/);
+    expect(logged).toContainEqual(
+      expect.objectContaining({ fields: expect.objectContaining({ fault: fault.message }) }),
+    );
   });
 
   test('that is no error is logged as such', async () => {

@@ -187,7 +187,8 @@ test.each([
 ])('a fault of %s after the answer is logged', async (_what, operation) => {
   const { openClient } = scriptedClient(async () => answer(200, record));
   const { call, logged } = testCaller('http://127.0.0.1:1', { openClient, confirm: 'off' });
-  await call(operation, args, { signal: never });
+  const result = await call(operation, args, { signal: never });
+  expect(result.text).toContain('the operation file (CLOUDOPS_OPERATIONS) has a mistake in "extract"');
   const fields = { tool: json.name, error: 'OperationFault', fault: 'extract threw "x"' };
   expect(logged.filter(({ event }) => event === 'unexpected')).toEqual([
     { level: 'error', event: 'unexpected', fields },
@@ -195,7 +196,7 @@ test.each([
 });
 
 function fault(): never {
-  throw new OperationFault('extract threw "x"');
+  throw new OperationFault('extract', 'threw "x"');
 }
 
 describe('a change of five objects', () => {

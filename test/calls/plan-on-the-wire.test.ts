@@ -127,7 +127,7 @@ test('the plan shows no request if the operation cannot make it without the secr
     unknownDefaults: [],
     // The fingerprint that stands for the secret is not base64.
     request: ({ blob }) => {
-      if (!/^[A-Za-z0-9+/]+=*$/.test(String(blob))) throw new OperationFault('not base64');
+      if (!/^[A-Za-z0-9+/]+=*$/.test(String(blob))) throw new OperationFault('request', 'got no base64');
       return { path: '/blobs', body: json({ blob }) };
     },
     change: {

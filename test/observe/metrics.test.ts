@@ -42,8 +42,8 @@ test.each<[string, CallOutcome | undefined, string]>([
   ['arguments that need correcting', refused('InvalidArguments', false), 'refused'],
   ['a read that the service refused', answered({ status: 404 }), 'rejected'],
   ['a read without an answer', answered({ code: 'ResponseTimeout' }), 'failed'],
-  ['a read that broke here', failed(serverFault({ operation: listParts })), 'failed'],
-  ['a change that broke after it left', failed(serverFault({ operation: restoreInstance })), 'unknown'],
+  ['a read that broke here', failed(serverFault({ operation: listParts }, undefined)), 'failed'],
+  ['a change that broke after it left', failed(serverFault({ operation: restoreInstance }, undefined)), 'unknown'],
   ['nothing', undefined, 'failed'],
 ])('%s counts as what it is', async (_what, outcome, label) => {
   const metrics = createMetrics(state);
