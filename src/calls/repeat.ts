@@ -40,7 +40,7 @@ export function repeatWarning(earlier: Earlier): SafeText {
 /** Descriptions of a repetition, which complete `Call again with allowRepeat: true only if, having heard that, they ask for`. */
 const repetitions = {
   read: 'another call',
-  create: 'a second one, billed separately',
+  create: 'a second one',
   alter: 'the same change once more',
   delete: 'the same deletion once more',
 } as const satisfies Readonly<Record<Effect, string>>;
@@ -66,7 +66,9 @@ function stepAfterRepetition(earlier: Earlier, call: FollowedCall): Next {
       // `Try again with allowRepeat: true only for a second one, billed separately.`
       const report = forAgent('Tell the user when it was accepted, and the request IDs. ');
       const condition = forReader({ agent: 'if, having heard that, they ask for', person: 'for' });
-      const repetition = words(repetitions[call.operation.effect]);
+      const { operation, change } = call;
+      const isBilled = operation.effect === 'create' && change.costsMoney;
+      const repetition = say`${words(repetitions[operation.effect])}${words(isBilled ? ', billed separately' : '')}`;
       // `callAgainFirst` is `callAgain` at the beginning of a sentence.
       const text = say`${report}${callAgainFirst} with allowRepeat: true only ${condition} ${repetition}.`;
       return next('user', 'decide', text);

@@ -69,6 +69,20 @@ describe('two calls that come to the same bytes for the same account', () => {
   });
 });
 
+test.each([
+  [true, 'a second one, billed separately.'],
+  [false, 'a second one.'],
+])('a repetition is billed separately only if the change costs money: %s', async (costsMoney, condition) => {
+  const { change } = restoreInstance;
+  if (change === undefined) throw new Error('no change');
+  const operation = { ...restoreInstance, change: { ...change, costsMoney } };
+  const { call, close } = testCaller(cloud.origin);
+  await call(operation, args, { signal: never });
+  const { text } = await call(operation, args, { signal: never });
+  expect(text).toContain(`they ask for ${condition}`);
+  await close();
+});
+
 describe('what is said of the first change', () => {
   const principal = (name: string, ...scopes: string[]) => ({ name, scopes: [writeScope, ...scopes] });
 
