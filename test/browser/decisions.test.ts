@@ -162,6 +162,7 @@ test('who deletes types the name, is asked again after another, and nothing is s
   await name.fill('another.mov');
   await abort.click();
   await view(page).getByText('That is not the name', { exact: false }).first().waitFor();
+  await page.getByRole('heading', { name: 'A change to decide on' }).waitFor({ timeout: 5000 });
   expect(served.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
   await name.fill(abortMultipartUpload.example.object);
   await abort.click();
