@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { detail, duration, quoted, say } from '../util/safe-text.js';
+import { detail, quoted, say, time } from '../util/safe-text.js';
 import { encodeSegment } from '../util/uri.js';
 import { defineOperation } from './define-operation.js';
 import { listParts } from './list-parts.js';
@@ -63,9 +63,10 @@ export const abortMultipartUpload = defineOperation({
       ...(region !== undefined && { region }),
     }),
     decisiveErrors: ['NoSuchUpload', 'NoSuchKey'],
-    alert: ({ idleSeconds, stopped }) =>
-      typeof idleSeconds === 'number' && stopped !== true
-        ? say`Still receiving: last part ${duration(idleSeconds)} ago.`
+    // With the time itself, because a plan may wait for a day.
+    alert: ({ lastUploadedAt, stopped }) =>
+      typeof lastUploadedAt === 'string' && stopped !== true
+        ? say`Still receiving: last part at ${time(lastUploadedAt)}.`
         : undefined,
   },
 

@@ -90,7 +90,7 @@ describe('its plan', () => {
       1,
       { date: new Date(Date.parse('2026-11-20T11:00:00.000Z') + since * 1000).toUTCString() },
     );
-  const receiving = 'Still receiving: last part 23 s ago.';
+  const receiving = 'Still receiving: last part at 2026-11-20T11:00:00.000Z.';
 
   test('says in its second line and in a warning that the upload still receives parts', async () => {
     const { call } = setUp({ replies: [partAgo(part, seconds)] });
