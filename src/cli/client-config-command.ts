@@ -56,6 +56,8 @@ interface Instructions {
   readonly command?: string | undefined;
   /** Names of the variables for secrets, which the user has to set. */
   readonly secrets: readonly string[];
+  /** Says where the user puts the values of secrets. */
+  readonly secretsNote: string;
   readonly notes: readonly SafeText[];
 }
 
@@ -70,7 +72,7 @@ interface Launch {
 
 /** Instructions for a server that the client starts. @throws UsageError if the client starts no programs */
 function localInstructions(client: McpHost, config: Config, launch: Launch): Instructions {
-  const { title, places, local, commands } = client;
+  const { title, places, local, commands, secretsNote } = client;
   if (local === undefined)
     throw new UsageError(say`${defined(title)} starts no programs: serve over HTTP, and name the URL with --http.`);
   const secrets = secretsToSet(config);
@@ -80,6 +82,7 @@ function localInstructions(client: McpHost, config: Config, launch: Launch): Ins
     block: blockText(local(server)),
     command: commands?.local(server, quoteFor(launch.isWindows)),
     secrets,
+    secretsNote,
     notes: localNotes(client, config, launch),
   };
 }
@@ -135,7 +138,7 @@ const tokenVariable = 'MCP_CLOUDOPS_TOKEN';
 
 /** Instructions for a server that runs elsewhere. @throws UsageError if the URL cannot be used */
 function remoteInstructions(
-  { places, remote, commands, permissions, notes = [] }: McpHost,
+  { places, remote, commands, permissions, secretsNote, tokenNote = secretsNote, notes = [] }: McpHost,
   url: string,
   quote: Quote,
 ): Instructions {
@@ -144,17 +147,18 @@ function remoteInstructions(
   // For a client with a form for the URL, `remote` describes the form. For all others, it makes the block for the configuration file.
   if (typeof remote !== 'function') {
     const { place, about } = remote;
-    return { places: [place], urlToEnter: url, secrets: [], notes: [noteOf(about)] };
+    return { places: [place], urlToEnter: url, secrets: [], secretsNote, notes: [noteOf(about)] };
   }
 
   const server = { url, token: tokenVariable };
-  const tokenNote = say`Leave the token out if the server asks for none, or if its OAuth issuer signs users in.`;
+  const withoutTokenNote = say`Leave the token out if the server asks for none, or if its OAuth issuer signs users in.`;
   return {
     places,
     block: blockText(remote(server)),
     command: commands?.remote(server, quote),
     secrets: [tokenVariable],
-    notes: sentences(...notes.map(noteOf), permissions !== undefined && noteOf(permissions), tokenNote),
+    secretsNote: tokenNote,
+    notes: sentences(...notes.map(noteOf), permissions !== undefined && noteOf(permissions), withoutTokenNote),
   };
 }
 
@@ -246,7 +250,7 @@ const quoteFor =
 /** Formats the instructions for a person. */
 function textOf(client: McpHost, instructions: Instructions, { width }: TextLayout): string {
   const title = defined(client.title);
-  const { places, urlToEnter, block, command, secrets, notes } = instructions;
+  const { places, urlToEnter, block, command, secrets, secretsNote, notes } = instructions;
 
   const lines: (string | SafeText)[] = [
     urlToEnter === undefined ? say`${title}: add this to` : say`${title}: enter this at`,
@@ -256,7 +260,7 @@ function textOf(client: McpHost, instructions: Instructions, { width }: TextLayo
   // `exact` may escape invisible characters. JSON, TOML and YAML read such an escape as the character.
   if (block !== undefined) lines.push('', ...block.split('\n').map(exact));
   if (command !== undefined) lines.push('', 'or run', say`  ${exact(command)}`);
-  if (secrets.length > 0) lines.push('', ...wrapped(say`${namesOf(secrets)}: ${defined(client.secretsNote)}`, width));
+  if (secrets.length > 0) lines.push('', ...wrapped(say`${namesOf(secrets)}: ${defined(secretsNote)}`, width));
   for (const note of notes) lines.push('', ...wrapped(note, width));
 
   return `${lines.join('\n')}\n`;

@@ -45,6 +45,8 @@ export interface McpHost {
   };
   /** A note that says where the user puts the values of secrets. */
   readonly secretsNote: string;
+  /** Replaces `secretsNote` for the bearer token of a server that runs elsewhere. */
+  readonly tokenNote?: string;
   /** Set if secrets would have to stand in the block itself. The block then has the paths of files that hold the secrets. */
   readonly cannotLookUpVariables?: true;
   /** Set if the client is started from the desktop, and so without the PATH that a shell sets. */
@@ -57,6 +59,8 @@ export interface McpHost {
 type Reference = (name: string) => string;
 const inBraces: Reference = (name) => `\${${name}}`;
 const envInBraces: Reference = (name) => `\${env:${name}}`;
+/** A place for the value itself, for a client that looks up no variables. */
+const inAngleBrackets: Reference = (name) => `<${name}>`;
 const opencodeReference: Reference = (name) => `{env:${name}}`;
 const inputId = (name: string) =>
   name
@@ -221,9 +225,11 @@ export const clients: Readonly<Record<string, McpHost>> = {
     title: 'Zed',
     decisionWay: 'not',
     places: ['macOS and Linux: ~/.config/zed/settings.json', 'Windows: %APPDATA%\\Zed\\settings.json'],
-    ...jsonFile(inBraces, { servers: 'context_servers' }),
+    ...jsonFile(inAngleBrackets, { servers: 'context_servers' }),
     permissions: haveItAsk('Zed'),
     secretsNote: inFiles,
+    tokenNote:
+      'Zed looks up no variables. Put the token itself in its place, and keep the file to yourself (mode 600).',
     cannotLookUpVariables: true,
     isOnDesktop: true,
   },

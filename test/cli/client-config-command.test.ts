@@ -244,7 +244,7 @@ describe('--http, for a server that runs elsewhere: its URL, and a reference in 
     ],
     ['cursor', { mcpServers: { cloudops: { url, headers: headers(envInBraces) } } }],
     ['windsurf', { mcpServers: { cloudops: { serverUrl: url, headers: headers(envInBraces) } } }],
-    ['zed', { context_servers: { cloudops: { url, headers: headers(inBraces) } } }],
+    ['zed', { context_servers: { cloudops: { url, headers: headers(`<${token}>`) } } }],
     ['gemini', { mcpServers: { cloudops: { httpUrl: url, headers: headers(inBraces) } } }],
     ['qwen', { mcpServers: { cloudops: { httpUrl: url, headers: headers(inBraces) } } }],
     [
@@ -275,6 +275,14 @@ describe('--http, for a server that runs elsewhere: its URL, and a reference in 
     const text = await print(client, { flags: ['--http', url] });
     expect(text).toContain(`\n  ${command}\n`);
     expect(text).toMatch(new RegExp(`^${token}: .+\\.$`, 'm'));
+  });
+
+  test('the token of a client that looks up no variables stands in the block', async () => {
+    const text = await print('zed', { flags: ['--http', url] });
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(
+      `${token}: Zed looks up no variables. Put the token itself in its place`,
+    );
+    expect(text).not.toContain('file that the block names');
   });
 
   test('settings of this server are not for a server elsewhere', async () => {
