@@ -49,9 +49,25 @@ export function guardSchema(name: string, make: AnyFunction, observer: CallObser
   return lazy(() => {
     const schema = makeSchema();
     const guarded = schema.clone();
-    guarded.safeParse = (value, params) => attempt(name, () => schema.safeParse(value, params), observer);
+    guarded.safeParse = (value, params) => {
+      const where = () => [name, ...fieldsThatThrow(schema, value)].join('.');
+      return attempt(name, () => schema.safeParse(value, params), observer, where);
+    };
     return guarded;
   });
+}
+
+/** The name of the first field whose rules throw for an object. Empty if there is none, because a rule for the whole object throws. */
+function fieldsThatThrow({ shape }: z.ZodObject, value: unknown): string[] {
+  const throwing = Object.entries(shape).find(([field, rules]) => {
+    try {
+      z.safeParse(rules, Object(value)[field]);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  return throwing === undefined ? [] : [throwing[0]];
 }
 
 const objectSchema = z.custom<z.ZodObject>(
@@ -59,13 +75,16 @@ const objectSchema = z.custom<z.ZodObject>(
   'must be an object schema of kit.z',
 );
 
-/** Runs a function of the operation. An error becomes an `OperationFault`, and the observer is told. */
-function attempt<Result>(name: string, run: () => Result, observer: CallObserver): Result {
+/**
+ * Runs a function of the operation. An error becomes an `OperationFault`, and the observer is told.
+ * @param where finds a more exact name of the function that threw
+ */
+function attempt<Result>(name: string, run: () => Result, observer: CallObserver, where = () => name): Result {
   observer.calling?.(name);
   try {
     return run();
   } catch (error) {
-    raise(name, error, observer);
+    raise(where(), error, observer);
   }
 }
 

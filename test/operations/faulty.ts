@@ -147,6 +147,14 @@ export const faultyFiles: readonly (readonly [what: string, source: string, prob
     /instructions\[0\]\.text: must have at most 300/,
   ],
   ['an input that is no schema', fileWith('input: () => ({})'), /input returned a wrong value/],
+  [
+    'rules for an argument that throw',
+    fileWith(
+      `example: { id: 'a', count: 3 }, input: () => kit.z.strictObject({
+        id: kit.fields.pathName().describe('Its ID.'), count: kit.fields.wholeNumber({ min: 1 }).describe('How many.') })`,
+    ),
+    /get_thing: input\.count threw/,
+  ],
   ['an input that throws', fileWith('input: () => { throw new Error("later"); }'), /input threw "later"/],
   ['a request that throws', fileWith('request: () => { throw new Error("later"); }'), /request threw "later"/],
   [
@@ -273,12 +281,12 @@ export const lyingFiles: readonly (readonly [what: string, source: string, probl
     fileWith(
       "input: () => kit.z.strictObject({ id: kit.z.string().refine((id) => id.length < 2 || kit.none.a).describe('x') })",
     ),
-    /input threw/,
+    /input\.id threw/,
   ],
   [
     'a rule of the answer that throws',
     fileWith('output: () => kit.z.object({ name: kit.z.string().refine((name) => name.a.b) })'),
-    /output threw/,
+    /output\.name threw/,
   ],
   ['an answer that is taken for granted', fileWith('extract: (body) => body.thing.name'), /extract threw/],
   [
