@@ -7,7 +7,7 @@ import { type ConsentStep, whoDecides } from '../consent/required-consent.js';
 import type { ConsentClaims } from '../consent/tokens.js';
 import { next } from '../tools/next.js';
 import { errorName } from '../util/log.js';
-import { join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
+import { forReader, join, own, quoted, type SafeText, say, words } from '../util/safe-text.js';
 import { shortestReadMs } from './approve-change.js';
 import { claimPlan, type Decline, recordDecline } from './claim-plan.js';
 import { withNotes } from './conclude-change.js';
@@ -62,29 +62,47 @@ export async function findOwnPlan(
     return undefined;
   }
 
-  // A person who agreed with --yes agreed to the plan that the planId names.
-  const needsPlanId =
-    withdraw || step.kind === 'redeem' || step.kind === 'status' || isAgreedByOption(step) || pageReply !== undefined;
   let claims: ConsentClaims | undefined;
   try {
     claims = readClaims(planId, tokens);
-    const own = { planId, claims, state: await findState(planId, claims, drafted, dependencies) };
-    const isConsent = step.kind === 'redeem' && !withdraw;
-    if (
-      isOwnByRequest(own.state, isConsent) ||
-      claims.digest === (await findRepetition(drafted, context, dependencies)).consentDigest
-    )
-      return own;
-    // Caught below, like the refusal of any other invalid planId.
-    throw ofAnotherCall();
+    return await readOwnPlan(planId, claims, step, drafted, context, dependencies);
   } catch (error) {
-    const isInvalidPlanId = error instanceof Refusal && error.code === 'PlanRefused';
-    // With `off`, nobody sees the change before it is sent, so a planId of this server has to belong to it.
-    const isOfOtherPlan = step.kind === 'given' && claims !== undefined;
-    // Otherwise, the call goes on as if it had no planId.
-    if (isInvalidPlanId && !needsPlanId && !isOfOtherPlan) return undefined;
-    throw error;
+    if (!(error instanceof Refusal) || error.code !== 'PlanRefused') throw error;
+    const isNeeded = withdraw || pageReply !== undefined || needsValidPlanId(step, claims !== undefined);
+    // The call goes on as if it had no planId.
+    if (!isNeeded) return undefined;
+    // After this step, a call without planId would not make a plan, but send the change.
+    throw step.kind === 'given' ? new Refusal('PlanRefused', error.problems, { next: callWithoutPlanId }) : error;
   }
+}
+
+/**
+ * True if a call with an invalid planId is refused. False if it goes on as if it had no planId.
+ * @param isIssuedHere true if this server issued the planId for this caller
+ */
+function needsValidPlanId(step: ConsentStep, isIssuedHere: boolean): boolean {
+  if (step.kind === 'redeem' || step.kind === 'status') return true;
+  // A person who agreed with --yes agreed to the plan that the planId names. With `off`, nobody sees the change before it is sent, so a planId of
+  // this server has to belong to it.
+  return isAgreedByOption(step) || (step.kind === 'given' && isIssuedHere);
+}
+
+/** Reads the plan of a genuine planId. @throws Refusal if it is not the plan of this call, or if its state cannot be read */
+async function readOwnPlan(
+  planId: string,
+  claims: ConsentClaims,
+  step: ConsentStep,
+  drafted: DraftedChange,
+  context: CallContext,
+  dependencies: CallDependencies,
+): Promise<OwnPlan> {
+  const { withdraw } = drafted.call.control;
+  const own = { planId, claims, state: await findState(planId, claims, drafted, dependencies) };
+  const isConsent = step.kind === 'redeem' && !withdraw;
+  if (isOwnByRequest(own.state, isConsent)) return own;
+  const { consentDigest } = await findRepetition(drafted, context, dependencies);
+  if (claims.digest === consentDigest) return own;
+  throw ofAnotherCall();
 }
 
 /**
@@ -129,7 +147,7 @@ export async function answerPlanStatus(
   if (pageReply === undefined && canDecide(step, state, dependencies)) return undefined;
   const { confirm } = call.account;
   const whom = whoDecides(confirm, page?.kind ?? 'none');
-  const waitsFor = confirm === 'off' ? { whom, agentStep: withoutPlan } : { whom, decideAt: addressOf(nonce, page) };
+  const waitsFor = confirm === 'off' ? { whom, agentStep: withoutPlanId } : { whom, decideAt: addressOf(nonce, page) };
   return unendedAnswer(draft.tool, planId, state, waitsFor);
 }
 
@@ -293,7 +311,9 @@ interface WaitsFor {
   readonly agentStep?: SafeText;
 }
 
-const withoutPlan = words('A call without planId sends the change at once.');
+const withoutPlanId = say`Without planId, a call with ${forReader({ agent: 'planOnly: true', person: 'planOnly: true', operator: '--plan' })} shows a plan. Without both, the same call sends the change at once.`;
+/** The step after a refused planId, if nobody is asked. */
+const callWithoutPlanId = next('agent', 'call', withoutPlanId);
 const askAgain = words('Call again later with the same arguments and this planId.');
 
 /** The answer about a plan that waits for a decision, or is decided but has no outcome yet. */

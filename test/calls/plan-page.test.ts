@@ -289,6 +289,8 @@ describe('a second call with the reply of the user', () => {
 
 describe('a call with the planId', () => {
   const notIssued = 'this server did not issue the planId, or it was altered';
+  const withoutPlanId =
+    'Without planId, a call with planOnly: true shows a plan. Without both, the same call sends the change at once.';
   const forged = { kind: 'failed', failure: { code: 'PlanRefused', problems: [notIssued] } };
   /** A plan that waits on the page, and calls about it. */
   async function waiting(setup: Setup = {}) {
@@ -444,9 +446,8 @@ describe('a call with the planId', () => {
       expect(success.summary.text).toBe(
         `This plan of ${tool} still waits for a decision, which nobody makes here, because CLOUDOPS_CONFIRM is "off".`,
       );
-      expect(success.next?.text.text).toBe(
-        'A call without planId sends the change at once. To take the plan back, add withdraw: true.',
-      );
+      expect(success.next?.text.text).toBe(`${withoutPlanId} To take the plan back, add withdraw: true.`);
+      expect(successOf(await call({ planId, planOnly: true })).next?.text).toEqual(success.next?.text);
       expect(success).not.toHaveProperty('decideAt');
       expect(requests).toEqual([]);
       expect(successOf(await call())).toMatchObject({ outcome: 'accepted' });
@@ -510,8 +511,9 @@ describe('a call with the planId', () => {
     const onlyShown = await shown({ confirm: 'plan' });
     for (const { planId, serve, requests, journal } of [stored, onlyShown]) {
       const { call } = serve({ confirm, page: 'none' });
-      const code = ['human', 'approval'].includes(confirm) ? 'NeedsHuman' : 'PlanRefused';
-      expect(await call({ planId, instanceId: 'other' }, context)).toMatchObject(failed(code));
+      const needsHuman = ['human', 'approval'].includes(confirm);
+      const refused = needsHuman ? { code: 'NeedsHuman' } : { code: 'PlanRefused', next: { text: withoutPlanId } };
+      expect(await call({ planId, instanceId: 'other' }, context)).toMatchObject({ kind: 'failed', failure: refused });
       expect(requests).toEqual([]);
       expect(await journal.list({})).toEqual([]);
     }
@@ -519,7 +521,9 @@ describe('a call with the planId', () => {
 
   test('that this server did not issue sends nothing for a person who has agreed with --yes', async () => {
     const { call, requests } = setUp({ confirm: 'ask', page: 'none' });
-    expect(await call({ planId: 'x'.repeat(60) }, { agreed: true })).toMatchObject(forged);
+    const refused = await call({ planId: 'x'.repeat(60) }, { agreed: true });
+    expect(refused).toMatchObject(forged);
+    expect(refused).toMatchObject({ failure: { next: { text: withoutPlanId } } });
     expect(requests).toEqual([]);
   });
 
