@@ -2,7 +2,7 @@ import { canBeShown, makePlan, type Plan, type PlanInput } from '../consent/plan
 import { questionText } from '../consent/question.js';
 import { tooLargeToShow } from '../consent/refusal.js';
 import { relatedPlans, relatedText, subjectOf, withOtherPlans } from '../consent/related-plans.js';
-import type { Intent } from '../journal/entry.js';
+import type { Intent, RecordedChange } from '../journal/entry.js';
 import { idempotencyKey } from '../journal/idempotency-key.js';
 import { digestOf } from '../util/digest.js';
 import { sentences } from '../util/human.js';
@@ -80,12 +80,9 @@ export async function planChange(
   const { call, draft } = drafted;
   const { control, account } = call;
 
-  // `duplicate` is an earlier change with the same request, and `earlier` is as much of it as this caller may know. `mayRepeat` tells the journal
-  // later which earlier change may be repeated.
+  // `duplicate` is an earlier change with the same request. `mayRepeat` tells the journal later which earlier change may be repeated.
   const { duplicate, mayRepeat, consentDigest } = await findRepetition(drafted, context, dependencies);
-  const earlier = duplicate && earlierOf(duplicate, visibleCaller(context.principal));
-  // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
-  if (earlier !== undefined && !control.allowRepeat && !control.planOnly) throw repeated(earlier, call);
+  const earlier = refuseRepetition(duplicate, call, context);
 
   const budgetText = await checkBudget(call.budget, { tool: draft.tool, planOnly: control.planOnly }, dependencies);
   // Only the body of the request can be too large. The remarks below do not change the body.
@@ -99,6 +96,23 @@ export async function planChange(
   const hasAdditions = shown !== drafted.plan;
   const question = hasAdditions ? questionFor(shown, call, context, dependencies) : drafted.question;
   return { ...drafted, plan, others, shown, question, consentDigest, mayRepeat };
+}
+
+/**
+ * Returns as much of the earlier change with the same request as this caller may know.
+ * @throws Refusal if the call would repeat that change without `allowRepeat`
+ */
+export function refuseRepetition(
+  duplicate: RecordedChange | undefined,
+  call: ResolvedChange,
+  { principal }: Pick<CallContext, 'principal'>,
+): Earlier | undefined {
+  if (duplicate === undefined) return undefined;
+  const { allowRepeat, planOnly } = call.control;
+  const earlier = earlierOf(duplicate, visibleCaller(principal));
+  // With `planOnly`, nothing is sent, and the plan warns that it would be a repetition.
+  if (!allowRepeat && !planOnly) throw repeated(earlier, call);
+  return earlier;
 }
 
 /** Finds the caller's other waiting plans for the same thing. Finds none for a click, because its plan was shown with them before. */

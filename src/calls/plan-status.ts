@@ -12,7 +12,7 @@ import { shortestReadMs } from './approve-change.js';
 import { claimPlan, type Decline, recordDecline } from './claim-plan.js';
 import { withNotes } from './conclude-change.js';
 import type { CallContext, CallDependencies, CallOutcome, Click } from './context.js';
-import { findRepetition } from './plan-change.js';
+import { findRepetition, refuseRepetition } from './plan-change.js';
 import {
   type AskingCall,
   awaitEnd,
@@ -100,8 +100,10 @@ async function readOwnPlan(
   const own = { planId, claims, state: await findState(planId, claims, drafted, dependencies) };
   const isConsent = step.kind === 'redeem' && !withdraw;
   if (isOwnByRequest(own.state, isConsent)) return own;
-  const { consentDigest } = await findRepetition(drafted, context, dependencies);
+  const { duplicate, consentDigest } = await findRepetition(drafted, context, dependencies);
   if (claims.digest === consentDigest) return own;
+  // The plan of a repetition has another digest if this call leaves out `allowRepeat`.
+  if (!withdraw) refuseRepetition(duplicate, drafted.call, context);
   throw ofAnotherCall();
 }
 

@@ -112,6 +112,20 @@ test('it stays if the planId of a repeated call is not that of its plan', async 
   expect((await plans.list()).map(({ decision }) => decision?.kind)).toEqual(['withdrawn', 'accepted']);
 });
 
+test('it stays if the plan that should replace it is a repetition, and the call does not say so', async () => {
+  const { serverWith, planId, plans, requests } = await setUp();
+  const call = serverWith({ confirm: 'ask' });
+  const { success: sent } = Object(await serverWith({ confirm: 'off' })({ diskSize: 200 }, {}));
+  const second = Object(await call({ diskSize: 200, allowRepeat: true }, { hasView: true }));
+  const args = { diskSize: 200, planId: second.success.planId, replaces: planId };
+  const refused = { code: 'Repeated', earlier: { outcome: 'accepted', sentAt: sent.sentAt } };
+  expect(await call(args, {})).toMatchObject({ failure: refused });
+  expect((await plans.list()).map(({ state }) => state)).toEqual(['waiting', 'waiting']);
+  expect(requests).toHaveLength(1);
+  expect(await call({ ...args, allowRepeat: true }, {})).toMatchObject({ success: { outcome: 'accepted' } });
+  expect((await plans.list()).map(({ decision }) => decision?.kind)).toEqual(['withdrawn', 'accepted']);
+});
+
 test('it stays if the planId is unknown, and a third plan makes the question too long', async () => {
   const { call, planId, plans } = await setUp();
   await call({ diskSize: 300 }, { hasView: true });
