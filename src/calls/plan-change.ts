@@ -154,13 +154,11 @@ export async function findRepetition(
     });
   const duplicate = repeatable ? undefined : await lookUp();
   // True for any earlier change, false for none, or the ID of the only one (empty if none was found): see `PlannedChange`.
-  const idToRepeat = duplicate?.id ?? '';
-  const mayRepeat = repeatable || (call.control.allowRepeat && idToRepeat);
+  const mayRepeat = repeatable || (call.control.allowRepeat && (duplicate?.id ?? ''));
   // While a plan waited on the page, the repeated change may have become too old to be found. The person agreed to the repetition that the
   // page showed, so the digest is made with that repetition.
-  const isNoneFound = mayRepeat === '';
-  const shownRepetition = isNoneFound ? (click?.page?.repeats ?? mayRepeat) : mayRepeat;
-  return { duplicate, mayRepeat, consentDigest: digestForConsent(call, plan, shownRepetition) };
+  const shownRepetition = mayRepeat === '' ? click?.page?.repeats : undefined;
+  return { duplicate, mayRepeat, consentDigest: digestForConsent(call, plan, shownRepetition ?? mayRepeat) };
 }
 
 /** Adds the alert of the preceding read and the journal's remarks to a plan. */

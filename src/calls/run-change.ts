@@ -28,7 +28,7 @@ export async function runChange(
   dependencies.log('info', 'consent', { tool: call.operation.name, decision: step.kind, caller: principal?.name });
   // A click is the decision itself, so the call withdraws no other plan and does not tell the state of its own.
   if (click !== undefined) {
-    const clickedChange = await planChange(drafted, [click.claims.nonce], context, dependencies);
+    const clickedChange = await planChange(drafted, [], context, dependencies);
     return approveAndSend(step, clickedChange, context, dependencies);
   }
 
@@ -126,7 +126,7 @@ async function approveAndSend(
     const { nonce } = decision.record;
     if (nonce !== undefined && dependencies.refusals.isSpent(nonce)) throw new Refusal('AlreadyDecided', []);
     const claimedNonce = await claimPlan(decision, draft.tool, dependencies);
-    // Tells the decision page that the plan is claimed, and that this call will store the outcome.
+    // Tells the decision page that the plan is claimed, so that the page itself stores neither a decision nor an outcome.
     context.click?.page?.onClaim();
     if (decision.kind === 'accepted') return { kind: 'claimed', consent: decision.record, claimedNonce } as const;
     throw await recordDecline(claimedNonce, decision, draft, dependencies);
