@@ -41,6 +41,9 @@ export function addressIn(args: readonly string[]): Partial<typeof defaultAddres
   if (command < 0) return {};
   const { host, port } = parseCommandLine(args.slice(command + 1), { options: addressOptions }).options;
   // `0.0.0.0` and `::` mean that the server listens on every address. It is then asked on loopback.
-  const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-  return { ...(host !== undefined && { host: loopbackOf[host] ?? host }), ...(port !== undefined && { port }) };
+  const loopbackOf = new Map([
+    ['0.0.0.0', '127.0.0.1'],
+    ['::', '::1'],
+  ]);
+  return { ...(host !== undefined && { host: loopbackOf.get(host) ?? host }), ...(port !== undefined && { port }) };
 }

@@ -295,7 +295,11 @@ function knownDefaults({ defaults }: Operation, args: Fields, region: string): {
 }
 
 /** The documented default of a region; undefined if the documentation does not tell it for this region. */
-const valueIn = (region: string, { value, inRegion }: Default) => (inRegion === undefined ? value : inRegion[region]);
+const valueIn = (region: string, { value, inRegion }: Default): string | undefined => {
+  if (inRegion === undefined) return value;
+  // A caller may name any region, also `constructor`, which every object inherits.
+  return Object.hasOwn(inRegion, region) ? inRegion[region] : undefined;
+};
 
 /** Paths of absent arguments whose default is not documented. If a whole object is absent, its fields are left out. */
 function undocumentedDefaults(operation: Operation, args: Fields, region: string): readonly string[] {

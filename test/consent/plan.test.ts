@@ -148,6 +148,11 @@ describe('a default of the cloud', () => {
     expect(hints(more, given).defaults.map((each) => defaultText(each).text)).toEqual(named);
   });
 
+  test.each(['constructor', '__proto__'])('of the region %s, which no table has, is not named', (region) => {
+    const { defaults } = hintsOf(callOf({}).operation, callOf({}).change, { ...input, region }, region);
+    expect(defaults.map(({ path }) => path)).toEqual([]);
+  });
+
   const notDocumented = 'What the cloud uses instead is not documented';
   test.each<readonly [string, Partial<Operation>, Readonly<Record<string, unknown>>, readonly string[]]>([
     ['is missing if the default of each argument is documented', {}, {}, []],
