@@ -115,10 +115,12 @@ const codeText = (code: string, ownCode: string) => (code === ownCode ? own(code
 const secondsOf = (retryAfter = '') => (/^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 
 /**
- * Statuses below 500 of requests that may have been carried out. A gateway may answer with 408 after it forwarded the request. 303, or the
- * 302 that many servers send instead, may follow a request that was carried out (RFC 9110, section 15.4.4).
+ * Statuses below 500 of requests that may have been carried out. A gateway may answer with 408 after it forwarded the request. With 499, nginx
+ * and gateways of gRPC report a request that was cancelled while it ran, as nginx does with 444, and the load balancers of AWS with 460. 303, or
+ * the 302 that many servers send instead, may follow a request that was carried out (RFC 9110, section 15.4.4). With any other status below
+ * 500, such as 421, 425 and 429, a server says that it has not carried the request out.
  */
-const mayFollowSuccess: readonly number[] = [302, 303, 408];
+const mayFollowSuccess: readonly number[] = [302, 303, 408, 444, 460, 499];
 
 /** The failure if an answer with a successful status cannot be read as an answer of the API. */
 export const unreadableAnswer = (call: FailedCall, problem: SafeText, exchange: Exchange): Failure =>

@@ -47,7 +47,12 @@ test.each([
   [307, false],
   [308, false],
   [408, true],
+  [421, false],
+  [425, false],
   [429, false],
+  [444, true],
+  [460, true],
+  [499, true],
   [500, true],
 ])('an answer with status %i may come after the change was made: %s', async (status, mayHaveHappened) => {
   const { told, entries } = await carryOut({ reply: answered(status, {}) });
