@@ -145,10 +145,10 @@ export function allFailed(call: FailedCall, failed: FailedEntries, exchange: Exc
   });
 }
 
-/** Facts of an unexpected error for the log. The message is logged only for a fault of a third-party operation. */
+/** Facts of an unexpected error for the log. Only a fault of a third-party operation has a text for the log. */
 export function faultFacts({ name }: Operation, error: unknown) {
   const fault = operationFaultIn(error);
-  return { tool: name, error: errorName(error), ...(fault !== undefined && { fault: fault.message }) };
+  return { tool: name, error: errorName(error), ...(fault !== undefined && { fault: fault.logText }) };
 }
 
 /** The fault of a third-party operation that an error is, or that caused the error. */

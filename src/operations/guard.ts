@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 import { OperationFault } from '../tools/operation-fault.js';
+import { errorName } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { quote } from '../util/quote.js';
 
@@ -99,7 +100,10 @@ function raise(name: string, error: unknown, { failed }: CallObserver): never {
 
 function faultOf(name: string, error: unknown): OperationFault {
   const reason = error instanceof Error ? error.message : 'something other than an error';
-  return new OperationFault(name, `threw ${quote(reason, 300)}`, { cause: error });
+  return new OperationFault(name, `threw ${quote(reason, 300)}`, {
+    cause: error,
+    logProblem: `threw ${errorName(error)}`,
+  });
 }
 
 /** @throws OperationFault if the value is a promise, or the schema refuses it */
