@@ -1,9 +1,10 @@
 import { decisionText } from '../consent/plan-decision.js';
 import type { FoundPlan } from '../consent/plans.js';
 import { Refusal } from '../consent/refusal.js';
+import type { ConsentClaims } from '../consent/tokens.js';
 import { forAgent, next } from '../tools/next.js';
 import { escapeInvisible } from '../util/quote.js';
-import { say, words } from '../util/safe-text.js';
+import { join, type SafeText, say, words } from '../util/safe-text.js';
 import type { CallContext, CallDependencies } from './context.js';
 import { readClaims, stateUnavailable } from './plan-state.js';
 import { withdrawPlan } from './plan-status.js';
@@ -12,8 +13,9 @@ import type { DraftedChange } from './stages.js';
 
 /**
  * Finds the waiting plan that the argument `replaces` names, so that it can be withdrawn. Returns undefined if there is none to withdraw,
- * because the argument is absent, the call only shows or withdraws its own plan, or the other plan is withdrawn already.
- * @throws Refusal if the plan is not found, is for another tool or account, or was accepted or declined meanwhile
+ * because the argument is absent, or the other plan is withdrawn already.
+ * @throws Refusal if the call only shows or withdraws its own plan, or if the other plan is not found, is for another tool or account, or was
+ *   accepted or declined meanwhile
  */
 export async function findReplaced(
   { call: { args, control }, draft }: DraftedChange,
@@ -22,22 +24,48 @@ export async function findReplaced(
 ): Promise<FoundPlan | undefined> {
   const { replaces, planOnly, withdraw } = control;
   // A call with `planOnly` or `withdraw` does not carry out its own plan, so the other plan has to stay.
-  if (replaces === undefined || planOnly || withdraw) return undefined;
+  if (replaces === undefined) return undefined;
+  if (planOnly || withdraw)
+    throw notReplaced(
+      say`replaces: does nothing together with ${words(withdraw ? 'withdraw' : 'planOnly')}`,
+      words('Call without one of the two. No plan was withdrawn.'),
+    );
 
-  const { nonce } = readClaims(replaces, context.tokens);
+  const { nonce } = readReplaced(replaces, context.tokens);
   const plan = await plans.find(nonce).catch((error: unknown) => {
     throw stateUnavailable(error, draft.tool, log, replaces);
   });
   if (plan === undefined || plan.tool !== draft.tool || plan.args.account !== args.account)
-    throw new Refusal('PlanRefused', [
+    throw notReplaced(
       say`replaces: this is no plan of the same tool and account that waits for a person`,
-    ]);
+      words(
+        'Call without replaces. A plan that waits for nobody is sent only with its planId, so do not use that planId. To take it back, call with its arguments, its planId and withdraw: true.',
+      ),
+    );
 
   if (plan.state === 'waiting') return plan;
   // A repeated call finds the plan that its first attempt has withdrawn.
   if (plan.decision?.kind === 'withdrawn') return undefined;
   throw decidedMeanwhile(plan, context);
 }
+
+/** The content of the planId in `replaces`. */
+function readReplaced(planId: string, tokens: CallContext['tokens']): ConsentClaims {
+  try {
+    return readClaims(planId, tokens);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const problem = say`replaces: ${join(error.problems, '; ')}`;
+    throw notReplaced(
+      problem,
+      words('Call with the planId of the other plan exactly as it was given, or without replaces.'),
+    );
+  }
+}
+
+/** The refusal of a call whose `replaces` names no plan that can be replaced. The advice of the code is about the call's own planId. */
+const notReplaced = (problem: SafeText, step: SafeText): Refusal =>
+  new Refusal('PlanRefused', [problem], { next: next('agent', 'call', step) });
 
 /** Withdraws the plan that a call replaces, if there is one. Throws a refusal if that plan was decided meanwhile. */
 export async function withdrawReplaced(

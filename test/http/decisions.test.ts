@@ -158,6 +158,36 @@ describe('approval', () => {
       expect((await plans.list()).filter(({ state }) => state === 'waiting')).toHaveLength(1);
     });
 
+    test.each(['planOnly', 'withdraw'])('is refused together with %s, and the old one waits', async (argument) => {
+      const { ask, plans } = await start();
+      const { nonce, planId } = await waiting(served, first);
+      const own = argument === 'withdraw' ? { planId: (await waiting(served, second)).planId } : {};
+      const answer = await ask({ ...second, ...own, replaces: planId, [argument]: true });
+      expect(answer).toMatchObject({
+        code: 'PlanRefused',
+        problems: [`replaces: does nothing together with ${argument}`],
+      });
+      expect(Object(answer.next).text).toMatch(/No plan was withdrawn/);
+      expect(await plans.find(nonce)).toMatchObject({ state: 'waiting' });
+    });
+
+    test('is refused for a plan that waits for nobody, with what to do about it', async () => {
+      const { ask } = await start({ confirm: 'plan' });
+      const { planId } = await ask(first);
+      const answer = await ask({ ...second, replaces: planId });
+      expect(answer).toMatchObject({ code: 'PlanRefused', mayHaveHappened: false });
+      expect(Object(answer.next).text).toMatch(/^Call without replaces\..* withdraw: true\.$/);
+      expect(await ask({ ...first, planId, withdraw: true })).toMatchObject({ outcome: 'withdrawn' });
+      expect(await ask({ ...first, planId })).toMatchObject({ code: 'Withdrawn' });
+    });
+
+    test('is refused with the planId that is at fault', async () => {
+      const { ask } = await start();
+      const answer = await ask({ ...second, replaces: 'x'.repeat(60) });
+      expect(answer.problems).toEqual(['replaces: this server did not issue the planId, or it was altered']);
+      expect(Object(answer.next).text).not.toMatch(/to get a new plan/);
+    });
+
     test.each(['accept', 'decline'])('is not made if the old one was decided meanwhile (%s)', async (decision) => {
       const { ask, plans, requests } = await start();
       const { nonce, planId } = await waiting(served, first);
