@@ -4,6 +4,7 @@ import { OperationFault } from '../tools/operation-fault.js';
 import { errorName } from '../util/log.js';
 import { lazy } from '../util/objects.js';
 import { quote } from '../util/quote.js';
+import { withinTime } from '../util/time-limit.js';
 
 /** Observes calls of an operation's functions. `name` consists of operation and field, such as `get_thing: change.headline`. */
 export interface CallObserver {
@@ -28,19 +29,26 @@ export function guardFunction<Result>(
   return (...args) => attempt(name, () => checkResult(name, callback(...args), result), observer);
 }
 
-/** Like `guardFunction`, for a function that may return a promise. Then the wrapper returns a promise that rejects with the fault. */
+/** Time limit for a promise of a function (milliseconds). Without it, a promise that never resolves would keep a sent change without an ending. */
+const promiseMs = 5_000;
+
+/**
+ * Like `guardFunction`, for a function that may return a promise. Then the wrapper returns a promise that rejects with the fault, also if the
+ * promise takes longer than `timeLimitMs`.
+ */
 export function guardAsyncFunction<Result>(
   name: string,
   callback: AnyFunction,
   result: z.ZodType<Result>,
   observer: CallObserver,
+  timeLimitMs = promiseMs,
 ): (...args: never[]) => Result | Promise<Result> {
   const check = (value: unknown) => attempt(name, () => checkResult(name, value, result), observer);
   return (...args) => {
     const returned = attempt(name, () => callback(...args), observer);
-    return returned instanceof Promise
-      ? returned.then(check, (error: unknown) => raise(name, error, observer))
-      : check(returned);
+    if (!(returned instanceof Promise)) return check(returned);
+    const late = new OperationFault(`${name} took more than ${timeLimitMs / 1000} seconds`);
+    return withinTime(returned, timeLimitMs, late).then(check, (error: unknown) => raise(name, error, observer));
   };
 }
 

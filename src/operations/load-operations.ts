@@ -9,6 +9,7 @@ import { reasonOf } from '../util/log.js';
 import { isObject, valueAt } from '../util/objects.js';
 import { quote, quoteName } from '../util/quote.js';
 import { defined, type SafeText, say } from '../util/safe-text.js';
+import { withinTime } from '../util/time-limit.js';
 import { checkDefinition, type HostRules } from './check-definition.js';
 import { createDefinitionParser, type DefinitionParser, followSchema } from './definition-schema.js';
 import type { CallObserver } from './guard.js';
@@ -100,7 +101,8 @@ async function filesAt(path: string): Promise<{ readonly files: readonly string[
 async function loadFile(path: string, loaded: Loaded, context: Context): Promise<readonly string[]> {
   const problems: string[] = [];
   try {
-    const entries = await withinTime(importFile(path, context), context.timeLimitMs);
+    const late = new UnusableFile(`it did not end loading within ${context.timeLimitMs / 1000} seconds`);
+    const entries = await withinTime(importFile(path, context), context.timeLimitMs, late);
     for (const [index, entry] of entries.entries()) {
       const isExtension = isObject(entry) && 'extends' in entry;
       const label = isExtension ? `entry ${index + 1}` : `operation ${index + 1}${nameInBrackets(entry)}`;
@@ -118,16 +120,6 @@ function problemsIn(error: unknown): readonly string[] {
   if (error instanceof OperationFault) return [error.message];
   // Code of the file that no guard wraps, such as the getter of a field.
   return [`it cannot be checked: ${quote(reasonOf(error), maximumReasonLength)}`];
-}
-
-/** Resolves with the result of `work`, or rejects if `work` takes longer than the time limit. `work` itself then goes on. */
-async function withinTime<Value>(work: Promise<Value>, timeLimitMs: number): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    const late = new UnusableFile(`it did not end loading within ${timeLimitMs / 1000} seconds`);
-    timer = setTimeout(reject, timeLimitMs, late);
-  });
-  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
 /** Returns ` (get_thing)` for a definition with this name, and nothing for a definition without a name. */

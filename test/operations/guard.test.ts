@@ -2,9 +2,12 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { faultFacts } from '../../src/calls/failure.js';
 import { guardAsyncFunction, guardFunction } from '../../src/operations/guard.js';
+import type { Operation } from '../../src/tools/define-operation.js';
 import { restoreInstance } from '../../src/tools/restore-instance.js';
+import { createMemoryJournal, testCaller } from '../support/caller.js';
+import { answered, scriptedClient } from '../support/scripted-client.js';
 
-/** What the log gets if a function of an operations file throws. */
+/** What becomes of a function of an operations file that throws, or does not end. */
 
 const parseSecret = () => JSON.parse('S3cretPassw0rd!99');
 
@@ -30,4 +33,23 @@ test('a wrong value is logged with its place and the rule', () => {
   expect(() => summarize()).toThrow(
     expect.objectContaining({ logText: 'set_key: summarize returned a wrong value: must be a text' }),
   );
+});
+
+test('a promise that never resolves is a fault after its time limit, and the change that was sent has an ending', async () => {
+  const never: () => Promise<never> = () => new Promise(() => undefined);
+  const faults: string[] = [];
+  const observer = { failed: ({ message }: Error) => void faults.push(message) };
+  const extract = guardAsyncFunction('restore_instance: extract', never, z.unknown(), observer, 10);
+  const { openClient } = scriptedClient(async () => answered(200, { instance: {} }));
+  const journal = createMemoryJournal();
+  const { call } = testCaller('http://127.0.0.1:1', { openClient, journal });
+  const operation: Operation = { ...restoreInstance, extract };
+  const args = { backupId: 'a'.repeat(32), instanceId: 'wiki' };
+  const { signal } = new AbortController();
+  expect(await call(operation, args, { signal })).toMatchObject({
+    ok: true,
+    structured: { outcome: 'accepted', warnings: expect.arrayContaining([expect.stringMatching(/cannot be read/)]) },
+  });
+  expect(await journal.list({})).toMatchObject([{ ending: { outcome: 'accepted' } }]);
+  expect(faults).toEqual(['restore_instance: extract took more than 0.01 seconds']);
 });
